@@ -1,0 +1,56 @@
+# The commands of this house. `make` alone lists them.
+
+# docc stands beside swift in the toolchain; where it is not on PATH, it is looked for there.
+DOCC ?= $(shell command -v docc || echo "$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc")
+# Words for `make demo` and `make bench`: make bench ARGS="--quick"
+ARGS ?=
+
+# Warnings are errors in lint. In CI they are so in every build, and all share one folder; elsewhere
+# the strict build has a folder of its own, so that the two kinds never undo each other's work.
+ifdef CI
+strict_folder := .build
+else
+strict_folder := .build/strict
+endif
+docs_folder := .build/docs
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test build lint format docs bench
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## build it and show it at work
+	@scripts/prepare build test
+	swift run -c release demo $(ARGS)
+
+test: ## build and run all tests
+	@scripts/prepare build test
+	swift build --build-tests
+	swift test --skip-build --disable-xctest
+
+build: ## build for release
+	@scripts/prepare build
+	swift build -c release
+
+lint: ## check layout and documentation comments, and build with warnings as errors
+	@scripts/prepare build
+	swift format lint --strict --recursive --parallel Sources Tests Package.swift
+	SLUICE_STRICT=1 swift build --build-tests --scratch-path $(strict_folder)
+
+format: ## lay the code out anew, in place
+	@scripts/prepare
+	swift format --in-place --recursive --parallel Sources Tests Package.swift
+
+docs: ## build the documentation of the Media library and of the values it speaks in
+	@scripts/prepare build
+	mkdir -p $(docs_folder)/symbols
+	swift build --scratch-path $(docs_folder) --target Media \
+		-Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc $(CURDIR)/$(docs_folder)/symbols
+	$(DOCC) convert $(wildcard Sources/Media/Media.docc) --additional-symbol-graph-dir $(docs_folder)/symbols \
+		--fallback-display-name Media --output-path $(docs_folder)/Media.doccarchive
+	@echo "the documentation is in $(docs_folder)/Media.doccarchive"
+
+bench: ## measure, with a release build
+	@scripts/prepare build bench
+	swift run -c release bench $(ARGS)

@@ -1,0 +1,37 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Warnings stop the build where nobody reads them: in CI and in `make lint`.
+let warningsAreErrors = Context.environment["CI"] != nil || Context.environment["SLUICE_STRICT"] != nil
+
+let house: [SwiftSetting] =
+    [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
+
+let package = Package(
+    name: "sluice",
+    products: [
+        .library(name: "Media", targets: ["Media", "Conversion"])
+    ],
+    targets: [
+        // C doors: a module map and a shim for what Swift cannot import. No logic.
+        .systemLibrary(
+            name: "CLibAV",
+            pkgConfig: "libavformat",
+            providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswresample-dev", "libavutil-dev"])]
+        ),
+
+        // The rooms, from the bottom up.
+        .target(name: "Conversion", swiftSettings: house),
+        .target(name: "Media", dependencies: ["Conversion", "CLibAV"], swiftSettings: house),
+
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: house),
+        .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),
+        .testTarget(name: "MediaTests", dependencies: ["Media", "TestSupport"], swiftSettings: house),
+    ]
+)
