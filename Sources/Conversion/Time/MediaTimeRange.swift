@@ -1,0 +1,147 @@
+/// The instants from `start` up to but not including `end`.
+///
+/// The start is a number, the end is a number no earlier or positive infinity. The end is what is kept, so two
+/// ranges that meet share an instant exactly; the duration is computed from it.
+public struct MediaTimeRange: Sendable, Hashable {
+    /// The first instant of the range.
+    public let start: MediaTime
+
+    /// The first instant after the range; positive infinity if it is open-ended.
+    public let end: MediaTime
+
+    /// The range from `start` up to `end`.
+    ///
+    /// Throws if `end` is earlier, is neither a number nor positive infinity, or `start` is not a number.
+    public init(start: MediaTime, end: MediaTime) throws(RangeError) {
+        guard start.isNumeric else {
+            throw RangeError(code: .startNotANumber, detail: "a range starts at a number, not at \(start)")
+        }
+        guard end.isNumeric || end == .positiveInfinity else {
+            throw RangeError(code: .endNotOrdered, detail: "a range ends at a number or +infinity, not at \(end)")
+        }
+        guard start <= end else {
+            throw RangeError(code: .endBeforeStart, detail: "a range cannot end at \(end) and start at \(start)")
+        }
+        self.init(checkedStart: start, end: end)
+    }
+
+    /// The range that begins at `start` and lasts `duration`, which may be positive infinity.
+    ///
+    /// Throws if the duration is negative or no duration at all, or if the end is too late to be a time.
+    public init(start: MediaTime, duration: MediaTime) throws(RangeError) {
+        guard !duration.isNumeric || duration >= .zero else {
+            throw RangeError(code: .endBeforeStart, detail: "a range cannot last \(duration)")
+        }
+        let end = start + duration
+        guard !duration.isNumeric || !end.isInfinite else {
+            throw RangeError(code: .endNotOrdered, detail: "\(start) and \(duration) later is beyond every time")
+        }
+        try self.init(start: start, end: end)
+    }
+
+    /// The range from `start` on, without an end. Throws if `start` is not a number.
+    public init(startingAt start: MediaTime) throws(RangeError) {
+        try self.init(start: start, end: .positiveInfinity)
+    }
+
+    private init(checkedStart start: MediaTime, end: MediaTime) {
+        self.start = start
+        self.end = end
+    }
+}
+
+extension MediaTimeRange {
+    /// Why two times do not make a range.
+    public struct RangeError: Error, Sendable, Hashable, CustomStringConvertible {
+        /// What kind of mistake it was.
+        public enum Code: String, Sendable, Hashable {
+            /// The start is infinite, indefinite or invalid.
+            case startNotANumber
+            /// The end is indefinite, invalid, negative infinity, or too late to be a time.
+            case endNotOrdered
+            /// The end is earlier than the start, or the duration is negative.
+            case endBeforeStart
+        }
+
+        /// What kind of mistake it is, for callers to branch on.
+        public let code: Code
+
+        /// What is wrong, for a person.
+        public let detail: String
+
+        /// The detail, one line.
+        public var description: String { detail }
+    }
+
+    /// How long the range lasts: `end - start`, positive infinity if it is open-ended.
+    public var duration: MediaTime { end - start }
+
+    /// Whether there is no instant in the range.
+    public var isEmpty: Bool { start == end }
+
+    /// Whether the range goes on for ever.
+    public var isOpenEnded: Bool { end == .positiveInfinity }
+
+    /// Whether `time` is in the range: its start is, its end is not. No infinity ever is.
+    public func contains(_ time: MediaTime) -> Bool {
+        time.isNumeric && start <= time && time < end
+    }
+
+    /// Whether every instant of `other` is in this range. An empty range has none, so every range contains it.
+    public func contains(_ other: MediaTimeRange) -> Bool {
+        other.isEmpty || (start <= other.start && other.end <= end)
+    }
+
+    /// The instants that are in both ranges, or `nil` if there are none. Never an empty range.
+    public func intersection(_ other: MediaTimeRange) -> MediaTimeRange? {
+        let (start, end) = (max(start, other.start), min(end, other.end))
+        return start < end ? MediaTimeRange(checkedStart: start, end: end) : nil
+    }
+
+    /// The smallest range that contains both, with whatever lies between them.
+    ///
+    /// An empty range adds nothing, wherever it lies: the other one is returned, and of two empty ones this one.
+    public func union(_ other: MediaTimeRange) -> MediaTimeRange {
+        if other.isEmpty { return self }
+        if isEmpty { return other }
+        return MediaTimeRange(checkedStart: min(start, other.start), end: max(end, other.end))
+    }
+}
+
+extension MediaTimeRange: CustomStringConvertible {
+    /// The range as people write it: `1:00..<2:30`, or `1:00...` if it is open-ended.
+    public var description: String {
+        isOpenEnded ? "\(start)..." : "\(start)..<\(end)"
+    }
+}
+
+extension MediaTimeRange: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case start, end
+    }
+
+    /// Reads `start` and `end`, both required, and refuses what the initializer refuses.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let start = try container.decode(MediaTime.self, forKey: .start)
+        let end = try container.decode(MediaTime.self, forKey: .end)
+        do throws(RangeError) {
+            try self.init(start: start, end: end)
+        } catch {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: decoder.codingPath,
+                    debugDescription: error.description,
+                    underlyingError: error
+                )
+            )
+        }
+    }
+
+    /// Writes `start` and `end` as lossless times; the end of an open-ended range is `+infinity`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(start, forKey: .start)
+        try container.encode(end, forKey: .end)
+    }
+}
