@@ -1,0 +1,25 @@
+import Glibc
+
+/// Functions of glibc that its module map hides (they need _GNU_SOURCE), looked up by name.
+enum GNUFunctions {
+    typealias Pipe2 = @convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32
+    typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+    typealias AddChangeFolder =
+        @convention(c) (
+            UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>
+        ) -> Int32
+
+    /// A pipe that is close-on-exec from the start: set later, a child spawned meanwhile would hold it open.
+    static let pipe2 = look(for: "pipe2", as: Pipe2.self)
+
+    /// Since glibc 2.34.
+    static let addCloseFrom = look(for: "posix_spawn_file_actions_addclosefrom_np", as: AddCloseFrom.self)
+
+    /// Since glibc 2.29.
+    static let addChangeFolder = look(for: "posix_spawn_file_actions_addchdir_np", as: AddChangeFolder.self)
+
+    private static func look<Function>(for name: String, as type: Function.Type) -> Function {
+        guard let address = dlsym(nil, name) else { preconditionFailure("this glibc has no \(name)") }
+        return unsafeBitCast(address, to: type)
+    }
+}

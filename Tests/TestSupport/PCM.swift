@@ -1,0 +1,147 @@
+/// Uncompressed audio as it lies in memory or in a file: interleaved little-endian samples.
+public struct PCM: Sendable, Equatable {
+    /// How one sample is stored: 8 bits unsigned, 24 bits packed in three bytes.
+    public enum SampleFormat: String, Sendable, CaseIterable {
+        case u8, s16, s24, s32, f32, f64
+
+        /// The bits a sample takes.
+        public var bits: Int {
+            switch self {
+            case .u8: 8
+            case .s16: 16
+            case .s24: 24
+            case .s32, .f32: 32
+            case .f64: 64
+            }
+        }
+
+        /// Whether samples are floating point, full scale at 1.
+        public var isFloat: Bool { self == .f32 || self == .f64 }
+
+        /// The bytes a sample takes.
+        public var bytes: Int { bits / 8 }
+    }
+
+    /// Frames a second.
+    public let rate: Int
+    /// Samples a frame.
+    public let channels: Int
+    /// How each sample is stored.
+    public let format: SampleFormat
+    /// The samples, frame after frame.
+    public let bytes: [UInt8]
+
+    /// Takes `bytes` as they are; they must be whole frames.
+    public init(rate: Int, channels: Int, format: SampleFormat, bytes: [UInt8]) {
+        precondition(channels > 0 || bytes.isEmpty, "samples lie in channels")
+        precondition(bytes.count.isMultiple(of: max(1, channels * format.bytes)), "samples come in whole frames")
+        self.rate = rate
+        self.channels = channels
+        self.format = format
+        self.bytes = bytes
+    }
+
+    /// The bits a sample takes.
+    public var bits: Int { format.bits }
+    /// Whether samples are floating point, full scale at 1.
+    public var isFloat: Bool { format.isFloat }
+    /// The bytes a frame takes.
+    public var bytesPerFrame: Int { channels * format.bytes }
+    /// The length in frames.
+    public var frames: Int { bytesPerFrame == 0 ? 0 : bytes.count / bytesPerFrame }
+    /// The length in seconds.
+    public var seconds: Double { Double(frames) / Double(rate) }
+
+    /// The frames in `range`; throws if some of them are not there.
+    public func cut(_ range: Range<Int>) throws -> PCM {
+        guard range.lowerBound >= 0, range.upperBound <= frames else {
+            throw SupportError("cut frames \(range)", "there are only \(frames) frames")
+        }
+        let cut = bytes[range.lowerBound * bytesPerFrame..<range.upperBound * bytesPerFrame]
+        return PCM(rate: rate, channels: channels, format: format, bytes: Array(cut))
+    }
+
+    /// All `parts` in order; throws unless they share rate, channels and sample format.
+    public static func joined(_ parts: [PCM]) throws -> PCM {
+        guard let first = parts.first else { throw SupportError("join audio", "no parts were given") }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(parts.reduce(0) { $0 + $1.bytes.count })
+        for part in parts {
+            guard part.rate == first.rate, part.channels == first.channels, part.format == first.format else {
+                throw SupportError("join audio", "\(part) does not follow \(first)")
+            }
+            bytes += part.bytes
+        }
+        return PCM(rate: first.rate, channels: first.channels, format: first.format, bytes: bytes)
+    }
+
+    /// This audio, then `next`; throws unless they share rate, channels and sample format.
+    public func followed(by next: PCM) throws -> PCM { try PCM.joined([self, next]) }
+
+    /// The same samples in another format: exact where it has room for them, rounded and clipped where not.
+    public func converted(to format: SampleFormat) -> PCM {
+        format == self.format ? self : signal.pcm(format)
+    }
+
+    /// The samples as doubles, full scale at 1.
+    public var signal: Signal { Signal(rate: rate, channels: (0..<channels).map { samples(channel: $0) }) }
+
+    /// The samples of one channel as doubles, full scale at 1.
+    public func samples(channel: Int) -> [Double] {
+        precondition(channel >= 0 && channel < channels, "the channel exists")
+        let stride = channels
+        let frames = self.frames
+        return Signal.filled(frames) { out in
+            bytes.withUnsafeBytes { raw in
+                guard let start = raw.baseAddress.map({ $0 + channel * format.bytes }) else { return }
+                var frame = 0
+                switch format {
+                case .u8:
+                    let input = start.assumingMemoryBound(to: UInt8.self)
+                    while frame < frames {
+                        out[frame] = (Double(input[frame &* stride]) - 128) * 0x1p-7
+                        frame &+= 1
+                    }
+                case .s16:
+                    let input = start.assumingMemoryBound(to: Int16.self)
+                    while frame < frames {
+                        out[frame] = Double(input[frame &* stride]) * 0x1p-15
+                        frame &+= 1
+                    }
+                case .s24:
+                    let input = start.assumingMemoryBound(to: UInt8.self)
+                    while frame < frames {
+                        let at = frame &* stride &* 3
+                        let low = Double(input[at]) + Double(input[at &+ 1]) * 0x1p8
+                        let high = Double(Int8(bitPattern: input[at &+ 2])) * 0x1p16
+                        out[frame] = (low + high) * 0x1p-23
+                        frame &+= 1
+                    }
+                case .s32:
+                    let input = start.assumingMemoryBound(to: Int32.self)
+                    while frame < frames {
+                        out[frame] = Double(input[frame &* stride]) * 0x1p-31
+                        frame &+= 1
+                    }
+                case .f32:
+                    let input = start.assumingMemoryBound(to: Float.self)
+                    while frame < frames {
+                        out[frame] = Double(input[frame &* stride])
+                        frame &+= 1
+                    }
+                case .f64:
+                    let input = start.assumingMemoryBound(to: Double.self)
+                    while frame < frames {
+                        out[frame] = input[frame &* stride]
+                        frame &+= 1
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension PCM: CustomStringConvertible {
+    /// Rate, channels, format and length in one line.
+    public var description: String { "PCM(\(rate) Hz, \(channels) ch, \(format.rawValue), \(frames) frames)" }
+}
