@@ -1,0 +1,41 @@
+// What Swift cannot import of libav 5.1: macros with casts or arguments. No logic lives here.
+#ifndef SLUICE_CLIBAV_SHIM_H
+#define SLUICE_CLIBAV_SHIM_H
+
+#include <libavcodec/avcodec.h>
+#include <libavcodec/vorbis_parser.h>
+#include <libavformat/avformat.h>
+#include <libavutil/audio_fifo.h>
+#include <libavutil/avutil.h>
+#include <libavutil/base64.h>
+#include <libavutil/channel_layout.h>
+#include <libavutil/dict.h>
+#include <libavutil/error.h>
+#include <libavutil/hash.h>
+#include <libavutil/intreadwrite.h>
+#include <libavutil/log.h>
+#include <libavutil/mathematics.h>
+#include <libavutil/opt.h>
+#include <libavutil/samplefmt.h>
+#include <libswresample/swresample.h>
+
+static const int SLUICE_AVERROR_EOF = AVERROR_EOF;
+static const int SLUICE_AVERROR_EXIT = AVERROR_EXIT;
+static const int SLUICE_AVERROR_INVALIDDATA = AVERROR_INVALIDDATA;
+static const int SLUICE_AVERROR_PATCHWELCOME = AVERROR_PATCHWELCOME;
+static const int SLUICE_AVERROR_BUG = AVERROR_BUG;
+static const int SLUICE_AVERROR_BUG2 = AVERROR_BUG2;
+static const int SLUICE_AVERROR_UNKNOWN = AVERROR_UNKNOWN;
+static const int SLUICE_AVERROR_EXPERIMENTAL = AVERROR_EXPERIMENTAL;
+static const int SLUICE_AVERROR_DECODER_NOT_FOUND = AVERROR_DECODER_NOT_FOUND;
+static const int SLUICE_AVERROR_DEMUXER_NOT_FOUND = AVERROR_DEMUXER_NOT_FOUND;
+static const int SLUICE_AVERROR_ENCODER_NOT_FOUND = AVERROR_ENCODER_NOT_FOUND;
+static const int SLUICE_AVERROR_MUXER_NOT_FOUND = AVERROR_MUXER_NOT_FOUND;
+static const int SLUICE_AVERROR_STREAM_NOT_FOUND = AVERROR_STREAM_NOT_FOUND;
+static const int SLUICE_AVERROR_INPUT_CHANGED = AVERROR_INPUT_CHANGED;
+static const int SLUICE_AVERROR_OUTPUT_CHANGED = AVERROR_OUTPUT_CHANGED;
+static const int SLUICE_AVERROR_BUFFER_TOO_SMALL = AVERROR_BUFFER_TOO_SMALL;
+static const int SLUICE_AVERROR_EXTERNAL = AVERROR_EXTERNAL;
+static const int64_t SLUICE_NO_TIMESTAMP = AV_NOPTS_VALUE;
+
+#endif

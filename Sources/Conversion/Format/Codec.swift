@@ -1,0 +1,44 @@
+/// How samples are coded. `copy` is no codec: the source's own packets pass through untouched.
+public enum Codec: String, Sendable, Codable, CaseIterable {
+    case pcm, ulaw, alaw, flac, alac, aac, mp3, vorbis, opus, wavpack, copy
+
+    /// The name people use, as refusals and documents write it.
+    public var title: String {
+        switch self {
+        case .pcm: "PCM"
+        case .ulaw: "mu-law"
+        case .alaw: "A-law"
+        case .flac: "FLAC"
+        case .alac: "ALAC"
+        case .aac: "AAC"
+        case .mp3: "MP3"
+        case .vorbis: "Vorbis"
+        case .opus: "Opus"
+        case .wavpack: "WavPack"
+        case .copy: "passthrough"
+        }
+    }
+
+    /// Whether decoding gives back the very samples that were encoded (for `copy`: the very packets).
+    public var isLossless: Bool {
+        switch self {
+        case .pcm, .flac, .alac, .wavpack, .copy: true
+        case .ulaw, .alaw, .aac, .mp3, .vorbis, .opus: false
+        }
+    }
+}
+
+/// Whether a sample is a whole number or a fraction of full scale.
+public enum SampleKind: String, Sendable, Codable, CaseIterable {
+    case integer, float
+}
+
+/// The order of the bytes of one sample.
+public enum Endianness: String, Sendable, Codable, CaseIterable {
+    case little, big
+}
+
+/// How the channels of PCM lie in a file. No container written here takes `planar`.
+public enum Interleaving: String, Sendable, Codable, CaseIterable {
+    case interleaved, planar
+}

@@ -1,0 +1,21 @@
+/// How many slips of the fingers lie between two words: a letter too many, too few, wrong, or swapped with the next.
+enum EditDistance {
+    static func between(_ first: String, _ second: String) -> Int {
+        let (rows, columns) = (Array(first), Array(second))
+        var beforeLast: [Int] = []
+        var last = Array(0...columns.count)
+        for row in rows.indices {
+            var current = [row + 1]
+            for column in columns.indices {
+                let isSame = rows[row] == columns[column]
+                var best = min(last[column + 1] + 1, current[column] + 1, last[column] + (isSame ? 0 : 1))
+                if row > 0, column > 0, rows[row] == columns[column - 1], rows[row - 1] == columns[column] {
+                    best = min(best, beforeLast[column - 1] + 1)
+                }
+                current.append(best)
+            }
+            (beforeLast, last) = (last, current)
+        }
+        return last[columns.count]
+    }
+}

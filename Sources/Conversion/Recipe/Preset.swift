@@ -1,0 +1,92 @@
+/// A format with a name, for what most people want most of the time.
+public struct Preset: Sendable, Hashable {
+    /// What people type.
+    public let name: String
+    /// What it makes, in one line.
+    public let summary: String
+    /// What it asks for, in the container it takes where the destination names none.
+    public let format: AudioFormat
+
+    private init(_ name: String, _ summary: String, _ format: AudioFormat) {
+        self.name = name
+        self.summary = summary
+        self.format = format
+    }
+
+    /// The format in the container that a destination's extension names, if that takes the codec.
+    ///
+    /// `opus-96` makes an Ogg file, but `talk.webm` is WebM. Passthrough goes into any container it is asked for.
+    public func format(forExtension fileExtension: String?) -> AudioFormat {
+        guard let fileExtension, let (container, _) = Container.forFileExtension(fileExtension) else { return format }
+        let codec = format.codec ?? FormatTable.defaultCodec(for: format.container)
+        guard codec == .copy || FormatTable.rule(container, codec) != nil else { return format }
+        var result = format
+        result.container = container
+        result.codec = codec
+        return result
+    }
+}
+
+// MARK: - The list
+
+extension Preset {
+    /// Every preset, in the order to show them in.
+    public static let all: [Preset] = [
+        Preset("wav", "PCM in WAV, everything as the source", AudioFormat(container: .wav, codec: .pcm)),
+        Preset("caf", "PCM in CAF, everything as the source", AudioFormat(container: .caf, codec: .pcm)),
+        Preset("aiff", "PCM in AIFF, everything as the source", AudioFormat(container: .aiff, codec: .pcm)),
+        Preset("archive-flac", "FLAC, lossless, everything as the source", AudioFormat(container: .flac, codec: .flac)),
+        Preset(
+            "apple-m4a", "AAC in M4A, 256k for stereo, 44.1 kHz and stereo at most",
+            AudioFormat(
+                container: .m4a, codec: .aac, bitRatePerChannel: 128_000, maximumSampleRateHz: 44_100,
+                maximumChannelCount: 2)),
+        Preset("alac", "Apple Lossless in M4A, everything as the source", AudioFormat(container: .m4a, codec: .alac)),
+        Preset(
+            "mp3-v0", "MP3 at the best variable bit rate, about 245k",
+            AudioFormat(container: .mp3, codec: .mp3, quality: 0)),
+        Preset("mp3-128", "MP3 at 128k", AudioFormat(container: .mp3, codec: .mp3, bitRate: 128_000)),
+        Preset(
+            "podcast-mp3", "MP3 at 128k and 44.1 kHz, which every podcast player takes",
+            AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, bitRate: 128_000)),
+        Preset("opus-96", "Opus in Ogg at 96k", AudioFormat(container: .ogg, codec: .opus, bitRate: 96_000)),
+        Preset(
+            "opus-voice-24", "Opus in Ogg for speech, mono at 24k",
+            AudioFormat(container: .ogg, codec: .opus, channelCount: 1, bitRate: 24_000)),
+        Preset("vorbis-q6", "Vorbis in Ogg at quality 6", AudioFormat(container: .ogg, codec: .vorbis, quality: 6)),
+        Preset(
+            "speech-16k", "16 kHz mono 16-bit PCM in WAV, as speech recognizers want it",
+            AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 16_000, channelCount: 1, bitDepth: 16)),
+        Preset(
+            "telephony-ulaw-8k", "8 kHz mono mu-law in WAV, as telephone systems want it",
+            AudioFormat(container: .wav, codec: .ulaw, sampleRateHz: 8000, channelCount: 1)),
+        Preset(
+            "passthrough", "the source's own packets, in the container that the destination's extension names",
+            AudioFormat(container: .mka, codec: .copy)),
+    ]
+
+    /// The preset called `name`, or an error that suggests the nearest one.
+    public static func named(_ name: String) throws(UnknownPreset) -> Preset {
+        let wanted = name.lowercased()
+        if let preset = all.first(where: { $0.name == wanted }) { return preset }
+        let ranked = all.map { (name: $0.name, distance: EditDistance.between(wanted, $0.name)) }
+        let nearest = ranked.min { $0.distance < $1.distance }
+        // Beyond a third of the letters it is another word, not a slip.
+        let suggestion = nearest.flatMap { $0.distance <= max(1, wanted.count / 3) ? $0.name : nil }
+        throw UnknownPreset(name: name, suggestion: suggestion)
+    }
+}
+
+/// A name that no preset has.
+public struct UnknownPreset: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What was asked for.
+    public let name: String
+    /// The preset that was probably meant, if one is near.
+    public let suggestion: String?
+
+    /// `there is no preset "mp3-v00"; did you mean "mp3-v0"?`
+    public var description: String {
+        let known = "known: \(Preset.all.map(\.name).joined(separator: ", "))"
+        return "there is no preset \"\(name)\"; " + (suggestion.map { "did you mean \"\($0)\"?" } ?? known)
+    }
+}

@@ -1,0 +1,157 @@
+extension Recipe: Codable {
+    enum Field: String, CodingKey, CaseIterable {
+        case version, sources, outputs, damage, verify, tags, limits
+    }
+
+    private struct Version: Decodable {
+        let version: Int
+    }
+
+    /// Reads strictly: a newer version, an unknown field or a wrong type is refused.
+    public init(from decoder: any Decoder) throws {
+        // The version first: what a newer one calls its fields is nothing to complain about.
+        version = try Version(from: decoder).version
+        guard Self.knownVersions.contains(version) else {
+            let known = Self.knownVersions.map { String($0) }.joined(separator: ", ")
+            let reason = "version \(version) is not known here; known: \(known)"
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath + [Field.version], debugDescription: reason,
+                    underlyingError: RecipeError(.unsupportedVersion, at: "", reason)))
+        }
+        let fields = try StrictFields(decoder, Field.self)
+        sources = try fields.required(.sources)
+        outputs = try fields.required(.outputs)
+        damage = try fields.word(.damage) ?? .strict
+        verify = try fields.optional(.verify) ?? false
+        tags = try fields.optional(.tags) ?? [:]
+        limits = try fields.optional(.limits)
+    }
+
+    /// Writes what differs from nothing; the modes always.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Field.self)
+        try container.encode(version, forKey: .version)
+        try container.encode(sources, forKey: .sources)
+        try container.encode(outputs, forKey: .outputs)
+        try container.encode(damage, forKey: .damage)
+        try container.encode(verify, forKey: .verify)
+        if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
+        try container.encodeIfPresent(limits, forKey: .limits)
+    }
+}
+
+// MARK: - Source
+
+extension Recipe.Source: Codable {
+    private enum Field: String, CodingKey, CaseIterable {
+        case location, track, ranges, raw
+    }
+
+    /// Reads strictly.
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, Field.self)
+        location = try fields.required(.location)
+        track = try fields.optional(.track)
+        ranges = try fields.optional(.ranges, as: [RangeField].self)?.map(\.range) ?? []
+        raw = try fields.optional(.raw)
+    }
+
+    /// Writes times as people write them, where that loses nothing.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Field.self)
+        try container.encode(location, forKey: .location)
+        try container.encodeIfPresent(track, forKey: .track)
+        if !ranges.isEmpty { try container.encode(ranges.map(RangeField.init), forKey: .ranges) }
+        try container.encodeIfPresent(raw, forKey: .raw)
+    }
+}
+
+/// A range as recipes write it: `{"from": "0:10", "to": "1:00"}`, either of which may be missing.
+private struct RangeField: Codable {
+    let range: MediaTimeRange
+
+    private enum Field: String, CodingKey, CaseIterable {
+        case from, to
+    }
+
+    init(_ range: MediaTimeRange) { self.range = range }
+
+    init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, Field.self)
+        let start = try fields.optional(.from, as: MediaTime.self) ?? .zero
+        let end = try fields.optional(.to, as: MediaTime.self) ?? .positiveInfinity
+        do throws(MediaTimeRange.RangeError) {
+            range = try MediaTimeRange(start: start, end: end)
+        } catch {
+            throw fields.refusal(of: error.code == .startNotANumber ? .from : .to, error.detail)
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Field.self)
+        try container.encode(Self.text(range.start), forKey: .from)
+        if !range.isOpenEnded { try container.encode(Self.text(range.end), forKey: .to) }
+    }
+
+    private static func text(_ time: MediaTime) -> String {
+        // A text that cannot be read, or reads as another time, is not the one to write.
+        let plain = time.description
+        return (try? MediaTime(parsing: plain)) == time ? plain : time.rationalDescription
+    }
+}
+
+extension Recipe.RawDescription: Codable {
+    private enum Field: String, CodingKey, CaseIterable {
+        case codec, sampleRateHz, channelCount, bitDepth, sampleKind, endianness
+    }
+
+    /// Reads strictly; only the rate and the channels have to be there.
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, Field.self)
+        self.init(
+            codec: try fields.word(.codec) ?? .pcm, sampleRateHz: try fields.required(.sampleRateHz),
+            channelCount: try fields.required(.channelCount), bitDepth: try fields.optional(.bitDepth),
+            sampleKind: try fields.word(.sampleKind) ?? .integer, endianness: try fields.word(.endianness) ?? .little)
+    }
+}
+
+// MARK: - Output
+
+extension Recipe.Output: Codable {
+    private enum Field: String, CodingKey, CaseIterable {
+        case location, preset, format, onConflict
+    }
+
+    /// Reads strictly. A format without a container takes it from the preset or the location.
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, Field.self)
+        let location: String = try fields.required(.location)
+        let presetName: String? = try fields.optional(.preset)
+        let base: AudioFormat?
+        do throws(RecipeError) {
+            base = try Self.base(location: location, preset: presetName)
+        } catch {
+            throw fields.refusal(of: .preset, error.reason)
+        }
+        self.init(
+            location: location, preset: presetName,
+            format: try fields.nested(.format) { try AudioFormat(from: $0, container: base?.container) },
+            onConflict: try fields.word(.onConflict) ?? .fail)
+    }
+}
+
+extension Recipe.Limits: Codable {
+    private enum Field: String, CodingKey, CaseIterable {
+        case outputBytes, decodedSeconds, expansionRatio, cpuSeconds, wallSeconds, stallSeconds
+    }
+
+    /// Reads strictly.
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, Field.self)
+        self.init(
+            outputBytes: try fields.optional(.outputBytes), decodedSeconds: try fields.optional(.decodedSeconds),
+            expansionRatio: try fields.optional(.expansionRatio), cpuSeconds: try fields.optional(.cpuSeconds),
+            wallSeconds: try fields.optional(.wallSeconds), stallSeconds: try fields.optional(.stallSeconds))
+    }
+}

@@ -1,0 +1,173 @@
+extension Recipe {
+    /// Checks everything that can be checked without looking at the source.
+    public func validate() throws(RecipeError) {
+        guard Self.knownVersions.contains(version) else {
+            let known = Self.knownVersions.map { String($0) }.joined(separator: ", ")
+            throw RecipeError(.unsupportedVersion, at: "recipe.version", "\(version); known: \(known)")
+        }
+        try checkOne(sources.count, "sources")
+        try checkOne(outputs.count, "outputs")
+        for (index, source) in sources.enumerated() { try source.validate(at: "recipe.sources[\(index)]") }
+        for (index, output) in outputs.enumerated() {
+            try check(output, at: "recipe.outputs[\(index)]")
+        }
+        if tags.keys.contains("") {
+            throw RecipeError(.valueNotAllowed, at: "recipe.tags", "a tag has to have a name")
+        }
+        try limits?.validate()
+    }
+
+    private func checkOne(_ count: Int, _ field: String) throws(RecipeError) {
+        guard count != 1 else { return }
+        let code: RecipeError.Code = count == 0 ? .missingField : .notSupportedYet
+        throw RecipeError(code, at: "recipe.\(field)", "has to hold exactly one for now, and holds \(count)")
+    }
+
+    private func check(_ output: Output, at path: String) throws(RecipeError) {
+        guard !output.location.isEmpty else {
+            throw RecipeError(.valueNotAllowed, at: "\(path).location", "is empty")
+        }
+        guard !sources.contains(where: { $0.location == output.location }) else {
+            throw RecipeError(.valueNotAllowed, at: "\(path).location", "is the source; a source is never written to")
+        }
+        let format = try output.audioFormat(at: path)
+        if format.codec == .copy, sources.contains(where: { !$0.ranges.isEmpty }) {
+            throw RecipeError(
+                .valueNotAllowed, at: "recipe.sources[0].ranges",
+                "passthrough copies whole tracks; name a codec to take a part")
+        }
+    }
+}
+
+extension Recipe.Source {
+    fileprivate func validate(at path: String) throws(RecipeError) {
+        guard !location.isEmpty else { throw RecipeError(.valueNotAllowed, at: "\(path).location", "is empty") }
+        if let track, track < 0 {
+            throw RecipeError(.valueNotAllowed, at: "\(path).track", "\(track); tracks are counted from 0")
+        }
+        for (index, range) in ranges.enumerated() {
+            let place = "\(path).ranges[\(index)]"
+            guard range.start >= .zero else {
+                throw RecipeError(.valueNotAllowed, at: "\(place).from", "\(range.start) is before the beginning")
+            }
+            guard !range.isEmpty else {
+                throw RecipeError(.valueNotAllowed, at: "\(place).to", "\(range.end) is where the range starts")
+            }
+        }
+        try raw?.validate(at: "\(path).raw")
+    }
+}
+
+extension Recipe.RawDescription {
+    fileprivate func validate(at path: String) throws(RecipeError) {
+        guard let rule = FormatTable.rule(.raw, codec) else {
+            throw RecipeError(.valueNotAllowed, at: "\(path).codec", "\(codec.rawValue); allowed: pcm, ulaw, alaw")
+        }
+        guard rule.rates.contains(sampleRateHz) else {
+            let allowed = rule.rates.title
+            throw RecipeError(.valueNotAllowed, at: "\(path).sampleRateHz", "\(sampleRateHz); allowed: \(allowed)")
+        }
+        guard rule.channels.contains(channelCount) else {
+            let allowed = "\(rule.channels.lowerBound) to \(rule.channels.upperBound)"
+            throw RecipeError(.valueNotAllowed, at: "\(path).channelCount", "\(channelCount); allowed: \(allowed)")
+        }
+        guard rule.depths.contains(where: { $0.bits == bitDepth && $0.kind == sampleKind }) else {
+            let allowed = rule.depths.map(\.title).joined(separator: ", ")
+            throw RecipeError(
+                .valueNotAllowed, at: "\(path).bitDepth", "\(bitDepth)-bit \(sampleKind.rawValue); allowed: \(allowed)")
+        }
+    }
+}
+
+extension Recipe.Limits {
+    fileprivate func validate() throws(RecipeError) {
+        let fields: [(name: String, value: Double?)] = [
+            ("outputBytes", outputBytes.map { Double($0) }), ("decodedSeconds", decodedSeconds.map { Double($0) }),
+            ("expansionRatio", expansionRatio), ("cpuSeconds", cpuSeconds.map { Double($0) }),
+            ("wallSeconds", wallSeconds.map { Double($0) }), ("stallSeconds", stallSeconds.map { Double($0) }),
+        ]
+        for (name, value) in fields {
+            guard let value, !(value > 0 && value.isFinite) else { continue }
+            throw RecipeError(.valueNotAllowed, at: "recipe.limits.\(name)", "has to be above 0")
+        }
+    }
+}
+
+// MARK: - Which format an output has
+
+extension Recipe.Output {
+    /// The preset, or what the extension says, with `format` put over it.
+    ///
+    /// Throws if the preset is unknown, if nothing names a container, or if the extension promises another one.
+    public func audioFormat() throws(RecipeError) -> AudioFormat { try audioFormat(at: "recipe.outputs[0]") }
+
+    func audioFormat(at path: String) throws(RecipeError) -> AudioFormat {
+        let base: AudioFormat?
+        do throws(RecipeError) {
+            base = try Self.base(location: location, preset: preset)
+        } catch {
+            throw RecipeError(error.code, at: "\(path).preset", error.reason)
+        }
+        // An extension's word counts for its own container only; a preset's for every one.
+        let start = preset == nil && format != nil && base?.container != format?.container ? nil : base
+        let result: AudioFormat
+        switch (start, format) {
+        case (let start?, let format?): result = start.overridden(by: format)
+        case (let start?, nil): result = start
+        case (nil, let format?): result = format
+        case (nil, nil):
+            let known = Container.allCases.flatMap(\.fileExtensions).joined(separator: ", ")
+            throw RecipeError(
+                .missingField, at: "\(path).format", "the location's extension names no container; known: \(known)")
+        }
+        try checkPromise(of: result, at: path)
+        return result
+    }
+
+    /// Refuses MP3 in a file called `.wav`: no player would forgive it.
+    private func checkPromise(of format: AudioFormat, at path: String) throws(RecipeError) {
+        guard let name = Self.fileExtension(of: location), let promised = Container.forFileExtension(name) else { return }
+        let isKept =
+            promised.0.family == format.container.family
+            && (promised.1 == nil || format.codec == nil || format.codec == .copy || promised.1 == format.codec)
+        guard !isKept else { return }
+        let written = [format.container.title, format.codec?.title].compactMap { $0 }.joined(separator: " with ")
+        throw RecipeError(
+            .valueNotAllowed, at: "\(path).location",
+            "the extension .\(name) promises \(promised.1?.title ?? promised.0.title), and this would be \(written)")
+    }
+
+    /// What preset and location say together; `nil` if neither says anything.
+    static func base(location: String, preset name: String?) throws(RecipeError) -> AudioFormat? {
+        let fileExtension = fileExtension(of: location)
+        guard let name else {
+            return fileExtension.flatMap { Container.forFileExtension($0) }.map {
+                AudioFormat(container: $0.0, codec: $0.1)
+            }
+        }
+        do throws(UnknownPreset) {
+            return try Preset.named(name).format(forExtension: fileExtension)
+        } catch {
+            throw RecipeError(.valueNotAllowed, at: "recipe.outputs[0].preset", error.description)
+        }
+    }
+
+    /// What follows the last point of the last part of `location`.
+    static func fileExtension(of location: String) -> String? {
+        let name = location.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        guard let point = name.lastIndex(of: "."), point != name.startIndex else { return nil }
+        let fileExtension = name[name.index(after: point)...]
+        return fileExtension.isEmpty ? nil : String(fileExtension)
+    }
+}
+
+extension Container {
+    /// Containers that share their extensions in the wild.
+    fileprivate var family: Container {
+        switch self {
+        case .aifc: .aiff
+        case .mp4: .m4a
+        default: self
+        }
+    }
+}

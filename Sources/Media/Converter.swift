@@ -1,0 +1,163 @@
+public import Conversion
+
+/// One whole conversion between two open descriptors: the reader, the writer and the pump, put together as most
+/// callers want them.
+public struct Converter: Sendable {
+    /// What to do.
+    public struct Request: Sendable {
+        public var format: AudioFormat
+        /// The audio track's stream number; the main track when `nil`.
+        public var track: Int?
+        /// The wanted stretches, one after another; the whole track when empty.
+        public var ranges: [MediaTimeRange]
+        public var damage: DamageMode
+        /// Decodes the output again and compares.
+        public var verifies: Bool
+        /// Set over the source's tags, name by name; an empty value takes the tag away.
+        public var tags: [String: String]
+        public var nameHint: String?
+        public var raw: RawShape?
+
+        public init(
+            format: AudioFormat,
+            track: Int? = nil,
+            ranges: [MediaTimeRange] = [],
+            damage: DamageMode = .strict,
+            verifies: Bool = false,
+            tags: [String: String] = [:],
+            nameHint: String? = nil,
+            raw: RawShape? = nil
+        ) {
+            self.format = format
+            self.track = track
+            self.ranges = ranges
+            self.damage = damage
+            self.verifies = verifies
+            self.tags = tags
+            self.nameHint = nameHint
+            self.raw = raw
+        }
+    }
+
+    /// What came of it.
+    public struct Outcome: Sendable, Hashable {
+        public let source: Track
+        /// The output's format with every field decided.
+        public let format: ResolvedFormat
+        /// Frames taken from the source, on its clock.
+        public let sourceFrames: Int64
+        /// Frames that the output had to have, and has.
+        public let summary: Writer.Summary
+        /// Empty unless damage was borne.
+        public let damage: DamageAccount
+        /// What the verifier found, where it was asked for.
+        public let verified: Verifier.Finding?
+    }
+
+    public let request: Request
+    public let stop: StopSignal
+
+    public init(_ request: Request, stop: StopSignal = StopSignal()) {
+        self.request = request
+        self.stop = stop
+    }
+
+    /// Converts what is behind `source` into `destination`; throws a `MediaError` and leaves bytes without worth there
+    /// when it cannot.
+    public func run(
+        from source: Int32,
+        to destination: Int32,
+        report: Pump.Report? = nil
+    ) throws -> Outcome {
+        let reader = try Reader(
+            descriptor: source,
+            options: .init(nameHint: request.nameHint, raw: request.raw, damage: request.damage, stop: stop)
+        )
+        let track = try reader.track(request.track)
+        let format = try resolve(track)
+        let options = Writer.Options(
+            tags: mergedTags(reader.description),
+            cover: reader.description.cover,
+            digestsSamples: request.verifies
+        )
+        let writer = try Writer(descriptor: destination, format: format, options: options)
+        if format.codec == .copy { return try copy(track, reader, writer, report) }
+
+        let output = try reader.samples(of: track, ranges: request.ranges)
+        try Pump(from: output, to: writer.samples()).run(report: report)
+        let summary = try writer.finish()
+        let finding =
+            request.verifies
+            ? try Verifier.verify(descriptor: destination, format: format, against: summary, stop: stop) : nil
+        return Outcome(
+            source: track,
+            format: format,
+            sourceFrames: output.deliveredFrames,
+            summary: summary,
+            damage: output.damage,
+            verified: finding
+        )
+    }
+
+    private func copy(
+        _ track: Track,
+        _ reader: Reader,
+        _ writer: Writer,
+        _ report: Pump.Report?
+    ) throws -> Outcome {
+        guard request.ranges.isEmpty else {
+            throw MediaError(
+                .passthroughRefused,
+                at: .open,
+                "packets cannot be cut at a frame",
+                stream: track.index,
+                hint: "choose a codec for a part of the source; passthrough copies whole tracks"
+            )
+        }
+        let output = try reader.packets(of: track)
+        try Pump(from: output, to: writer.packets(of: output)).run(report: report)
+        return Outcome(
+            source: track,
+            format: writer.format,
+            sourceFrames: output.deliveredFrames,
+            summary: try writer.finish(),
+            damage: DamageAccount(),
+            verified: nil
+        )
+    }
+
+    private func resolve(_ track: Track) throws -> ResolvedFormat {
+        do {
+            return try request.format.resolved(for: shape(of: track))
+        } catch {
+            let tooLarge = error.reasons.contains { $0.field == "length" }
+            throw MediaError(
+                tooLarge ? .outputTooLarge : .formatRefused,
+                at: .open,
+                error.description,
+                stream: track.index,
+                hint: error.reasons.compactMap(\.hint).first
+            )
+        }
+    }
+
+    /// The track as its ranges leave it.
+    private func shape(of track: Track) -> AudioShape {
+        var shape = track.shape
+        if !request.ranges.isEmpty {
+            shape.frames = request.ranges.reduce(Int64(0)) { sum, range in
+                let end = range.isOpenEnded ? track.length.frames : range.end.frames(atRate: track.sampleRateHz)?.frames
+                let start = range.start.frames(atRate: track.sampleRateHz)?.frames ?? 0
+                return sum + max(0, (end ?? start) - start)
+            }
+        }
+        return shape
+    }
+
+    private func mergedTags(_ description: SourceDescription) -> [Tag] {
+        let wished = Set(request.tags.keys.map { $0.lowercased() })
+        let kept = description.tags.filter { !wished.contains($0.key.lowercased()) }
+        let set = request.tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
+        return kept + set.map { Tag(key: $0.key, value: $0.value) }
+    }
+}

@@ -1,0 +1,31 @@
+import CLibAV
+
+/// The one table of what may touch a source: everything else in libav stays out of reach.
+///
+/// Debian's libav has about 350 demuxers, among them playlists that open other files. These read one stream of bytes.
+enum Allowlist {
+    static let demuxers: [String] = [
+        "wav", "w64", "aiff", "caf", "au", "flac", "mp3", "aac", "ogg", "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm",
+        "mpegts", "asf", "ape", "mpc", "mpc8", "tta", "dsf", "amr", "amrnb", "amrwb", "ac3", "eac3", "dts", "gsm", "wv",
+        // Headerless PCM, opened by name alone and never by probing.
+        "u8", "s8", "s16le", "s16be", "s24le", "s24be", "s32le", "s32be", "f32le", "f32be", "f64le", "f64be", "mulaw",
+        "alaw",
+    ]
+
+    static let decoders: [String] = [
+        "pcm_u8", "pcm_s8", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le",
+        "pcm_f32be", "pcm_f64le", "pcm_f64be", "pcm_mulaw", "pcm_alaw", "pcm_bluray", "pcm_dvd", "pcm_lxf",
+        "pcm_u16le", "pcm_u16be", "pcm_u24le", "pcm_u24be", "pcm_u32le", "pcm_u32be", "pcm_s16le_planar",
+        "adpcm_ima_wav", "adpcm_ms", "adpcm_ima_qt", "adpcm_g726", "adpcm_g722", "g722", "g726",
+        "flac", "alac", "aac", "aac_latm", "mp3float", "mp2float", "mp1float", "vorbis", "opus", "wavpack",
+        "wmav1", "wmav2", "wmapro", "wmalossless", "wmavoice", "ape", "mpc7", "mpc8", "tta",
+        "dsd_lsbf", "dsd_msbf", "dsd_lsbf_planar", "dsd_msbf_planar", "amrnb", "amrwb", "ac3", "eac3", "dca", "gsm",
+        "gsm_ms",
+    ]
+
+    static let demuxerList = demuxers.joined(separator: ",")
+    static let decoderList = decoders.joined(separator: ",")
+
+    /// Whether libav's demuxer name, which may list several, is one of ours.
+    static func allows(demuxer name: String) -> Bool { demuxers.contains(name) }
+}

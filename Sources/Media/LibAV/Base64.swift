@@ -1,0 +1,11 @@
+import CLibAV
+
+/// Bytes as text, by libavutil.
+enum Base64 {
+    static func encode(_ bytes: [UInt8]) -> String {
+        // Four letters for three bytes, and the zero at the end.
+        var text = [CChar](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
+        av_base64_encode(&text, Int32(text.count), bytes, Int32(bytes.count))
+        return String(decoding: text.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,100 @@
+import CLibAV
+import Glibc
+
+/// The bytes of one open, seekable descriptor, as libav writes them: all the output that a muxer ever has.
+///
+/// The descriptor stays the caller's, who keeps it open for as long as the sink lives. Writes go to offsets of our own.
+final class ByteSink {
+    let descriptor: Int32
+    private(set) var context: UnsafeMutablePointer<AVIOContext>?
+    private var offset: Int64 = 0
+    /// Bytes from the start to the end of the furthest write.
+    private(set) var size: Int64 = 0
+    /// The errno of the first write that failed; the output is lost from then on.
+    private(set) var failure: Int32?
+
+    private static let bufferBytes = 256 * 1024
+
+    init(descriptor: Int32) throws {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw MediaError(.destinationIO, at: .open, "the output's descriptor cannot be used: \(errnoText(errno))")
+        }
+        guard lseek(descriptor, 0, SEEK_CUR) >= 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw MediaError(.destinationNotSeekable, at: .open, "the output is not a regular file")
+        }
+        self.descriptor = descriptor
+        let buffer = av_malloc(Self.bufferBytes)
+        guard let buffer else { throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer") }
+        context = avio_alloc_context(
+            buffer.assumingMemoryBound(to: UInt8.self),
+            Int32(Self.bufferBytes),
+            1,
+            Unmanaged.passUnretained(self).toOpaque(),
+            nil,
+            { opaque, bytes, count in
+                Unmanaged<ByteSink>.fromOpaque(opaque!).takeUnretainedValue().write(bytes!, count: Int(count))
+            },
+            { opaque, target, whence in
+                Unmanaged<ByteSink>.fromOpaque(opaque!).takeUnretainedValue().seek(to: target, whence: whence)
+            }
+        )
+        guard let context else {
+            av_free(buffer)
+            throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer")
+        }
+        context.pointee.seekable = AVIO_SEEKABLE_NORMAL
+    }
+
+    deinit {
+        if let context { av_free(context.pointee.buffer) }
+        avio_context_free(&context)
+    }
+
+    private func write(_ bytes: UnsafePointer<UInt8>, count: Int) -> Int32 {
+        if let failure { return -failure }
+        var written = 0
+        while written < count {
+            let put = pwrite(descriptor, bytes + written, count - written, off_t(offset))
+            if put > 0 {
+                written += put
+                offset += Int64(put)
+                size = max(size, offset)
+            } else if errno != EINTR {
+                failure = put == 0 ? EIO : errno
+                return -failure!
+            }
+        }
+        return Int32(count)
+    }
+
+    private func seek(to target: Int64, whence: Int32) -> Int64 {
+        switch whence & ~AVSEEK_FORCE {
+        case AVSEEK_SIZE: return size
+        case SEEK_SET: offset = target
+        case SEEK_CUR: offset += target
+        case SEEK_END: offset = size + target
+        default: return -Int64(EINVAL)
+        }
+        return offset
+    }
+
+    // MARK: For the few headers that libav leaves wrong
+
+    /// Reads back what was written; call only after the trailer.
+    func bytes(at place: Int64, count: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = pread(descriptor, &bytes, count, off_t(place))
+        guard got >= 0 else {
+            throw MediaError(.destinationIO, at: .finish, "the output cannot be read back: \(errnoText(errno))")
+        }
+        return Array(bytes.prefix(got))
+    }
+
+    /// Writes over, or behind, what libav has written; call only after the trailer.
+    func patch(_ bytes: [UInt8], at place: Int64) throws {
+        offset = place
+        let result = bytes.withUnsafeBufferPointer { write($0.baseAddress!, count: $0.count) }
+        if result < 0 { throw LibAVError("pwrite", result) }
+    }
+}

@@ -1,0 +1,117 @@
+import CLibAV
+import Glibc
+
+/// The bytes of one open descriptor, as libav reads them: all the input that a demuxer ever sees.
+///
+/// The descriptor stays the caller's, who keeps it open for as long as the source lives. A regular file is read at
+/// offsets of our own, so its file position is left alone; anything else is read in order, and waits end when
+/// `stop` is raised.
+final class ByteSource {
+    let descriptor: Int32
+    let isSeekable: Bool
+    let stop: StopSignal
+    /// Bytes of a regular file; `nil` for a pipe.
+    let size: Int64?
+    private(set) var context: UnsafeMutablePointer<AVIOContext>?
+    private var offset: Int64 = 0
+    /// Whether a read has met the end of the bytes.
+    private(set) var isExhausted = false
+    /// The errno of the first read that failed.
+    private(set) var failure: Int32?
+
+    private static let bufferBytes = 64 * 1024
+
+    init(descriptor: Int32, stop: StopSignal) throws {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw MediaError(.sourceIO, at: .open, "the source's descriptor cannot be used: \(errnoText(errno))")
+        }
+        let kind = status.st_mode & S_IFMT
+        guard kind != S_IFDIR else { throw MediaError(.sourceIO, at: .open, "the source is a folder") }
+        self.descriptor = descriptor
+        self.stop = stop
+        isSeekable = kind == S_IFREG
+        size = kind == S_IFREG ? Int64(status.st_size) : nil
+
+        let buffer = av_malloc(Self.bufferBytes)
+        guard let buffer else { throw MediaError(.outOfMemory, at: .open, "no memory for the source's buffer") }
+        context = avio_alloc_context(
+            buffer.assumingMemoryBound(to: UInt8.self),
+            Int32(Self.bufferBytes),
+            0,
+            Unmanaged.passUnretained(self).toOpaque(),
+            { opaque, bytes, count in
+                Unmanaged<ByteSource>.fromOpaque(opaque!).takeUnretainedValue().read(into: bytes!, upTo: Int(count))
+            },
+            nil,
+            isSeekable
+                ? { opaque, target, whence in
+                    Unmanaged<ByteSource>.fromOpaque(opaque!).takeUnretainedValue().seek(to: target, whence: whence)
+                } : nil
+        )
+        guard let context else {
+            av_free(buffer)
+            throw MediaError(.outOfMemory, at: .open, "no memory for the source's buffer")
+        }
+        context.pointee.seekable = isSeekable ? AVIO_SEEKABLE_NORMAL : 0
+        if isSeekable { posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
+    }
+
+    deinit {
+        // libav may have replaced the buffer that it was given.
+        if let context { av_free(context.pointee.buffer) }
+        avio_context_free(&context)
+    }
+
+    private func read(into bytes: UnsafeMutablePointer<UInt8>, upTo count: Int) -> Int32 {
+        while !stop.isStopped {
+            if !isSeekable {
+                var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                let ready = poll(&waiting, 1, 20)
+                if ready == 0 || (ready < 0 && errno == EINTR) { continue }
+            }
+            let got =
+                isSeekable
+                ? pread(descriptor, bytes, count, off_t(offset)) : Glibc.read(descriptor, bytes, count)
+            if got > 0 {
+                offset += Int64(got)
+                return Int32(got)
+            }
+            if got == 0 {
+                isExhausted = true
+                return SLUICE_AVERROR_EOF
+            }
+            if errno == EINTR || errno == EAGAIN { continue }
+            if failure == nil { failure = errno }
+            return -errno
+        }
+        return SLUICE_AVERROR_EXIT
+    }
+
+    private func seek(to target: Int64, whence: Int32) -> Int64 {
+        switch whence & ~AVSEEK_FORCE {
+        case AVSEEK_SIZE: return size ?? -Int64(ENOSYS)
+        case SEEK_SET: offset = target
+        case SEEK_CUR: offset += target
+        case SEEK_END: offset = (size ?? 0) + target
+        default: return -Int64(EINVAL)
+        }
+        return offset
+    }
+
+    /// Reads bytes at a place of a regular file, for the few headers that libav does not hand out; `nil` elsewhere.
+    func bytes(at place: Int64, count: Int) -> [UInt8]? {
+        guard isSeekable, place >= 0, count > 0 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = pread(descriptor, &bytes, count, off_t(place))
+        guard got > 0 else { return nil }
+        return Array(bytes.prefix(got))
+    }
+}
+
+/// The system's words for an errno.
+func errnoText(_ code: Int32) -> String {
+    var buffer = [CChar](repeating: 0, count: 128)
+    guard strerror_r(code, &buffer, buffer.count) == 0 else { return "errno \(code)" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

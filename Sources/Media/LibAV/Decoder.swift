@@ -1,0 +1,75 @@
+import CLibAV
+import Glibc
+
+/// What a codec answered. Wanting more input is an answer, not a failure.
+enum CodecAnswer { case filled, wantsInput, ended }
+
+/// One libav audio decoder, of one thread, that hands out every sample: what to drop is said beside the samples.
+struct Decoder: ~Copyable {
+    private let context: UnsafeMutablePointer<AVCodecContext>
+
+    /// Takes `context` over; nobody else may free it.
+    private init(adopting context: UnsafeMutablePointer<AVCodecContext>) { self.context = context }
+
+    deinit {
+        var doomed: UnsafeMutablePointer<AVCodecContext>? = context
+        avcodec_free_context(&doomed)
+    }
+
+    /// Opens the decoder of a stream. It reports damage and never papers it over: that is decided higher up.
+    static func open(_ stream: InputStream) throws -> Decoder {
+        let parameters = stream.pointer.pointee.codecpar!
+        guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
+            throw LibAVError("avcodec_find_decoder", SLUICE_AVERROR_DECODER_NOT_FOUND)
+        }
+        let context = try allocated(avcodec_alloc_context3(codec), "avcodec_alloc_context3")
+        let decoder = Decoder(adopting: context)
+        try check(avcodec_parameters_to_context(context, parameters), "avcodec_parameters_to_context")
+        context.pointee.pkt_timebase = stream.pointer.pointee.time_base
+        context.pointee.thread_count = 1
+        context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
+        context.pointee.err_recognition = AV_EF_CRCCHECK | AV_EF_EXPLODE
+        context.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
+        try check(avcodec_open2(context, codec, nil), "avcodec_open2")
+        return decoder
+    }
+
+    /// Gives the decoder a packet, or with `nil` the end of the stream. Call `receive` until it wants input again.
+    func send(_ packet: borrowing Packet) throws {
+        try check(avcodec_send_packet(context, packet.pointer), "avcodec_send_packet")
+    }
+
+    func sendEnd() throws { try check(avcodec_send_packet(context, nil), "avcodec_send_packet") }
+
+    /// Fills `block` with the next samples, all of them; `skip` says how many at its ends are not part of the sound.
+    func receive(into block: inout SampleBlock) throws -> (answer: CodecAnswer, skip: (start: Int, end: Int)) {
+        let result = avcodec_receive_frame(context, block.pointer)
+        if result == -EAGAIN { return (.wantsInput, (0, 0)) }
+        if result == SLUICE_AVERROR_EOF { return (.ended, (0, 0)) }
+        try check(result, "avcodec_receive_frame")
+        guard let side = av_frame_get_side_data(block.pointer, AV_FRAME_DATA_SKIP_SAMPLES), side.pointee.size >= 10
+        else { return (.filled, (0, 0)) }
+        let data = side.pointee.data!
+        func word(_ offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(data[offset + $1]) << (8 * $1) } }
+        return (.filled, (word(0), word(4)))
+    }
+
+    /// Forgets what came before, as after a seek.
+    func flush() { avcodec_flush_buffers(context) }
+
+    /// Frames per packet where the codec fixes them, else zero.
+    var frameSize: Int { Int(context.pointee.frame_size) }
+
+    /// What the decoder believes that its samples look like.
+    var shape: SampleShape? {
+        guard let format = SampleFormat(code: context.pointee.sample_fmt), context.pointee.sample_rate > 0 else {
+            return nil
+        }
+        return SampleShape(
+            format: format,
+            sampleRateHz: Int(context.pointee.sample_rate),
+            channelCount: Int(context.pointee.ch_layout.nb_channels),
+            channelMask: context.pointee.ch_layout.waveMask
+        )
+    }
+}

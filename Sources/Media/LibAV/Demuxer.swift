@@ -1,0 +1,229 @@
+import CLibAV
+import Conversion
+import Glibc
+
+/// An open container: packets out of one stream of bytes. libav opens nothing else through it.
+final class Demuxer {
+    let source: ByteSource
+    private(set) var context: UnsafeMutablePointer<AVFormatContext>?
+    private let stop: StopSignal
+
+    /// Opens what `source` holds.
+    init(_ source: ByteSource, _ reading: Reader.Options) throws {
+        LibAVLog.capture()
+        self.source = source
+        self.stop = source.stop
+        let format =
+            try reading.raw.map { try Demuxer.rawFormat($0) } ?? Demuxer.recognise(source, nameHint: reading.nameHint)
+        var options = Demuxer.options(for: String(cString: format.pointee.name), raw: reading.raw)
+
+        guard let fresh = avformat_alloc_context() else {
+            throw MediaError(.outOfMemory, at: .open, "no memory for the container")
+        }
+        fresh.pointee.pb = source.context
+        fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
+        fresh.pointee.io_open = { _, _, _, _, _ in -EPERM }
+        fresh.pointee.protocol_whitelist = av_strdup("none")
+        fresh.pointee.format_whitelist = av_strdup(Allowlist.demuxerList)
+        fresh.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
+        fresh.pointee.max_streams = 256
+        fresh.pointee.probesize = 5 << 20
+        fresh.pointee.error_recognition = AV_EF_CRCCHECK
+        fresh.pointee.interrupt_callback = AVIOInterruptCB(
+            callback: { opaque in
+                Unmanaged<StopSignal>.fromOpaque(opaque!).takeUnretainedValue().isStopped ? 1 : 0
+            },
+            opaque: Unmanaged.passUnretained(stop).toOpaque()
+        )
+        context = fresh
+        // avformat_open_input frees the context when it fails, and sets the pointer to nil.
+        let result = avformat_open_input(&context, "", format, &options.pointer)
+        if result < 0 {
+            throw Demuxer.openFailure(
+                LibAVError("avformat_open_input", result),
+                source,
+                String(cString: format.pointee.name)
+            )
+        }
+        discardAllButAudio()
+        if !allAudioIsDescribed {
+            let result = avformat_find_stream_info(context, nil)
+            if result < 0 {
+                throw MediaError(
+                    LibAVError("avformat_find_stream_info", result),
+                    .unreadableContainer,
+                    at: .probe,
+                    "the streams of this \(name) file cannot be described"
+                )
+            }
+            discardAllButAudio()
+        }
+    }
+
+    deinit { avformat_close_input(&context) }
+
+    /// libav's name of the container format; several, where it cannot tell them apart before opening.
+    var name: String { String(cString: context!.pointee.iformat.pointee.name) }
+
+    var streams: [InputStream] {
+        (0..<Int(context!.pointee.nb_streams)).map { InputStream(pointer: context!.pointee.streams[$0]!) }
+    }
+
+    var tags: [(String, String)] { pairs(of: context!.pointee.metadata) }
+
+    var chapters: [(start: MediaTime, end: MediaTime, title: String?)] {
+        (0..<Int(context!.pointee.nb_chapters)).compactMap { index in
+            let chapter = context!.pointee.chapters[index]!.pointee
+            guard let scale = chapter.time_base.timescale else { return nil }
+            let title = pairs(of: chapter.metadata).first { $0.0 == "title" }?.1
+            return (
+                MediaTime(value: chapter.start * Int64(chapter.time_base.num), timescale: scale),
+                MediaTime(value: chapter.end * Int64(chapter.time_base.num), timescale: scale), title
+            )
+        }
+    }
+
+    /// The container's own idea of its length; `nil` where it has none.
+    var durationMicroseconds: Int64? {
+        context!.pointee.duration == SLUICE_NO_TIMESTAMP ? nil : context!.pointee.duration
+    }
+
+    /// Reads nothing of any other stream from now on.
+    func select(_ index: Int) {
+        for stream in streams {
+            stream.pointer.pointee.discard = stream.index == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL
+        }
+    }
+
+    /// Fills `packet` with the next one of the selected stream; `false` at the end of the source.
+    func read(into packet: inout Packet, of stream: Int) throws -> Bool {
+        while true {
+            packet.clear()
+            let result = av_read_frame(context, packet.pointer)
+            if result == SLUICE_AVERROR_EOF {
+                // libav takes some I/O errors for the end of the file.
+                if let failure = source.failure { throw LibAVError("read", -failure) }
+                if stop.isStopped { throw LibAVError("av_read_frame", SLUICE_AVERROR_EXIT) }
+                return false
+            }
+            if result == -EAGAIN { continue }
+            try check(result, "av_read_frame")
+            if packet.streamIndex == stream { return true }
+        }
+    }
+
+    /// Goes to the last place at or before `timestamp`, in the stream's time base.
+    func seek(_ stream: Int, to timestamp: Int64) throws {
+        try check(av_seek_frame(context, Int32(stream), timestamp, AVSEEK_FLAG_BACKWARD), "av_seek_frame")
+    }
+
+    /// Finds the next frame of raw AAC behind bytes that are none, and says how many they were; `nil` for formats that
+    /// find their own way, and where there is no further frame.
+    func resynchronise() -> Int64? {
+        guard name == "aac", let pb = context!.pointee.pb, let size = source.size else { return nil }
+        let start = avio_seek(pb, 0, SEEK_CUR)
+        guard start >= 0, start < size, let place = ADTSSync.next(in: source, from: start) else { return nil }
+        return avio_seek(pb, place, SEEK_SET) >= 0 ? place - start : nil
+    }
+
+    private func discardAllButAudio() {
+        for stream in streams where !stream.isAudio { stream.pointer.pointee.discard = AVDISCARD_ALL }
+    }
+
+    /// Whether probing would tell nothing new, which saves short files half of their opening.
+    private var allAudioIsDescribed: Bool {
+        let all = streams
+        return !all.isEmpty && context!.pointee.ctx_flags & AVFMTCTX_NOHEADER == 0
+            && all.allSatisfy { !$0.isAudio || $0.isDescribedPCM }
+    }
+}
+
+// MARK: Recognising
+
+extension Demuxer {
+    private static func recognise(
+        _ source: ByteSource,
+        nameHint: String?
+    ) throws -> UnsafePointer<AVInputFormat> {
+        if let size = source.size, size == 0 {
+            throw MediaError(.emptyInput, at: .open, "the source has no bytes")
+        }
+        if holdsTagsOnly(source) { throw MediaError(.tagsOnly, at: .open, "the source holds tags and no audio") }
+        var format: UnsafePointer<AVInputFormat>?
+        let result = av_probe_input_buffer2(source.context, &format, nameHint ?? "", nil, 0, 1 << 20)
+        if result < 0 || format == nil {
+            if source.context!.pointee.pos == 0, result == SLUICE_AVERROR_EOF {
+                throw MediaError(.emptyInput, at: .open, "the source has no bytes")
+            }
+            if let failure = source.failure {
+                throw MediaError(LibAVError("read", -failure), .sourceIO, at: .open, "the source cannot be read")
+            }
+            throw MediaError(
+                LibAVError("av_probe_input_buffer2", result),
+                .unknownContainer,
+                at: .open,
+                "no known audio format was recognised"
+            )
+        }
+        let name = String(cString: format!.pointee.name)
+        guard Allowlist.allows(demuxer: name) else {
+            throw MediaError(.containerNotAllowed, at: .open, "this is \(name), which is not read here")
+        }
+        return format!
+    }
+
+    /// Whether an ID3v2 tag, with or without an ID3v1 tag behind it, is all there is.
+    private static func holdsTagsOnly(_ source: ByteSource) -> Bool {
+        guard let size = source.size, let head = source.bytes(at: 0, count: 10), head.count == 10 else { return false }
+        if size == 128, head.starts(with: Array("TAG".utf8)) { return true }
+        guard head.starts(with: Array("ID3".utf8)) else { return false }
+        var end: Int64 = 10 + head[6...9].reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
+        if head[5] & 0x10 != 0 { end += 10 }
+        if end < size, size - end == 128, source.bytes(at: end, count: 3) == Array("TAG".utf8) { return true }
+        return end >= size
+    }
+
+    private static func rawFormat(_ raw: RawShape) throws -> UnsafePointer<AVInputFormat> {
+        guard let format = av_find_input_format(raw.demuxerName) else {
+            throw MediaError(.unknownContainer, at: .open, "raw \(raw.demuxerName) cannot be read")
+        }
+        return format
+    }
+
+    private static func options(for demuxer: String, raw: RawShape?) -> Options {
+        if let raw {
+            return Options([("sample_rate", "\(raw.sampleRateHz)"), ("ch_layout", "\(raw.channelCount) channels")])
+        }
+        // Larger packets than libav's 4 KiB: short clips pay per packet.
+        return demuxer == "wav" ? Options([("max_size", "65536")]) : Options()
+    }
+
+    private static func openFailure(_ error: LibAVError, _ source: ByteSource, _ name: String) -> MediaError {
+        if let failure = source.failure {
+            return MediaError(LibAVError("read", -failure), .sourceIO, at: .open, "the source cannot be read")
+        }
+        if error.lastWords?.contains("max_streams") == true || error.result == -ENOMEM && error.lastWords != nil {
+            return MediaError(error, .tooManyStreams, at: .open, "the \(name) file has too many streams")
+        }
+        return MediaError(error, .unreadableContainer, at: .open, "this looks like \(name), but cannot be opened")
+    }
+}
+
+/// What headerless PCM cannot say of itself.
+public struct RawShape: Sendable, Hashable {
+    /// libav's name of the sample coding: `s16le`, `f32be`, `mulaw`, `alaw`, `u8`, ...
+    public var demuxerName: String
+    public var sampleRateHz: Int
+    public var channelCount: Int
+
+    public init(demuxerName: String, sampleRateHz: Int, channelCount: Int) {
+        self.demuxerName = demuxerName
+        self.sampleRateHz = sampleRateHz
+        self.channelCount = channelCount
+    }
+}
+
+extension AVRational {
+    /// The denominator, where it is one that a `MediaTime` can hold.
+    var timescale: Int32? { den > 0 && num > 0 ? den : nil }
+}

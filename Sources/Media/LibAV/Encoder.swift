@@ -1,0 +1,139 @@
+import CLibAV
+import Conversion
+import Glibc
+
+/// One libav audio encoder, of one thread.
+struct Encoder: ~Copyable {
+    let context: UnsafeMutablePointer<AVCodecContext>
+    /// What its blocks must look like.
+    let shape: SampleShape
+
+    /// Takes `context` over; nobody else may free it.
+    private init(adopting context: UnsafeMutablePointer<AVCodecContext>, _ shape: SampleShape) {
+        self.context = context
+        self.shape = shape
+    }
+
+    deinit {
+        var doomed: UnsafeMutablePointer<AVCodecContext>? = context
+        avcodec_free_context(&doomed)
+    }
+
+    /// Opens the encoder of `format`. `source` is what will be fed, so that samples which fit go through untouched.
+    static func open(_ format: ResolvedFormat, source: SampleShape, globalHeader: Bool) throws -> Encoder {
+        let name = encoderName(format)
+        guard let codec = avcodec_find_encoder_by_name(name) else {
+            throw LibAVError("avcodec_find_encoder_by_name", SLUICE_AVERROR_ENCODER_NOT_FOUND)
+        }
+        let context = try allocated(avcodec_alloc_context3(codec), "avcodec_alloc_context3")
+        let sampleFormat = sampleFormat(of: codec, for: format, source: source)
+        let shape = SampleShape(
+            format: sampleFormat,
+            sampleRateHz: format.sampleRateHz,
+            channelCount: format.channelCount,
+            channelMask: format.layout.mask
+        )
+        let encoder = Encoder(adopting: context, shape)
+        context.pointee.sample_fmt = sampleFormat.code
+        context.pointee.sample_rate = Int32(format.sampleRateHz)
+        context.pointee.time_base = AVRational(num: 1, den: Int32(format.sampleRateHz))
+        try withChannelLayout(mask: shape.channelMask, count: shape.channelCount) { layout in
+            _ = try check(av_channel_layout_copy(&context.pointee.ch_layout, &layout), "av_channel_layout_copy")
+        }
+        context.pointee.thread_count = 1
+        // No version strings and no random numbers: the same samples give the same bytes.
+        context.pointee.flags |= AV_CODEC_FLAG_BITEXACT
+        if globalHeader { context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER }
+        if format.isLossless, format.sampleKind == .integer {
+            context.pointee.bits_per_raw_sample = Int32(format.bitDepth)
+        }
+        if let bitRate = format.bitRate { context.pointee.bit_rate = Int64(bitRate) }
+        if let quality = format.quality {
+            context.pointee.flags |= AV_CODEC_FLAG_QSCALE
+            context.pointee.global_quality = Int32((quality * Double(FF_QP2LAMBDA)).rounded())
+        }
+        try check(avcodec_open2(context, codec, nil), "avcodec_open2")
+        return encoder
+    }
+
+    /// Frames per block; zero where any length will do.
+    var frameSize: Int {
+        let anyLength = context.pointee.codec.pointee.capabilities & AV_CODEC_CAP_VARIABLE_FRAME_SIZE != 0
+        return anyLength ? 0 : Int(context.pointee.frame_size)
+    }
+
+    /// Whether the last block may be shorter than the others.
+    var takesShortLastBlock: Bool {
+        context.pointee.codec.pointee.capabilities & (AV_CODEC_CAP_SMALL_LAST_FRAME | AV_CODEC_CAP_VARIABLE_FRAME_SIZE)
+            != 0
+    }
+
+    /// Frames that a decoder must drop before the sound begins. Vorbis knows it only after its first packet.
+    var delay: Int { Int(context.pointee.initial_padding) }
+
+    /// Gives the encoder a block that starts at frame `position`. Call `receive` until it wants input again.
+    func send(_ block: borrowing SampleBlock, position: Int64) throws {
+        block.pointer.pointee.pts = position
+        try check(avcodec_send_frame(context, block.pointer), "avcodec_send_frame")
+    }
+
+    func sendEnd() throws { try check(avcodec_send_frame(context, nil), "avcodec_send_frame") }
+
+    /// Fills `packet` with the next one.
+    func receive(into packet: inout Packet) throws -> CodecAnswer {
+        let result = avcodec_receive_packet(context, packet.pointer)
+        if result == -EAGAIN { return .wantsInput }
+        if result == SLUICE_AVERROR_EOF { return .ended }
+        try check(result, "avcodec_receive_packet")
+        return .filled
+    }
+
+    // MARK: Choices
+
+    private static func encoderName(_ format: ResolvedFormat) -> String {
+        switch format.codec {
+        case .ulaw: return "pcm_mulaw"
+        case .alaw: return "pcm_alaw"
+        case .mp3: return "libmp3lame"
+        case .vorbis: return "libvorbis"
+        case .opus: return "libopus"
+        case .pcm:
+            let order = format.endianness == .big ? "be" : "le"
+            if format.sampleKind == .float { return "pcm_f\(format.bitDepth)\(order)" }
+            if format.bitDepth == 8 { return format.container.eightBitIsSigned ? "pcm_s8" : "pcm_u8" }
+            return "pcm_s\(format.bitDepth)\(order)"
+        default: return format.codec.rawValue
+        }
+    }
+
+    private static func sampleFormat(
+        of codec: UnsafePointer<AVCodec>,
+        for format: ResolvedFormat,
+        source: SampleShape
+    ) -> SampleFormat {
+        var offered: [SampleFormat] = []
+        if var next = codec.pointee.sample_fmts {
+            while next.pointee != AV_SAMPLE_FMT_NONE {
+                if let known = SampleFormat(code: next.pointee) { offered.append(known) }
+                next += 1
+            }
+        }
+        let wanted: [SampleFormat]
+        if format.isLossless {
+            switch (format.sampleKind, format.bitDepth) {
+            case (.float, 64): wanted = [.f64, .f32]
+            case (.float, _): wanted = [.f32, .f64]
+            case (.integer, ...8): wanted = [.u8, .s16, .s32]
+            case (.integer, ...16): wanted = [.s16, .s32]
+            default: wanted = [.s32, .s64]
+            }
+        } else {
+            let staysInteger =
+                source.format.interleaved == .s16 && source.sampleRateHz == format.sampleRateHz
+                && source.channelCount == format.channelCount
+            wanted = staysInteger ? [.s16, .f32, .s32] : [.f32, .s32, .s16]
+        }
+        for choice in wanted { if let match = offered.first(where: { $0.interleaved == choice }) { return match } }
+        return offered.first ?? .s16
+    }
+}

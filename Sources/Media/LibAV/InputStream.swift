@@ -1,0 +1,101 @@
+import CLibAV
+import Conversion
+import Glibc
+
+/// One stream of an open container. It lives as long as its demuxer.
+struct InputStream {
+    let pointer: UnsafeMutablePointer<AVStream>
+
+    var index: Int { Int(pointer.pointee.index) }
+    private var parameters: AVCodecParameters { pointer.pointee.codecpar.pointee }
+
+    var isAudio: Bool { parameters.codec_type == AVMEDIA_TYPE_AUDIO }
+    var isCover: Bool { pointer.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
+    var codecName: String { String(cString: avcodec_get_name(parameters.codec_id)) }
+    /// The name of the decoder that would be used; `nil` where libav has none.
+    var decoderName: String? { avcodec_find_decoder(parameters.codec_id).map { String(cString: $0.pointee.name) } }
+    var isDefault: Bool { pointer.pointee.disposition & AV_DISPOSITION_DEFAULT != 0 }
+    var tags: [(String, String)] { pairs(of: pointer.pointee.metadata) }
+
+    /// The container's four letters for the codec, as they stand in the file.
+    var fourCC: String {
+        String(
+            (0..<4).map {
+                Character(UnicodeScalar(UInt8(truncatingIfNeeded: parameters.codec_tag >> (8 * UInt32($0)))))
+            }
+        )
+    }
+
+    var sampleRateHz: Int { Int(parameters.sample_rate) }
+    var channelCount: Int { Int(parameters.ch_layout.nb_channels) }
+    var channelMask: UInt64 { parameters.ch_layout.waveMask }
+    var bitRate: Int? { parameters.bit_rate > 0 ? Int(parameters.bit_rate) : nil }
+    var frameSize: Int { Int(parameters.frame_size) }
+    var blockAlign: Int { Int(parameters.block_align) }
+    var extradata: [UInt8] {
+        guard let data = parameters.extradata else { return [] }
+        return Array(UnsafeBufferPointer(start: data, count: Int(parameters.extradata_size)))
+    }
+
+    /// Significant bits per sample, where the codec keeps a depth.
+    var bitDepth: Int {
+        if parameters.bits_per_raw_sample > 0 { return Int(parameters.bits_per_raw_sample) }
+        let exact = Int(av_get_exact_bits_per_sample(parameters.codec_id))
+        if exact > 0 { return exact }
+        if parameters.bits_per_coded_sample > 0, isLossless { return Int(parameters.bits_per_coded_sample) }
+        return 16
+    }
+
+    var sampleFormat: SampleFormat? { SampleFormat(code: AVSampleFormat(parameters.format)) }
+
+    var isFloat: Bool {
+        switch parameters.codec_id {
+        case AV_CODEC_ID_PCM_F32LE, AV_CODEC_ID_PCM_F32BE, AV_CODEC_ID_PCM_F64LE, AV_CODEC_ID_PCM_F64BE: true
+        case AV_CODEC_ID_WAVPACK: sampleFormat?.kind == .float
+        default: false
+        }
+    }
+
+    /// Whether the codec gives back exactly the samples that went in.
+    var isLossless: Bool {
+        guard let descriptor = avcodec_descriptor_get(parameters.codec_id)?.pointee else { return false }
+        let companded = [AV_CODEC_ID_PCM_MULAW, AV_CODEC_ID_PCM_ALAW].contains(parameters.codec_id)
+        return descriptor.props & AV_CODEC_PROP_LOSSLESS != 0 && descriptor.props & AV_CODEC_PROP_LOSSY == 0
+            && !companded
+    }
+
+    var isPCM: Bool {
+        parameters.codec_id.rawValue >= AV_CODEC_ID_PCM_S16LE.rawValue
+            && parameters.codec_id.rawValue < AV_CODEC_ID_ADPCM_IMA_QT.rawValue
+    }
+
+    var isDescribedPCM: Bool { isPCM && sampleRateHz > 0 && channelCount > 0 }
+
+    /// The length that the container states, in its own time base.
+    var duration: Int64? { pointer.pointee.duration == SLUICE_NO_TIMESTAMP ? nil : pointer.pointee.duration }
+
+    /// `ticks` of the time base in frames at `rate`; `nil` where they are no whole number of frames.
+    func exactFrames(_ ticks: Int64, rate: Int) -> Int64? {
+        let base = pointer.pointee.time_base
+        guard base.den > 0 else { return nil }
+        let (product, overflow) = ticks.multipliedReportingOverflow(by: Int64(base.num) * Int64(rate))
+        guard !overflow, product % Int64(base.den) == 0 else { return nil }
+        return product / Int64(base.den)
+    }
+
+    /// `ticks` of the time base in frames at `rate`, to the nearest.
+    func nearestFrames(_ ticks: Int64, rate: Int) -> Int64 {
+        av_rescale_q(ticks, pointer.pointee.time_base, AVRational(num: 1, den: Int32(rate)))
+    }
+
+    func ticks(frames: Int64, rate: Int) -> Int64 {
+        av_rescale_q_rnd(frames, AVRational(num: 1, den: Int32(rate)), pointer.pointee.time_base, AV_ROUND_DOWN)
+    }
+
+    /// The picture of a cover stream, as it lies in the file.
+    var attachedPicture: [UInt8]? {
+        let picture = pointer.pointee.attached_pic
+        guard isCover, let data = picture.data, picture.size > 0 else { return nil }
+        return Array(UnsafeBufferPointer(start: data, count: Int(picture.size)))
+    }
+}

@@ -1,0 +1,136 @@
+import CLibAV
+import Conversion
+import Glibc
+
+/// An output container in the making: packets in, one stream of bytes out.
+final class Muxer {
+    let sink: ByteSink
+    private var context: UnsafeMutablePointer<AVFormatContext>?
+    private var audio: UnsafeMutablePointer<AVStream>?
+    /// The time base in which packets arrive.
+    private var incoming = AVRational(num: 1, den: 1)
+    private var covers: [(stream: Int32, picture: Picture)] = []
+    private var hasHeader = false
+
+    /// `name` is libav's name of the muxer.
+    init(_ sink: ByteSink, name: String) throws {
+        LibAVLog.capture()
+        self.sink = sink
+        try check(avformat_alloc_output_context2(&context, nil, name, nil), "avformat_alloc_output_context2")
+        context!.pointee.pb = sink.context
+        context!.pointee.flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT
+        context!.pointee.io_open = { _, _, _, _, _ in -EPERM }
+    }
+
+    deinit { avformat_free_context(context) }
+
+    var wantsGlobalHeader: Bool { context!.pointee.oformat.pointee.flags & AVFMT_GLOBALHEADER != 0 }
+
+    func addAudio(_ encoder: borrowing Encoder) throws {
+        let stream = try newStream()
+        try check(
+            avcodec_parameters_from_context(stream.pointee.codecpar, encoder.context),
+            "avcodec_parameters_from_context"
+        )
+        incoming = encoder.context.pointee.time_base
+        stream.pointee.time_base = incoming
+        audio = stream
+    }
+
+    /// The stream's packets will be copied as they are.
+    func addAudio(copying source: InputStream) throws {
+        let parameters = source.pointer.pointee.codecpar!
+        let format = context!.pointee.oformat!
+        guard avformat_query_codec(format, parameters.pointee.codec_id, FF_COMPLIANCE_NORMAL) == 1 else {
+            throw LibAVError("avformat_query_codec", -EINVAL)
+        }
+        let stream = try newStream()
+        try check(avcodec_parameters_copy(stream.pointee.codecpar, parameters), "avcodec_parameters_copy")
+        stream.pointee.codecpar.pointee.codec_tag = 0
+        incoming = source.pointer.pointee.time_base
+        stream.pointee.time_base = incoming
+        audio = stream
+    }
+
+    /// Adds a picture; it is written right behind the header.
+    func addCover(_ picture: Picture) throws {
+        let stream = try newStream()
+        let parameters = stream.pointee.codecpar!
+        let isMatroska = String(cString: context!.pointee.oformat.pointee.name) == "matroska"
+        parameters.pointee.codec_id = picture.isPNG ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG
+        if isMatroska {
+            parameters.pointee.codec_type = AVMEDIA_TYPE_ATTACHMENT
+            let room = picture.bytes.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)
+            let copy = try allocated(av_mallocz(room)?.assumingMemoryBound(to: UInt8.self), "av_mallocz")
+            picture.bytes.withUnsafeBufferPointer { copy.update(from: $0.baseAddress!, count: $0.count) }
+            parameters.pointee.extradata = copy
+            parameters.pointee.extradata_size = Int32(picture.bytes.count)
+            av_dict_set(&stream.pointee.metadata, "mimetype", picture.mimeType, 0)
+            av_dict_set(&stream.pointee.metadata, "filename", picture.isPNG ? "cover.png" : "cover.jpg", 0)
+        } else {
+            parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
+            parameters.pointee.width = Int32(picture.width)
+            parameters.pointee.height = Int32(picture.height)
+            stream.pointee.disposition = AV_DISPOSITION_ATTACHED_PIC
+            av_dict_set(&stream.pointee.metadata, "comment", "Cover (front)", 0)
+            covers.append((stream.pointee.index, picture))
+        }
+    }
+
+    /// `onStream` puts them where Ogg keeps its comments.
+    func setTags(_ tags: [(String, String)], onStream: Bool) {
+        for (key, value) in tags {
+            if onStream, let audio {
+                av_dict_set(&audio.pointee.metadata, key, value, 0)
+            } else {
+                av_dict_set(&context!.pointee.metadata, key, value, 0)
+            }
+        }
+    }
+
+    /// Options that the muxer does not know are a mistake of ours and refused.
+    func writeHeader(_ pairs: [(String, String)]) throws {
+        var options = Options(pairs)
+        try check(avformat_write_header(context, &options.pointer), "avformat_write_header")
+        hasHeader = true
+        if !options.leftOver.isEmpty { throw LibAVError("avformat_write_header options", -EINVAL) }
+        for cover in covers { try write(cover.picture, stream: cover.stream) }
+    }
+
+    func write(_ packet: inout Packet) throws {
+        packet.pointer.pointee.stream_index = audio!.pointee.index
+        av_packet_rescale_ts(packet.pointer, incoming, audio!.pointee.time_base)
+        packet.pointer.pointee.pos = -1
+        try check(av_write_frame(context, packet.pointer), "av_write_frame")
+        try checkSink("av_write_frame")
+    }
+
+    /// Writes what is left and completes the headers. A flush before the trailer would cost Ogg its last page's mark.
+    func finish() throws {
+        try check(av_write_trailer(context), "av_write_trailer")
+        avio_flush(sink.context)
+        try checkSink("av_write_trailer")
+    }
+
+    /// libav forgets write errors behind its buffer; the sink does not.
+    private func checkSink(_ operation: StaticString) throws {
+        if let failure = sink.failure { throw LibAVError(operation, -failure) }
+    }
+
+    private func write(_ picture: Picture, stream: Int32) throws {
+        let packet = try Packet()
+        try check(av_new_packet(packet.pointer, Int32(picture.bytes.count)), "av_new_packet")
+        picture.bytes.withUnsafeBufferPointer {
+            packet.pointer.pointee.data.update(from: $0.baseAddress!, count: $0.count)
+        }
+        packet.pointer.pointee.stream_index = stream
+        packet.pointer.pointee.flags |= AV_PKT_FLAG_KEY
+        packet.pointer.pointee.pts = 0
+        packet.pointer.pointee.dts = 0
+        try check(av_write_frame(context, packet.pointer), "av_write_frame")
+    }
+
+    private func newStream() throws -> UnsafeMutablePointer<AVStream> {
+        try allocated(avformat_new_stream(context, nil), "avformat_new_stream")
+    }
+}

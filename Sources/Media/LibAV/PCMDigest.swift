@@ -1,0 +1,78 @@
+import CLibAV
+
+/// The MD5 of samples, interleaved in the machine's byte order: what FLAC and `ffmpeg -f md5` compute as well.
+///
+/// It tells whether two paths gave the same samples. It is no protection against forgery.
+public final class PCMDigest {
+    /// A digest and the number of bytes that it covers.
+    public struct Value: Sendable, Hashable {
+        /// 32 lower-case hexadecimal digits.
+        public let hex: String
+        public let bytes: Int64
+    }
+
+    private var context: OpaquePointer?
+    private var bytes: Int64 = 0
+    private var interleaved: [UInt8] = []
+    private var finished: Value?
+
+    init() {
+        guard av_hash_alloc(&context, "MD5") >= 0 else { fatalError("libavutil has no MD5") }
+        av_hash_init(context)
+    }
+
+    deinit { av_hash_freep(&context) }
+
+    func update(_ block: borrowing SampleBlock) {
+        guard let shape = block.shape, block.frameCount > 0 else { return }
+        if !shape.format.isPlanar || shape.channelCount == 1 {
+            block.withPlane(0) { plane in
+                bytes += Int64(plane.count)
+                av_hash_update(context, plane.baseAddress, plane.count)
+            }
+            return
+        }
+        let (width, channels) = (shape.format.bytesPerSample, shape.channelCount)
+        let count = block.frameCount * width * channels
+        if interleaved.count < count { interleaved = [UInt8](repeating: 0, count: count) }
+        interleaved.withUnsafeMutableBytes { target in
+            for channel in 0..<channels {
+                block.withPlane(channel) { plane in
+                    switch width {
+                    case 1: scatter(plane, UInt8.self, into: target, channel, channels)
+                    case 2: scatter(plane, UInt16.self, into: target, channel, channels)
+                    case 4: scatter(plane, UInt32.self, into: target, channel, channels)
+                    default: scatter(plane, UInt64.self, into: target, channel, channels)
+                    }
+                }
+            }
+            bytes += Int64(count)
+            av_hash_update(context, target.baseAddress, count)
+        }
+    }
+
+    /// The digest of all samples so far; nothing can be added after it was asked for.
+    var value: Value {
+        if let finished { return finished }
+        var text = [CChar](repeating: 0, count: Int(AV_HASH_MAX_SIZE) * 2 + 1)
+        text.withUnsafeMutableBytes { av_hash_final_hex(context, $0.baseAddress, Int32($0.count)) }
+        let value = Value(
+            hex: String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self),
+            bytes: bytes
+        )
+        finished = value
+        return value
+    }
+
+    private func scatter<Word>(
+        _ plane: UnsafeRawBufferPointer,
+        _: Word.Type,
+        into target: UnsafeMutableRawBufferPointer,
+        _ channel: Int,
+        _ channels: Int
+    ) {
+        let from = plane.bindMemory(to: Word.self)
+        let to = target.bindMemory(to: Word.self)
+        for frame in 0..<from.count { to[frame * channels + channel] = from[frame] }
+    }
+}

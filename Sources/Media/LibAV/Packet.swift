@@ -1,0 +1,83 @@
+import CLibAV
+import Glibc
+
+/// Some encoded bytes with their times; freed when the value is dropped.
+public struct Packet: ~Copyable {
+    let pointer: UnsafeMutablePointer<AVPacket>
+
+    /// An empty packet.
+    public init() throws {
+        guard let packet = av_packet_alloc() else {
+            throw MediaError(.outOfMemory, at: .open, "no memory for a packet")
+        }
+        self.init(adopting: packet)
+    }
+
+    /// Takes `pointer` over; nobody else may free it.
+    init(adopting pointer: UnsafeMutablePointer<AVPacket>) { self.pointer = pointer }
+
+    deinit {
+        var doomed: UnsafeMutablePointer<AVPacket>? = pointer
+        av_packet_free(&doomed)
+    }
+
+    public var byteCount: Int { Int(pointer.pointee.size) }
+
+    var streamIndex: Int { Int(pointer.pointee.stream_index) }
+    var isMarkedCorrupt: Bool { pointer.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 }
+
+    /// In the stream's time base; `nil` where the container gives none.
+    var timestamp: Int64? {
+        let time = pointer.pointee.pts == SLUICE_NO_TIMESTAMP ? pointer.pointee.dts : pointer.pointee.pts
+        return time == SLUICE_NO_TIMESTAMP ? nil : time
+    }
+
+    /// In the stream's time base; zero where the container gives none.
+    var duration: Int64 { pointer.pointee.duration }
+
+    /// Lends the bytes; they do not leave the closure.
+    public borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try body(.init(start: pointer.pointee.data, count: Int(pointer.pointee.size)))
+    }
+
+    mutating func clear() { av_packet_unref(pointer) }
+
+    /// Takes the content of `other`, which is empty afterwards.
+    mutating func take(_ other: inout Packet) {
+        av_packet_unref(pointer)
+        av_packet_move_ref(pointer, other.pointer)
+    }
+
+    /// Where the packet's bytes lie in the source; `nil` where the demuxer does not say.
+    var place: Int64? { pointer.pointee.pos >= 0 ? pointer.pointee.pos : nil }
+
+    /// Whether somebody has said already what decoders must drop.
+    var hasSkip: Bool {
+        var size = 0
+        return av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size) != nil
+    }
+
+    /// What decoders must drop of this packet's frames: so many at the start, so many at the end.
+    var skip: (start: Int, end: Int) {
+        var size = 0
+        guard let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 10 else {
+            return (0, 0)
+        }
+        func word(_ offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(data[offset + $1]) << (8 * $1) } }
+        return (word(0), word(4))
+    }
+
+    /// Says what decoders must drop of this packet's frames.
+    mutating func setSkip(start: Int, end: Int) throws {
+        var size = 0
+        var data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size)
+        if data == nil || size < 10 { data = av_packet_new_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, 10) }
+        guard let data else { throw LibAVError("av_packet_new_side_data", -ENOMEM) }
+        for byte in 0..<4 {
+            data[byte] = UInt8(truncatingIfNeeded: start >> (8 * byte))
+            data[4 + byte] = UInt8(truncatingIfNeeded: end >> (8 * byte))
+        }
+        data[8] = 0
+        data[9] = 0
+    }
+}

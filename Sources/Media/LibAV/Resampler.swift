@@ -1,0 +1,70 @@
+import CLibAV
+
+/// libswresample between two shapes: sample format, channel mix and, by soxr, rate. Integer paths stay integer.
+struct Resampler: ~Copyable {
+    private let context: OpaquePointer
+    let input: SampleShape
+    let output: SampleShape
+
+    private init(adopting context: OpaquePointer, _ input: SampleShape, _ output: SampleShape) {
+        self.context = context
+        self.input = input
+        self.output = output
+    }
+
+    deinit {
+        var doomed: OpaquePointer? = context
+        swr_free(&doomed)
+    }
+
+    static func open(from input: SampleShape, to output: SampleShape) throws -> Resampler {
+        guard let context = swr_alloc() else { throw LibAVError("swr_alloc", -12) }
+        let resampler = Resampler(adopting: context, input, output)
+        let settings = UnsafeMutableRawPointer(context)
+        try withChannelLayout(mask: input.channelMask, count: input.channelCount) { layout in
+            _ = try check(av_opt_set_chlayout(settings, "in_chlayout", &layout, 0), "av_opt_set_chlayout")
+        }
+        try withChannelLayout(mask: output.channelMask, count: output.channelCount) { layout in
+            _ = try check(av_opt_set_chlayout(settings, "out_chlayout", &layout, 0), "av_opt_set_chlayout")
+        }
+        try check(av_opt_set_sample_fmt(settings, "in_sample_fmt", input.format.code, 0), "av_opt_set_sample_fmt")
+        try check(av_opt_set_sample_fmt(settings, "out_sample_fmt", output.format.code, 0), "av_opt_set_sample_fmt")
+        try check(av_opt_set_int(settings, "in_sample_rate", Int64(input.sampleRateHz), 0), "av_opt_set_int")
+        try check(av_opt_set_int(settings, "out_sample_rate", Int64(output.sampleRateHz), 0), "av_opt_set_int")
+        if input.sampleRateHz != output.sampleRateHz {
+            try check(av_opt_set(settings, "resampler", "soxr", 0), "av_opt_set resampler=soxr")
+        }
+        try check(swr_init(context), "swr_init")
+        return resampler
+    }
+
+    /// Converts all of `block` into `converted`, which may stay empty while the filter fills up.
+    func convert(_ block: borrowing SampleBlock, into converted: inout SampleBlock) throws {
+        let room = try check(swr_get_out_samples(context, block.pointer.pointee.nb_samples), "swr_get_out_samples")
+        try converted.reserve(Int(max(room, 1)), output)
+        let input = UnsafeMutableRawPointer(block.pointer.pointee.extended_data)?
+            .assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
+        let made = try check(
+            swr_convert(
+                context,
+                converted.pointer.pointee.extended_data,
+                room,
+                input,
+                block.pointer.pointee.nb_samples
+            ),
+            "swr_convert"
+        )
+        converted.pointer.pointee.nb_samples = made
+    }
+
+    /// Takes the rest out of the filter; empty when there is no more.
+    func drain(into converted: inout SampleBlock) throws {
+        let room = max(try check(swr_get_out_samples(context, 0), "swr_get_out_samples"), 4096)
+        try converted.reserve(Int(room), output)
+        let made = try check(
+            swr_convert(context, converted.pointer.pointee.extended_data, room, nil, 0),
+            "swr_convert drain"
+        )
+        converted.pointer.pointee.nb_samples = made
+    }
+}

@@ -1,0 +1,45 @@
+/// A cover: a PNG or JPEG as it lies in the file, never decoded.
+public struct Picture: Sendable, Hashable {
+    public let bytes: [UInt8]
+    public let width: Int
+    public let height: Int
+    public let isPNG: Bool
+
+    public var mimeType: String { isPNG ? "image/png" : "image/jpeg" }
+
+    /// `nil` for anything but a PNG or a JPEG with a readable header.
+    public init?(_ bytes: [UInt8]) {
+        if let size = Picture.sizeOfPNG(bytes) {
+            (width, height, isPNG) = (size.width, size.height, true)
+        } else if let size = Picture.sizeOfJPEG(bytes) {
+            (width, height, isPNG) = (size.width, size.height, false)
+        } else {
+            return nil
+        }
+        self.bytes = bytes
+    }
+
+    private static func sizeOfPNG(_ bytes: [UInt8]) -> (width: Int, height: Int)? {
+        guard bytes.count >= 24, bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) else {
+            return nil
+        }
+        return (bigEndian(bytes[16..<20]), bigEndian(bytes[20..<24]))
+    }
+
+    /// Walks the segments up to the frame header; entropy-coded data is never entered.
+    private static func sizeOfJPEG(_ bytes: [UInt8]) -> (width: Int, height: Int)? {
+        guard bytes.count > 4, bytes.starts(with: [0xFF, 0xD8]) else { return nil }
+        var place = 2
+        while place + 9 < bytes.count, bytes[place] == 0xFF {
+            let marker = bytes[place + 1]
+            let isFrameHeader = (0xC0...0xCF).contains(marker) && ![0xC4, 0xC8, 0xCC].contains(marker)
+            if isFrameHeader {
+                return (bigEndian(bytes[(place + 7)..<(place + 9)]), bigEndian(bytes[(place + 5)..<(place + 7)]))
+            }
+            place += 2 + bigEndian(bytes[(place + 2)..<(place + 4)])
+        }
+        return nil
+    }
+
+    private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
+}

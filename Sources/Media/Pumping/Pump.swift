@@ -1,0 +1,72 @@
+public import Conversion
+
+/// Carries every sample from one output to one input, once, in order; or every packet, when nothing is decoded.
+///
+/// It alone knows both: a reader never reaches for the writer, nor a writer for the reader.
+public final class Pump {
+    /// Where a pump stands.
+    public struct Progress: Sendable, Hashable {
+        /// How far on the source's clock.
+        public let position: MediaTime
+        /// Frames taken from the source.
+        public let frames: Int64
+        /// What the source promised; `nil` where it promised nothing.
+        public let totalFrames: Int64?
+    }
+
+    /// Called on the pump's thread after a block, at most once for every tenth of a second of CPU-bound work.
+    public typealias Report = (Progress) -> Void
+
+    private let carry: (Report?) throws -> Void
+
+    /// Samples, decoded and encoded.
+    public init(from output: TrackOutput, to input: WriterInput) {
+        carry = { report in try Pump.carrySamples(output, input, report) }
+    }
+
+    /// Packets, as they are.
+    public init(from output: PacketOutput, to input: WriterInput) {
+        carry = { report in try Pump.carryPackets(output, input, report) }
+    }
+
+    /// Runs until the output has no more. The writer's `finish()` is the caller's next step.
+    public func run(report: Report? = nil) throws { try carry(report) }
+
+    private static func carrySamples(_ output: TrackOutput, _ input: WriterInput, _ report: Report?) throws {
+        var block = try SampleBlock()
+        let rate = output.track.sampleRateHz
+        var nextReport: Int64 = 0
+        while try output.next(into: &block) {
+            let reached = block.position + Int64(block.frameCount)
+            try input.append(&block)
+            guard let report, output.deliveredFrames >= nextReport else { continue }
+            // A second of sound is far less than 50 ms of work: often enough for eyes, cheap enough for clocks.
+            nextReport = output.deliveredFrames + Int64(rate)
+            report(
+                Progress(
+                    position: MediaTime(frames: reached, rate: rate),
+                    frames: output.deliveredFrames,
+                    totalFrames: output.track.length.frames
+                )
+            )
+        }
+    }
+
+    private static func carryPackets(_ output: PacketOutput, _ input: WriterInput, _ report: Report?) throws {
+        var packet = try Packet()
+        let rate = output.track.sampleRateHz
+        var nextReport: Int64 = 0
+        while try output.next(into: &packet) {
+            try input.append(&packet)
+            guard let report, output.deliveredFrames >= nextReport else { continue }
+            nextReport = output.deliveredFrames + Int64(rate)
+            report(
+                Progress(
+                    position: MediaTime(frames: output.deliveredFrames, rate: rate),
+                    frames: output.deliveredFrames,
+                    totalFrames: output.track.length.frames
+                )
+            )
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// Finds frames in raw AAC.
+enum ADTSSync {
+    private static let windowBytes = 64 * 1024
+
+    /// The first place from `start` on where a frame begins that another one follows.
+    static func next(in source: ByteSource, from start: Int64) -> Int64? {
+        var place = start
+        while let window = source.bytes(at: place, count: windowBytes), window.count >= 7 {
+            for offset in 0...(window.count - 7) {
+                guard let length = frameLength(window[offset...]) else { continue }
+                let following = source.bytes(at: place + Int64(offset + length), count: 7)
+                if following.flatMap({ frameLength($0[...]) }) != nil { return place + Int64(offset) }
+            }
+            place += Int64(window.count - 6)
+        }
+        return nil
+    }
+
+    /// Bytes of the frame whose header `bytes` begin with.
+    private static func frameLength(_ bytes: ArraySlice<UInt8>) -> Int? {
+        guard bytes.count >= 7 else { return nil }
+        let first = bytes.startIndex
+        guard bytes[first] == 0xFF, bytes[first + 1] & 0xF6 == 0xF0, bytes[first + 2] >> 2 & 0x0F < 13 else {
+            return nil
+        }
+        let length = Int(bytes[first + 3] & 3) << 11 | Int(bytes[first + 4]) << 3 | Int(bytes[first + 5] >> 5)
+        return length > 7 ? length : nil
+    }
+}

@@ -1,0 +1,101 @@
+/// What a container says of a track's length and priming where libav 5.1 reads it wrong, rounded or not at all.
+struct ContainerFacts {
+    /// Frames to drop before the sound, which libav does not drop by itself.
+    var primingFrames: Int?
+    /// Frames of sound between priming and padding.
+    var soundFrames: Int64?
+    /// By how much `soundFrames` may be too large without anything being lost.
+    var tolerance: Int64 = 0
+
+    static func read(_ demuxer: Demuxer) -> ContainerFacts? {
+        switch demuxer.name {
+        case "caf": cafPacketTable(demuxer.source)
+        case "wav": waveDataSize(demuxer)
+        case "mp3": MP3Header.facts(demuxer.source)
+        default: nil
+        }
+    }
+
+    /// The head of CAF's packet table: libav adds priming and remainder to the valid frames instead of dropping them.
+    private static func cafPacketTable(_ source: ByteSource) -> ContainerFacts? {
+        guard let place = chunk("pakt", in: source, from: 8, sizeBytes: 8, bigEndian: true)?.place,
+            let table = source.bytes(at: place, count: 24), table.count == 24
+        else { return nil }
+        let valid = bigEndian(table[8..<16])
+        let priming = Int(bigEndian(table[16..<20]))
+        guard valid > 0, priming < 1 << 20 else { return nil }
+        // Some writers, libav among them, count the last packet as a whole one.
+        return ContainerFacts(primingFrames: priming, soundFrames: valid, tolerance: 4096)
+    }
+
+    /// The size that the header claims: libav believes the file's own size instead, so a cut file looks whole to it.
+    private static func waveDataSize(_ demuxer: Demuxer) -> ContainerFacts? {
+        guard let stream = demuxer.streams.first(where: \.isAudio), stream.isPCM, stream.blockAlign > 0,
+            var size = chunk("data", in: demuxer.source, from: 12, sizeBytes: 4, bigEndian: false)?.size
+        else { return nil }
+        // Zero and all ones stand for a size that was not known when the header was written.
+        if size == 0 || size >= 0xFFFF_FFFF - 1 {
+            guard let wide = chunk("ds64", in: demuxer.source, from: 12, sizeBytes: 4, bigEndian: false)?.place,
+                let sizes = demuxer.source.bytes(at: wide, count: 16), sizes.count == 16
+            else { return nil }
+            size = bigEndian(sizes[8..<16].reversed())
+        }
+        guard size > 0 else { return nil }
+        return ContainerFacts(soundFrames: size / Int64(stream.blockAlign))
+    }
+
+    /// Walks the chunks of a RIFF or CAF file up to the one of that name.
+    private static func chunk(
+        _ name: String,
+        in source: ByteSource,
+        from start: Int64,
+        sizeBytes: Int,
+        bigEndian isBig: Bool
+    ) -> (place: Int64, size: Int64)? {
+        var place = start
+        // Such files have a dozen chunks; one with more than a thousand is out to waste time.
+        for _ in 0..<1000 {
+            guard let head = source.bytes(at: place, count: 4 + sizeBytes), head.count == 4 + sizeBytes else {
+                return nil
+            }
+            let digits = Array(head[4...])
+            let size = bigEndian(isBig ? digits : digits.reversed())
+            let body = place + 4 + Int64(sizeBytes)
+            if head.starts(with: Array(name.utf8)) { return (body, size) }
+            guard size >= 0, body < Int64.max - size - 1 else { return nil }
+            place = body + size + (isBig ? 0 : size & 1)
+        }
+        return nil
+    }
+}
+
+/// The Xing or Info header of an MP3, with LAME's delay and padding behind it.
+enum MP3Header {
+    static func facts(_ source: ByteSource) -> ContainerFacts? {
+        var place: Int64 = 0
+        while let tag = source.bytes(at: place, count: 10), tag.count == 10, tag.starts(with: Array("ID3".utf8)) {
+            place += 10 + tag[6...9].reduce(0) { $0 << 7 | Int64($1 & 0x7F) } + (tag[5] & 0x10 != 0 ? 10 : 0)
+        }
+        guard let frame = source.bytes(at: place, count: 256), frame.count == 256, frame[0] == 0xFF,
+            frame[1] & 0xE0 == 0xE0
+        else { return nil }
+        let isMPEG1 = frame[1] & 0x18 == 0x18
+        let isMono = frame[3] & 0xC0 == 0xC0
+        let side = isMPEG1 ? (isMono ? 17 : 32) : (isMono ? 9 : 17)
+        let info = 4 + side
+        let name = Array(frame[info..<(info + 4)])
+        guard name == Array("Xing".utf8) || name == Array("Info".utf8), frame[info + 7] & 1 == 1 else { return nil }
+        let flags = frame[info + 7]
+        let samples = bigEndian(frame[(info + 8)..<(info + 12)]) * (isMPEG1 ? 1152 : 576)
+        guard samples > 0 else { return nil }
+        // Behind frames, bytes, TOC and quality, as far as they are there.
+        let tail = info + 8 + 4 + (flags & 2 != 0 ? 4 : 0) + (flags & 4 != 0 ? 100 : 0) + (flags & 8 != 0 ? 4 : 0)
+        let encoder = Array(frame[tail..<min(tail + 4, 256)])
+        guard tail + 24 <= 256, ["LAME", "Lavf", "Lavc"].contains(where: { Array($0.utf8) == encoder }) else {
+            // Without LAME's fields the count may or may not include the header's own frame.
+            return ContainerFacts(soundFrames: samples, tolerance: 1152)
+        }
+        let trims = bigEndian(frame[(tail + 21)..<(tail + 24)])
+        return ContainerFacts(soundFrames: max(0, samples - (trims >> 12) - (trims & 0xFFF)))
+    }
+}

@@ -1,0 +1,189 @@
+public import Conversion
+
+/// Reads one source: says what is in it, and hands out the samples or packets of one of its tracks.
+///
+/// The source is an open descriptor that stays the caller's. A reader opens nothing else: what it reads is the bytes
+/// behind that descriptor. It is not `Sendable`; give each its own thread, or use `AsyncReader`.
+public final class Reader {
+    /// How a source is opened.
+    public struct Options: Sendable {
+        /// A file name whose extension helps with the few formats that have no signature. It is never opened.
+        public var nameHint: String?
+        /// Set for headerless PCM, which cannot describe itself.
+        public var raw: RawShape?
+        /// What to do where the source is damaged.
+        public var damage: DamageMode
+        /// Ends the reading from another thread.
+        public var stop: StopSignal
+
+        public init(
+            nameHint: String? = nil,
+            raw: RawShape? = nil,
+            damage: DamageMode = .strict,
+            stop: StopSignal = StopSignal()
+        ) {
+            self.nameHint = nameHint
+            self.raw = raw
+            self.damage = damage
+            self.stop = stop
+        }
+    }
+
+    public let description: SourceDescription
+    let options: Options
+    let demuxer: Demuxer
+    private var isInUse = false
+
+    /// Opens the source behind `descriptor` and describes it.
+    public init(descriptor: Int32, options: Options = Options()) throws {
+        self.options = options
+        let demuxer = try Demuxer(ByteSource(descriptor: descriptor, stop: options.stop), options)
+        self.demuxer = demuxer
+
+        let streams = demuxer.streams
+        let facts = ContainerFacts.read(demuxer)
+        var tags = demuxer.tags
+        if let first = streams.first(where: \.isAudio), demuxer.name == "ogg" || tags.isEmpty { tags += first.tags }
+        description = SourceDescription(
+            container: String(demuxer.name.prefix { $0 != "," }),
+            tracks: streams.filter(\.isAudio).map { stream in
+                Track(stream, in: demuxer, facts: facts)
+            },
+            tags: tags.map(Tag.init),
+            chapters: demuxer.chapters.map(Chapter.init),
+            cover: streams.lazy.compactMap(\.attachedPicture).compactMap(Picture.init).first
+        )
+        try Reader.refuseWhatCannotBeRead(streams, description)
+    }
+
+    /// The track with that stream number, or the main one.
+    public func track(_ index: Int? = nil) throws -> Track {
+        guard let index else { return description.mainTrack! }
+        if let track = description.tracks.first(where: { $0.index == index }) { return track }
+        let known = description.tracks.map { "\($0.index)" }.joined(separator: ", ")
+        throw MediaError(
+            .noSuchTrack,
+            at: .probe,
+            "there is no audio track \(index)",
+            stream: index,
+            hint: "audio tracks: \(known)"
+        )
+    }
+
+    /// The decoded samples of a track, whole or in ranges, in their own shape. A reader has one output in its life.
+    public func samples(of track: Track, ranges: [MediaTimeRange] = []) throws -> TrackOutput {
+        try takeOnce()
+        let stream = demuxer.streams[track.index]
+        try Reader.refuseUndecodable(stream, track)
+        let (source, options) = (demuxer.source, options)
+        return try TrackOutput(demuxer, track, frameRanges(ranges, of: track), options) {
+            guard source.isSeekable else {
+                throw MediaError(
+                    .sourceNotSeekable,
+                    at: .decode,
+                    "a range lies before the one just read",
+                    stream: track.index
+                )
+            }
+            return try Demuxer(ByteSource(descriptor: source.descriptor, stop: options.stop), options)
+        }
+    }
+
+    /// The packets of a track as they lie in the container.
+    public func packets(of track: Track) throws -> PacketOutput {
+        try takeOnce()
+        return try PacketOutput(demuxer, track, options)
+    }
+
+    private func takeOnce() throws {
+        if isInUse { throw MediaError(.alreadyFinished, at: .open, "this reader has its output already") }
+        isInUse = true
+    }
+
+    private func frameRanges(_ ranges: [MediaTimeRange], of track: Track) throws -> [Range<Int64>] {
+        if ranges.isEmpty { return [0..<Int64.max] }
+        return try ranges.map { range in
+            let rate = track.sampleRateHz
+            let start = range.start.frames(atRate: rate)?.frames ?? 0
+            let end = range.isOpenEnded ? Int64.max : range.end.frames(atRate: rate)?.frames ?? Int64.max
+            let last = track.length.exactFrames
+            if start < 0 || start > end || last.map({ start > $0 || (end > $0 && end != .max) }) == true {
+                throw MediaError(
+                    .rangeOutsideSource,
+                    at: .open,
+                    "the range \(range) is not within the source",
+                    stream: track.index,
+                    hint: last.map { "the source ends at \(MediaTime(frames: $0, rate: rate))" }
+                )
+            }
+            return start..<end
+        }
+    }
+}
+
+extension Reader {
+    private static let protectedCodes: Set<String> = ["drms", "aavd", "enca", "drmi"]
+
+    private static func refuseWhatCannotBeRead(_ streams: [InputStream], _ description: SourceDescription) throws {
+        guard !description.tracks.isEmpty else {
+            if streams.isEmpty {
+                throw MediaError(.noDecodableFrame, at: .probe, "this \(description.container) file holds no stream")
+            }
+            throw MediaError(.noAudioTrack, at: .probe, "this \(description.container) file has no audio track")
+        }
+        if let track = description.tracks.first(where: { protectedCodes.contains($0.fourCC) }) {
+            throw MediaError(
+                .protectedContent,
+                at: .probe,
+                "the track is protected (\(track.fourCC))",
+                stream: track.index
+            )
+        }
+    }
+
+    private static func refuseUndecodable(_ stream: InputStream, _ track: Track) throws {
+        guard let decoder = stream.decoderName, Allowlist.decoders.contains(decoder) else {
+            throw MediaError(
+                .unsupportedCodec,
+                at: .probe,
+                "\(track.codecName) is not decoded here",
+                stream: track.index
+            )
+        }
+        if track.codecName == "flac", track.bitDepth > 24 {
+            throw MediaError(
+                .unsupportedBitDepth,
+                at: .probe,
+                "FLAC of \(track.bitDepth) bits: libav 5.1 decodes up to 24",
+                stream: track.index
+            )
+        }
+        guard track.sampleRateHz > 0, track.channelCount > 0 else {
+            throw MediaError(
+                .noDecodableFrame,
+                at: .probe,
+                "no frame of the \(track.codecName) track could be decoded",
+                stream: track.index
+            )
+        }
+    }
+}
+
+extension Track {
+    init(_ stream: InputStream, in demuxer: Demuxer, facts: ContainerFacts?) {
+        index = stream.index
+        codecName = stream.codecName
+        fourCC = stream.fourCC
+        sampleRateHz = stream.sampleRateHz
+        channelCount = stream.channelCount
+        channelMask = stream.channelMask
+        bitDepth = stream.bitDepth
+        isFloat = stream.isFloat
+        isLossless = stream.isLossless
+        isDefault = stream.isDefault
+        bitRate = stream.bitRate
+        length = LengthPromise(of: stream, in: demuxer, facts: facts)
+        primingFrames = facts?.primingFrames
+        tags = stream.tags.map(Tag.init)
+    }
+}

@@ -1,0 +1,26 @@
+/// How sources end that promise no length: by a mark, or by a last frame that is whole.
+enum SourceEnd {
+    /// Whether the last page of an Ogg file ends its stream. Pages are at most 65,307 bytes long.
+    static func hasOggEnd(_ source: ByteSource) -> Bool {
+        guard let size = source.size else { return true }
+        let count = min(size, 65_536)
+        let tail = source.bytes(at: size - count, count: Int(count)) ?? []
+        let capture = Array("OggS".utf8)
+        var place = tail.count - 27
+        while place >= 0 {
+            if tail[place] == capture[0], tail[place..<(place + 4)].elementsEqual(capture), tail[place + 4] == 0 {
+                return tail[place + 5] & 0x04 != 0
+            }
+            place -= 1
+        }
+        return false
+    }
+
+    /// Whether an MPEG audio frame begins behind the last packet and does not end: the file was cut off in it.
+    static func hasCutMP3Frame(_ source: ByteSource, behind place: Int64?) -> Bool {
+        guard let place, let size = source.size, place < size,
+            let head = source.bytes(at: place, count: 4), head.count >= 2
+        else { return false }
+        return head[0] == 0xFF && head[1] & 0xE0 == 0xE0
+    }
+}

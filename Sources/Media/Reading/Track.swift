@@ -1,0 +1,71 @@
+public import Conversion
+
+/// One audio track of a source, as its container describes it. Nothing of it has been decoded.
+public struct Track: Sendable, Hashable {
+    /// The stream's number in the container.
+    public let index: Int
+    /// libav's name of the codec: `pcm_s16le`, `mp3`, `flac`, ...
+    public let codecName: String
+    /// The container's four letters for the codec.
+    public let fourCC: String
+    public let sampleRateHz: Int
+    public let channelCount: Int
+    /// WAVE channel mask; zero where the source names no speakers.
+    public let channelMask: UInt64
+    /// Significant bits per sample; 16 for lossy codecs.
+    public let bitDepth: Int
+    public let isFloat: Bool
+    public let isLossless: Bool
+    public let isDefault: Bool
+    public let bitRate: Int?
+    /// What the container says of the length, on the clock that ranges and positions use.
+    public let length: LengthPromise
+    /// Frames that the encoder put before the sound, where the container says so.
+    public let primingFrames: Int?
+    public let tags: [Tag]
+
+    /// The track as formats see it.
+    public var shape: AudioShape {
+        AudioShape(
+            sampleRateHz: sampleRateHz,
+            channelCount: channelCount,
+            layout: channelMask == 0 ? nil : ChannelLayout(mask: channelMask),
+            bitDepth: bitDepth,
+            sampleKind: isFloat ? .float : .integer,
+            codecName: codecName,
+            isLossless: isLossless,
+            frames: length.frames
+        )
+    }
+}
+
+/// A name and a value out of a source's tags; a name may come more than once.
+public struct Tag: Sendable, Hashable {
+    public let key: String
+    public let value: String
+
+    public init(key: String, value: String) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// A named stretch of a source.
+public struct Chapter: Sendable, Hashable {
+    public let start: MediaTime
+    public let end: MediaTime
+    public let title: String?
+}
+
+/// All that a container says of itself.
+public struct SourceDescription: Sendable, Hashable {
+    /// libav's name of the container, the first where it has several: `wav`, `mov`, `matroska`, ...
+    public let container: String
+    public let tracks: [Track]
+    public let tags: [Tag]
+    public let chapters: [Chapter]
+    public let cover: Picture?
+
+    /// The track that is used when none is asked for: the default one, else the first.
+    public var mainTrack: Track? { tracks.first(where: \.isDefault) ?? tracks.first }
+}

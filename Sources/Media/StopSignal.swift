@@ -1,0 +1,17 @@
+import Synchronization
+
+/// Asks a conversion to end from any thread; it does within 50 ms, as `MediaError.Code.cancelled`.
+public final class StopSignal: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    public init() {}
+
+    /// Takes effect at the next packet, block or wait of whoever holds the signal. It cannot be taken back.
+    public func stop() { flag.store(true, ordering: .relaxed) }
+
+    public var isStopped: Bool { flag.load(ordering: .relaxed) }
+
+    func check(at stage: MediaError.Stage) throws {
+        if isStopped { throw MediaError(.cancelled, at: stage, "the conversion was asked to stop") }
+    }
+}

@@ -1,0 +1,86 @@
+public import Conversion
+
+/// Decodes what was written and compares it with what was planned.
+public enum Verifier {
+    /// What decoding an output gave.
+    public struct Finding: Sendable, Hashable {
+        public let frames: Int64
+        public let digest: PCMDigest.Value
+    }
+
+    /// Reads the output behind `descriptor` from its start; throws `verify_mismatch` where it is not as planned.
+    @discardableResult
+    public static func verify(
+        descriptor: Int32,
+        format: ResolvedFormat,
+        against summary: Writer.Summary,
+        stop: StopSignal = StopSignal()
+    ) throws -> Finding {
+        let found = try decode(descriptor, format, stop)
+        guard found.frames == format.audibleFrames(of: summary) else {
+            throw MediaError(
+                .verifyMismatch,
+                at: .finish,
+                "decoding gives \(found.frames) frames, planned were \(summary.plannedFrames)"
+            )
+        }
+        if format.isLossless, let planned = summary.digest, planned != found.digest {
+            throw MediaError(
+                .verifyMismatch,
+                at: .finish,
+                "decoding gives other samples: MD5 \(found.digest.hex), planned \(planned.hex)"
+            )
+        }
+        return found
+    }
+
+    private static func decode(_ descriptor: Int32, _ format: ResolvedFormat, _ stop: StopSignal) throws -> Finding {
+        let options = Reader.Options(
+            nameHint: "output.\(format.container.fileExtensions[0])",
+            raw: RawShape(format),
+            damage: .strict,
+            stop: stop
+        )
+        do {
+            let reader = try Reader(descriptor: descriptor, options: options)
+            let output = try reader.samples(of: reader.track())
+            let digest = PCMDigest()
+            var block = try SampleBlock()
+            while try output.next(into: &block) { digest.update(block) }
+            return Finding(frames: output.deliveredFrames, digest: digest.value)
+        } catch let error as MediaError where error.code != .cancelled {
+            var failure = MediaError(
+                .verifyMismatch,
+                at: .finish,
+                "the output cannot be decoded: \(error.code.rawValue), \(error.detail)"
+            )
+            failure.libavName = error.libavName
+            failure.libavText = error.libavText
+            throw failure
+        }
+    }
+}
+
+extension ResolvedFormat {
+    /// Frames that a decoder of this format gives for the planned ones. Opus decodes at 48 kHz whatever went in, and
+    /// ADTS has no place to say where the sound begins and ends.
+    func audibleFrames(of summary: Writer.Summary) -> Int64 {
+        switch (container, codec) {
+        case (_, .opus): summary.plannedFrames * 48_000 / Int64(sampleRateHz)
+        case (.adts, _): (summary.plannedFrames + 1024 + 1023) / 1024 * 1024
+        default: summary.plannedFrames
+        }
+    }
+}
+
+extension RawShape {
+    /// For reading a headerless output back; `nil` for those that describe themselves.
+    init?(_ format: ResolvedFormat) {
+        guard format.container == .raw else { return nil }
+        self.init(
+            demuxerName: ContainerWriting.muxerName(format),
+            sampleRateHz: format.sampleRateHz,
+            channelCount: format.channelCount
+        )
+    }
+}

@@ -1,0 +1,51 @@
+/// Walks the chunks of a finished output: MP4's boxes, or CAF's and Matroska's chunks by their own rules.
+struct Box {
+    let name: String
+    /// Where its header begins, where its content begins, and where the next box begins.
+    let start: Int64
+    let body: Int64
+    let end: Int64
+}
+
+extension ByteSink {
+    /// The MP4 boxes side by side from `start` to `end`.
+    func boxes(from start: Int64, to end: Int64) throws -> [Box] {
+        var found: [Box] = []
+        var place = start
+        while place + 8 <= end {
+            let head = try bytes(at: place, count: 16)
+            var size = bigEndian(head[0..<4])
+            var body = place + 8
+            if size == 1 {
+                size = bigEndian(head[8..<16])
+                body += 8
+            } else if size == 0 {
+                size = end - place
+            }
+            guard size >= body - place, place + size <= end else { throw malformed("an MP4 box at \(place)") }
+            found.append(Box(name: latin(head[4..<8]), start: place, body: body, end: place + size))
+            place += size
+        }
+        return found
+    }
+
+    func box(_ name: String, from start: Int64, to end: Int64) throws -> Box {
+        guard let box = try boxes(from: start, to: end).first(where: { $0.name == name }) else {
+            throw malformed("no \(name) box")
+        }
+        return box
+    }
+
+    /// A finished output that is not what libav is known to write: better no output than a guess.
+    func malformed(_ what: String) -> MediaError {
+        MediaError(.frameCountMismatch, at: .finish, "the written container is not as expected: \(what)")
+    }
+
+    private func latin(_ bytes: ArraySlice<UInt8>) -> String { String(bytes.map { Character(UnicodeScalar($0)) }) }
+}
+
+func bigEndian(_ bytes: some Collection<UInt8>) -> Int64 { bytes.reduce(0) { $0 << 8 | Int64($1) } }
+
+func bigEndianBytes(_ value: Int64, count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * Int64(count - 1 - $0))) }
+}

@@ -1,0 +1,20 @@
+import Conversion
+
+/// Completes what libav 5.1 leaves out of a finished container, so that players give exactly the frames that went in.
+enum ContainerPatch {
+    struct Facts {
+        let frames: Int64
+        let delay: Int
+        let tags: [Tag]
+    }
+
+    static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: Facts) throws {
+        switch (format.container, format.codec) {
+        case (.m4a, _), (.mp4, .aac): try MP4Patch.apply(to: sink, format, facts)
+        case (.caf, .opus), (.caf, .alac): try CAFPatch.apply(to: sink, format, facts)
+        case (.mka, .mp3): try MatroskaPatch.apply(to: sink)
+        case (.w64, _): try W64Patch.apply(to: sink, format, facts)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Conversion
+
+/// Adds to M4A what libav's muxer has no way to write: iTunSMPB, for players that trim by it, and tags of any name.
+enum MP4Patch {
+    static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: ContainerPatch.Facts) throws {
+        var items: [UInt8] = []
+        if format.codec == .aac { items += freeform("iTunSMPB", gaplessText(facts)) }
+        for tag in facts.tags where TagPlan.mp4Custom(tag) { items += freeform(tag.key, tag.value) }
+        if items.isEmpty { return }
+        try append(items, toItemListOf: sink)
+    }
+
+    /// Apple's fields: priming, padding and sound in frames; the rest has no meaning for files of one stream.
+    private static func gaplessText(_ facts: ContainerPatch.Facts) -> String {
+        let blocks = (Int64(facts.delay) + facts.frames + 1023) / 1024
+        let padding = blocks * 1024 - Int64(facts.delay) - facts.frames
+        let fields = [hex(0, 8), hex(Int64(facts.delay), 8), hex(padding, 8), hex(facts.frames, 16)]
+        return " " + (fields + Array(repeating: hex(0, 8), count: 8)).joined(separator: " ")
+    }
+
+    /// A `----` item: whose name it is, the name, and the text.
+    private static func freeform(_ name: String, _ text: String) -> [UInt8] {
+        let none: [UInt8] = [0, 0, 0, 0]
+        let utf8: [UInt8] = [0, 0, 0, 1]
+        return box(
+            "----",
+            box("mean", none + Array("com.apple.iTunes".utf8)) + box("name", none + Array(name.utf8))
+                + box("data", utf8 + none + Array(text.utf8))
+        )
+    }
+
+    /// libav writes moov last and its item list at the very end of it, so nothing that is pointed at moves.
+    private static func append(_ items: [UInt8], toItemListOf sink: ByteSink) throws {
+        let moov = try sink.box("moov", from: 0, to: sink.size)
+        let udta = try sink.box("udta", from: moov.body, to: moov.end)
+        let meta = try sink.box("meta", from: udta.body, to: udta.end)
+        let list = try sink.box("ilst", from: meta.body + 4, to: meta.end)
+        guard moov.end == sink.size else { throw sink.malformed("moov is not the last box") }
+        let rest = try sink.bytes(at: list.end, count: Int(sink.size - list.end))
+        try sink.patch(items + rest, at: list.end)
+        for grown in [moov, udta, meta, list] {
+            try sink.patch(bigEndianBytes(grown.end - grown.start + Int64(items.count), count: 4), at: grown.start)
+        }
+    }
+
+    private static func box(_ name: String, _ body: [UInt8]) -> [UInt8] {
+        bigEndianBytes(Int64(body.count + 8), count: 4) + Array(name.utf8) + body
+    }
+
+    private static func hex(_ value: Int64, _ digits: Int) -> String {
+        let text = String(value, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+}

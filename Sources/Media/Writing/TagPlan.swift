@@ -1,0 +1,81 @@
+import Conversion
+
+/// Which tags go into a container, where, and which it cannot carry.
+struct TagPlan {
+    let tags: [Tag]
+    let lost: [String]
+    /// Whether they belong to the stream, as in Ogg, and not to the file.
+    let belongsToStream: Bool
+    /// The cover, where the container holds it as a stream of its own.
+    let coverStream: Picture?
+
+    init(_ tags: [Tag], cover: Picture?, in format: ResolvedFormat) {
+        var carried: [Tag] = []
+        var lost: [String] = []
+        for tag in tags where !TagPlan.isTechnical(tag) {
+            if TagPlan.carries(tag, format) { carried.append(tag) } else { lost.append(tag.key) }
+        }
+        coverStream = TagPlan.holdsCoverStream(format.container) ? cover : nil
+        if let cover, coverStream == nil {
+            if format.container == .ogg {
+                carried.append(Tag(key: "METADATA_BLOCK_PICTURE", value: PictureBlock.base64(cover)))
+            } else {
+                lost.append("cover")
+            }
+        }
+        self.tags = carried.filter { !(TagPlan.isMP4(format.container) && TagPlan.mp4Custom($0)) }
+        self.lost = lost
+        belongsToStream = format.container == .ogg
+    }
+
+    /// Written by containers about themselves; copied on, they would be lies.
+    private static func isTechnical(_ tag: Tag) -> Bool {
+        [
+            "encoder", "major_brand", "minor_version", "compatible_brands", "itunsmpb", "itunnorm", "duration",
+            "metadata_block_picture", "encoded_by_library", "creation_time", "vendor_id", "handler_name",
+        ].contains(tag.key.lowercased())
+    }
+
+    private static func holdsCoverStream(_ container: Container) -> Bool {
+        [.mp3, .flac, .m4a, .mp4, .mka, .aiff, .aifc].contains(container)
+    }
+
+    private static func isMP4(_ container: Container) -> Bool { container == .m4a || container == .mp4 }
+
+    private static func carries(_ tag: Tag, _ format: ResolvedFormat) -> Bool {
+        switch format.container {
+        case .raw, .w64, .au: false
+        case .wav: waveInfo.contains(tag.key.lowercased())
+        case .mp4: mp4Known.contains(tag.key.lowercased()) || format.codec == .aac
+        default: true
+        }
+    }
+
+    /// What WAV's INFO list has a code for in libav.
+    private static let waveInfo: Set<String> = [
+        "title", "artist", "album", "comment", "copyright", "date", "genre", "track", "language", "encoded_by",
+    ]
+
+    /// Tags that M4A's own item list has no name for; `MP4Patch` adds them under their own.
+    static func mp4Custom(_ tag: Tag) -> Bool { !isTechnical(tag) && !mp4Known.contains(tag.key.lowercased()) }
+
+    private static let mp4Known: Set<String> = [
+        "title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
+        "lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "track", "disc",
+        "compilation", "episode_sort", "season_number", "media_type", "hd_video", "gapless_playback", "sort_name",
+        "sort_artist", "sort_album", "sort_album_artist", "sort_composer", "sort_show",
+    ]
+}
+
+/// FLAC's picture block, which Ogg carries in its comments.
+enum PictureBlock {
+    static func base64(_ picture: Picture) -> String {
+        var block = bigEndianBytes(3, count: 4)
+        let mime = Array(picture.mimeType.utf8)
+        block += bigEndianBytes(Int64(mime.count), count: 4) + mime + bigEndianBytes(0, count: 4)
+        for value in [picture.width, picture.height, 24, 0, picture.bytes.count] {
+            block += bigEndianBytes(Int64(value), count: 4)
+        }
+        return Base64.encode(block + picture.bytes)
+    }
+}

@@ -1,0 +1,131 @@
+public import Conversion
+
+/// Writes one output: samples or packets in, a complete file out, or an error and nothing to trust.
+///
+/// The output is an open, empty, seekable descriptor that stays the caller's; it is neither synced nor closed here.
+/// Until `finish()` has returned there is no output, only bytes. It is not `Sendable`; give each its own thread, or
+/// use `AsyncWriter`.
+public final class Writer {
+    /// What goes into the output beside the sound.
+    public struct Options: Sendable {
+        public var tags: [Tag]
+        public var cover: Picture?
+        /// Whether to compute the digest of the PCM that goes in; it costs a little time.
+        public var digestsSamples: Bool
+
+        public init(tags: [Tag] = [], cover: Picture? = nil, digestsSamples: Bool = false) {
+            self.tags = tags
+            self.cover = cover
+            self.digestsSamples = digestsSamples
+        }
+    }
+
+    public let format: ResolvedFormat
+    let options: Options
+    let muxer: Muxer
+    private var input: WriterInput?
+    private var state = State.waiting
+
+    private enum State { case waiting, writing, finished, failed(MediaError) }
+
+    /// Prepares an output of `format` behind `descriptor`. Nothing is written before the first samples are there.
+    public init(descriptor: Int32, format: ResolvedFormat, options: Options = Options()) throws {
+        self.format = format
+        self.options = options
+        let sink = try ByteSink(descriptor: descriptor)
+        do {
+            muxer = try Muxer(sink, name: ContainerWriting.muxerName(format))
+        } catch let error as LibAVError {
+            throw MediaError(error, .formatRefused, at: .open, "\(format.container.rawValue) cannot be written")
+        }
+    }
+
+    /// The one input of this writer, for samples of any shape.
+    public func samples() throws -> WriterInput {
+        try takeOnce()
+        let input = WriterInput(self, source: nil)
+        self.input = input
+        return input
+    }
+
+    /// The one input of this writer, for the packets of `output` as they are.
+    public func packets(of output: PacketOutput) throws -> WriterInput {
+        try takeOnce()
+        let input = WriterInput(self, source: output)
+        self.input = input
+        return input
+    }
+
+    /// What `finish()` found to be in the output.
+    public struct Summary: Sendable, Hashable {
+        /// Frames that the output had to have for what came in.
+        public let plannedFrames: Int64
+        /// Frames that players get out of it.
+        public let writtenFrames: Int64
+        public let bytes: Int64
+        /// Of the PCM that was encoded, where it was asked for.
+        public let digest: PCMDigest.Value?
+        /// Tags that this container cannot carry.
+        public let lostTags: [String]
+    }
+
+    /// Drains resampler, queue and encoder, completes the headers, and checks that every planned frame is there.
+    public func finish() throws -> Summary {
+        switch state {
+        case .finished: throw MediaError(.alreadyFinished, at: .finish, "the output is finished already")
+        case .failed(let error): throw failedBefore(error)
+        case .waiting, .writing: break
+        }
+        guard let input else { throw MediaError(.writerFailed, at: .finish, "the writer was never given an input") }
+        let summary = try failing(at: .finish) { try input.complete() }
+        state = .finished
+        return summary
+    }
+
+    // MARK: State
+
+    private func takeOnce() throws {
+        if input != nil { throw MediaError(.writerFailed, at: .open, "this writer has its input already") }
+    }
+
+    /// Runs one step; after a failure the writer is failed for good, and says so at every later call.
+    func failing<Result>(at stage: MediaError.Stage, _ step: () throws -> Result) throws -> Result {
+        switch state {
+        case .failed(let error): throw failedBefore(error)
+        case .finished: throw MediaError(.alreadyFinished, at: stage, "the output is finished already")
+        case .waiting, .writing: break
+        }
+        state = .writing
+        do {
+            return try step()
+        } catch {
+            let failure = translated(error, at: stage)
+            state = .failed(failure)
+            throw failure
+        }
+    }
+
+    private func failedBefore(_ cause: MediaError) -> MediaError {
+        MediaError(
+            .writerFailed,
+            at: cause.stage,
+            "the writer has failed before: \(cause.code.rawValue), \(cause.detail)"
+        )
+    }
+
+    private func translated(_ error: any Error, at stage: MediaError.Stage) -> MediaError {
+        if let error = error as? MediaError { return error }
+        guard let error = error as? LibAVError else {
+            return MediaError(.encodeFailed, at: stage, "\(error)")
+        }
+        if muxer.sink.failure != nil {
+            return MediaError(error, .destinationIO, at: .write, "the output cannot be written")
+        }
+        return MediaError(
+            error,
+            .encodeFailed,
+            at: stage,
+            "\(format.codec.rawValue) in \(format.container.rawValue) failed"
+        )
+    }
+}
