@@ -1,29 +1,34 @@
-extension AudioFormat: Codable {
-    private enum Field: String, CodingKey, CaseIterable {
+extension AudioFormat: Decodable {
+    enum Field: String, CodingKey, CaseIterable {
         case container, codec, sampleRateHz, channelCount, layout, bitDepth, sampleKind, endianness, interleaving
         case bitRate, quality, bitRatePerChannel, maximumSampleRateHz, maximumChannelCount
     }
 
     /// Reads strictly: unknown fields are refused by name.
     public init(from decoder: any Decoder) throws {
-        try self.init(from: decoder, container: nil)
+        try self.init(StrictFields(decoder, Field.self), container: nil)
     }
 
-    /// Reads strictly; `fallback` is the container where none is said.
-    init(from decoder: any Decoder, container fallback: Container?) throws {
-        let fields = try StrictFields(decoder, Field.self)
+    /// Takes `fallback` for the container where none is said.
+    init(_ fields: StrictFields<Field>, container fallback: Container?) throws {
         guard let container: Container = try fields.word(.container) ?? fallback else {
-            throw DecodingError.keyNotFound(
-                Field.container, .init(codingPath: decoder.codingPath, debugDescription: "no container"))
+            throw fields.missing(.container)
         }
         self.init(
-            container: container, codec: try fields.word(.codec), sampleRateHz: try fields.count(.sampleRateHz),
-            channelCount: try fields.count(.channelCount), layout: try fields.optional(.layout),
-            bitDepth: try fields.count(.bitDepth), sampleKind: try fields.word(.sampleKind),
-            endianness: try fields.word(.endianness), interleaving: try fields.word(.interleaving),
-            bitRate: try fields.count(.bitRate), quality: try fields.optional(.quality),
+            container: container,
+            codec: try fields.word(.codec),
+            sampleRateHz: try fields.count(.sampleRateHz),
+            channelCount: try fields.count(.channelCount),
+            layout: try fields.optional(.layout),
+            bitDepth: try fields.count(.bitDepth),
+            sampleKind: try fields.word(.sampleKind),
+            endianness: try fields.word(.endianness),
+            interleaving: try fields.word(.interleaving),
+            bitRate: try fields.count(.bitRate),
+            quality: try fields.optional(.quality),
             bitRatePerChannel: try fields.count(.bitRatePerChannel),
             maximumSampleRateHz: try fields.count(.maximumSampleRateHz),
-            maximumChannelCount: try fields.count(.maximumChannelCount))
+            maximumChannelCount: try fields.count(.maximumChannelCount)
+        )
     }
 }

@@ -1,7 +1,7 @@
 /// What an output should be. `nil` means: as the source, or the nearest that the codec can carry.
 ///
 /// What is said is kept to the letter or refused; only what is left open is chosen, by `resolved(for:)`.
-public struct AudioFormat: Sendable, Hashable {
+public struct AudioFormat: Sendable, Hashable, Encodable {
     /// The kind of file.
     public var container: Container
     /// `nil` takes `FormatTable.defaultCodec(for:)`.

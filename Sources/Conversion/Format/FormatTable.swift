@@ -1,6 +1,7 @@
 /// Every pair of container and codec that is written, and its limits.
 ///
-/// Measured with libav 5.1.9 on Debian 12: each row's ends were encoded and read back.
+/// Measured with libav 5.1.9 on Debian 12: each row's ends were encoded and read back. Where its muxers lose frames
+/// at either end, `Media` writes what is missing, so `gapless` says what a container can hold.
 public enum FormatTable {
     /// All rows, one per pair.
     public static let rules: [FormatRule] =
@@ -168,7 +169,7 @@ extension FormatTable {
     }
 
     private static let flacRates = SampleRates.stepped(every: 1...65_534, step: 10, upTo: 655_340)
-    private static let alacRates = SampleRates.range(1...768_000)
+
     private static let wavpackDepths = [
         SampleDepth(8), SampleDepth(16), SampleDepth(24), SampleDepth(32), SampleDepth(32, .float),
     ]
@@ -190,8 +191,8 @@ extension FormatTable {
             ),
             lossless(.mka, .flac, flacRates, wholeSamples),
         ]
-        + [Container.caf, .m4a, .mp4, .mka].map { lossless($0, .alac, alacRates, wholeSamples, layouts: alacLayouts) }
-        + [Container.wavpack, .mka].map { lossless($0, .wavpack, .range(1...16_777_215), wavpackDepths) }
+        + [Container.caf, .m4a, .mp4, .mka].map { lossless($0, .alac, anyRate, wholeSamples, layouts: alacLayouts) }
+        + [Container.wavpack, .mka].map { lossless($0, .wavpack, anyRate, wavpackDepths) }
 }
 
 // MARK: - Lossy codecs
@@ -245,7 +246,7 @@ extension FormatTable {
             layouts: aacLayouts,
             .perFrame(minimum: 8000, bits: 6144, samples: 1024),
             gapless: gapless,
-            note: nil
+            note: "2.1 and quad are written with a program config element, which not every player reads"
         )
     }
 
@@ -256,9 +257,7 @@ extension FormatTable {
             mp3Rates,
             layouts: [.mono, .stereo],
             .mp3,
-            quality: 0...9,
-            gapless: container == .mp3
-                ? .exact : .lost(reason: "the LAME tag, which holds delay and padding, exists only in MP3 files")
+            quality: 0...9
         )
     }
 
@@ -266,15 +265,14 @@ extension FormatTable {
         lossy(container, .opus, opusRates, layouts: layouts, .perChannel(minimum: 500, maximum: 256_000))
     }
 
-    private static func vorbis(_ container: Container, gapless: Gapless = .exact) -> FormatRule {
+    private static func vorbis(_ container: Container) -> FormatRule {
         lossy(
             container,
             .vorbis,
-            .range(1000...200_000),
+            .range(1...200_000),
             layouts: xiphLayouts,
             .none,
-            quality: -1...10,
-            gapless: gapless
+            quality: -1...10
         )
     }
 

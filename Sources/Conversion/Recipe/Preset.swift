@@ -37,32 +37,50 @@ extension Preset {
         Preset("aiff", "PCM in AIFF, everything as the source", AudioFormat(container: .aiff, codec: .pcm)),
         Preset("archive-flac", "FLAC, lossless, everything as the source", AudioFormat(container: .flac, codec: .flac)),
         Preset(
-            "apple-m4a", "AAC in M4A, 256k for stereo, 44.1 kHz and stereo at most",
+            "apple-m4a",
+            "AAC in M4A, 256k for stereo, 44.1 kHz and stereo at most",
             AudioFormat(
-                container: .m4a, codec: .aac, bitRatePerChannel: 128_000, maximumSampleRateHz: 44_100,
-                maximumChannelCount: 2)),
+                container: .m4a,
+                codec: .aac,
+                bitRatePerChannel: 128_000,
+                maximumSampleRateHz: 44_100,
+                maximumChannelCount: 2
+            )
+        ),
         Preset("alac", "Apple Lossless in M4A, everything as the source", AudioFormat(container: .m4a, codec: .alac)),
         Preset(
-            "mp3-v0", "MP3 at the best variable bit rate, about 245k",
-            AudioFormat(container: .mp3, codec: .mp3, quality: 0)),
+            "mp3-v0",
+            "MP3 at the best variable bit rate, about 245k",
+            AudioFormat(container: .mp3, codec: .mp3, quality: 0)
+        ),
         Preset("mp3-128", "MP3 at 128k", AudioFormat(container: .mp3, codec: .mp3, bitRate: 128_000)),
         Preset(
-            "podcast-mp3", "MP3 at 128k and 44.1 kHz, which every podcast player takes",
-            AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, bitRate: 128_000)),
+            "podcast-mp3",
+            "MP3 at 128k and 44.1 kHz, which every podcast player takes",
+            AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, bitRate: 128_000)
+        ),
         Preset("opus-96", "Opus in Ogg at 96k", AudioFormat(container: .ogg, codec: .opus, bitRate: 96_000)),
         Preset(
-            "opus-voice-24", "Opus in Ogg for speech, mono at 24k",
-            AudioFormat(container: .ogg, codec: .opus, channelCount: 1, bitRate: 24_000)),
+            "opus-voice-24",
+            "Opus in Ogg for speech, mono at 24k",
+            AudioFormat(container: .ogg, codec: .opus, channelCount: 1, bitRate: 24_000)
+        ),
         Preset("vorbis-q6", "Vorbis in Ogg at quality 6", AudioFormat(container: .ogg, codec: .vorbis, quality: 6)),
         Preset(
-            "speech-16k", "16 kHz mono 16-bit PCM in WAV, as speech recognizers want it",
-            AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 16_000, channelCount: 1, bitDepth: 16)),
+            "speech-16k",
+            "16 kHz mono 16-bit PCM in WAV, as speech recognizers want it",
+            AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 16_000, channelCount: 1, bitDepth: 16)
+        ),
         Preset(
-            "telephony-ulaw-8k", "8 kHz mono mu-law in WAV, as telephone systems want it",
-            AudioFormat(container: .wav, codec: .ulaw, sampleRateHz: 8000, channelCount: 1)),
+            "telephony-ulaw-8k",
+            "8 kHz mono mu-law in WAV, as telephone systems want it",
+            AudioFormat(container: .wav, codec: .ulaw, sampleRateHz: 8000, channelCount: 1)
+        ),
         Preset(
-            "passthrough", "the source's own packets, in the container that the destination's extension names",
-            AudioFormat(container: .mka, codec: .copy)),
+            "passthrough",
+            "the source's own packets, in the container that the destination's extension names",
+            AudioFormat(container: .mka, codec: .copy)
+        ),
     ]
 
     /// The preset called `name`, or an error that suggests the nearest one.

@@ -3,21 +3,27 @@ extension Recipe: Codable {
         case version, sources, outputs, damage, verify, tags, limits
     }
 
-    private struct Version: Decodable {
-        let version: Int
-    }
-
     /// Reads strictly: a newer version, an unknown field or a wrong type is refused.
     public init(from decoder: any Decoder) throws {
         // The version first: what a newer one calls its fields is nothing to complain about.
-        version = try Version(from: decoder).version
+        let container = try decoder.container(keyedBy: Field.self)
+        guard let version = try container.strictlyDecode(Int.self, at: .version) else {
+            throw DecodingError.keyNotFound(
+                Field.version,
+                .init(codingPath: decoder.codingPath, debugDescription: "missing")
+            )
+        }
+        self.version = version
         guard Self.knownVersions.contains(version) else {
             let known = Self.knownVersions.map { String($0) }.joined(separator: ", ")
             let reason = "version \(version) is not known here; known: \(known)"
             throw DecodingError.dataCorrupted(
                 .init(
-                    codingPath: decoder.codingPath + [Field.version], debugDescription: reason,
-                    underlyingError: RecipeError(.unsupportedVersion, at: "", reason)))
+                    codingPath: decoder.codingPath + [Field.version],
+                    debugDescription: reason,
+                    underlyingError: RecipeError(.unsupportedVersion, at: "", reason)
+                )
+            )
         }
         let fields = try StrictFields(decoder, Field.self)
         sources = try fields.required(.sources)
@@ -97,11 +103,11 @@ private struct RangeField: Codable {
     private static func text(_ time: MediaTime) -> String {
         // A text that cannot be read, or reads as another time, is not the one to write.
         let plain = time.description
-        return (try? MediaTime(parsing: plain)) == time ? plain : time.rationalDescription
+        return !time.hasBeenRounded && (try? MediaTime(parsing: plain)) == time ? plain : time.rationalDescription
     }
 }
 
-extension Recipe.RawDescription: Codable {
+extension Recipe.RawDescription: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
         case codec, sampleRateHz, channelCount, bitDepth, sampleKind, endianness
     }
@@ -110,15 +116,19 @@ extension Recipe.RawDescription: Codable {
     public init(from decoder: any Decoder) throws {
         let fields = try StrictFields(decoder, Field.self)
         self.init(
-            codec: try fields.word(.codec) ?? .pcm, sampleRateHz: try fields.required(.sampleRateHz),
-            channelCount: try fields.required(.channelCount), bitDepth: try fields.optional(.bitDepth),
-            sampleKind: try fields.word(.sampleKind) ?? .integer, endianness: try fields.word(.endianness) ?? .little)
+            codec: try fields.word(.codec) ?? .pcm,
+            sampleRateHz: try fields.required(.sampleRateHz),
+            channelCount: try fields.required(.channelCount),
+            bitDepth: try fields.optional(.bitDepth),
+            sampleKind: try fields.word(.sampleKind) ?? .integer,
+            endianness: try fields.word(.endianness) ?? .little
+        )
     }
 }
 
 // MARK: - Output
 
-extension Recipe.Output: Codable {
+extension Recipe.Output: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
         case location, preset, format, onConflict
     }
@@ -135,13 +145,17 @@ extension Recipe.Output: Codable {
             throw fields.refusal(of: .preset, error.reason)
         }
         self.init(
-            location: location, preset: presetName,
-            format: try fields.nested(.format) { try AudioFormat(from: $0, container: base?.container) },
-            onConflict: try fields.word(.onConflict) ?? .fail)
+            location: location,
+            preset: presetName,
+            format: try fields.nested(.format, AudioFormat.Field.self).map {
+                try AudioFormat($0, container: base?.container)
+            },
+            onConflict: try fields.word(.onConflict) ?? .fail
+        )
     }
 }
 
-extension Recipe.Limits: Codable {
+extension Recipe.Limits: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
         case outputBytes, decodedSeconds, expansionRatio, cpuSeconds, wallSeconds, stallSeconds
     }
@@ -150,8 +164,12 @@ extension Recipe.Limits: Codable {
     public init(from decoder: any Decoder) throws {
         let fields = try StrictFields(decoder, Field.self)
         self.init(
-            outputBytes: try fields.optional(.outputBytes), decodedSeconds: try fields.optional(.decodedSeconds),
-            expansionRatio: try fields.optional(.expansionRatio), cpuSeconds: try fields.optional(.cpuSeconds),
-            wallSeconds: try fields.optional(.wallSeconds), stallSeconds: try fields.optional(.stallSeconds))
+            outputBytes: try fields.optional(.outputBytes),
+            decodedSeconds: try fields.optional(.decodedSeconds),
+            expansionRatio: try fields.optional(.expansionRatio),
+            cpuSeconds: try fields.optional(.cpuSeconds),
+            wallSeconds: try fields.optional(.wallSeconds),
+            stallSeconds: try fields.optional(.stallSeconds)
+        )
     }
 }

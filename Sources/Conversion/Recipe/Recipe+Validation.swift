@@ -33,8 +33,10 @@ extension Recipe {
         let format = try output.audioFormat(at: path)
         if format.codec == .copy, sources.contains(where: { !$0.ranges.isEmpty }) {
             throw RecipeError(
-                .valueNotAllowed, at: "recipe.sources[0].ranges",
-                "passthrough copies whole tracks; name a codec to take a part")
+                .valueNotAllowed,
+                at: "recipe.sources[0].ranges",
+                "passthrough copies whole tracks; name a codec to take a part"
+            )
         }
     }
 }
@@ -74,7 +76,10 @@ extension Recipe.RawDescription {
         guard rule.depths.contains(where: { $0.bits == bitDepth && $0.kind == sampleKind }) else {
             let allowed = rule.depths.map(\.title).joined(separator: ", ")
             throw RecipeError(
-                .valueNotAllowed, at: "\(path).bitDepth", "\(bitDepth)-bit \(sampleKind.rawValue); allowed: \(allowed)")
+                .valueNotAllowed,
+                at: "\(path).bitDepth",
+                "\(bitDepth)-bit \(sampleKind.rawValue); allowed: \(allowed)"
+            )
         }
     }
 }
@@ -118,7 +123,10 @@ extension Recipe.Output {
         case (nil, nil):
             let known = Container.allCases.flatMap(\.fileExtensions).joined(separator: ", ")
             throw RecipeError(
-                .missingField, at: "\(path).format", "the location's extension names no container; known: \(known)")
+                .missingField,
+                at: "\(path).format",
+                "the location's extension names no container; known: \(known)"
+            )
         }
         try checkPromise(of: result, at: path)
         return result
@@ -126,15 +134,19 @@ extension Recipe.Output {
 
     /// Refuses MP3 in a file called `.wav`: no player would forgive it.
     private func checkPromise(of format: AudioFormat, at path: String) throws(RecipeError) {
-        guard let name = Self.fileExtension(of: location), let promised = Container.forFileExtension(name) else { return }
+        guard let name = Self.fileExtension(of: location), let promised = Container.forFileExtension(name) else {
+            return
+        }
         let isKept =
             promised.0.family == format.container.family
             && (promised.1 == nil || format.codec == nil || format.codec == .copy || promised.1 == format.codec)
         guard !isKept else { return }
         let written = [format.container.title, format.codec?.title].compactMap { $0 }.joined(separator: " with ")
         throw RecipeError(
-            .valueNotAllowed, at: "\(path).location",
-            "the extension .\(name) promises \(promised.1?.title ?? promised.0.title), and this would be \(written)")
+            .valueNotAllowed,
+            at: "\(path).location",
+            "the extension .\(name) promises \(promised.1?.title ?? promised.0.title), and this would be \(written)"
+        )
     }
 
     /// What preset and location say together; `nil` if neither says anything.

@@ -24,8 +24,12 @@ public struct Recipe: Sendable, Hashable {
 
     /// A recipe of the current version; nothing is checked before `validate()`.
     public init(
-        sources: [Source], outputs: [Output], damage: DamageMode = .strict, verify: Bool = false,
-        tags: [String: String] = [:], limits: Limits? = nil
+        sources: [Source],
+        outputs: [Output],
+        damage: DamageMode = .strict,
+        verify: Bool = false,
+        tags: [String: String] = [:],
+        limits: Limits? = nil
     ) {
         version = Self.currentVersion
         self.sources = sources
@@ -58,7 +62,10 @@ extension Recipe {
 
         /// The whole main track of what is at `location`, unless said otherwise.
         public init(
-            location: String, track: Int? = nil, ranges: [MediaTimeRange] = [], raw: RawDescription? = nil
+            location: String,
+            track: Int? = nil,
+            ranges: [MediaTimeRange] = [],
+            raw: RawDescription? = nil
         ) {
             self.location = location
             self.track = track
@@ -68,7 +75,7 @@ extension Recipe {
     }
 
     /// The shape of PCM without a header.
-    public struct RawDescription: Sendable, Hashable {
+    public struct RawDescription: Sendable, Hashable, Encodable {
         /// `pcm`, `ulaw` or `alaw`.
         public var codec: Codec
         /// Frames per second.
@@ -84,8 +91,12 @@ extension Recipe {
 
         /// 16-bit little-endian integers unless said otherwise.
         public init(
-            codec: Codec = .pcm, sampleRateHz: Int, channelCount: Int, bitDepth: Int? = nil,
-            sampleKind: SampleKind = .integer, endianness: Endianness = .little
+            codec: Codec = .pcm,
+            sampleRateHz: Int,
+            channelCount: Int,
+            bitDepth: Int? = nil,
+            sampleKind: SampleKind = .integer,
+            endianness: Endianness = .little
         ) {
             self.codec = codec
             self.sampleRateHz = sampleRateHz
@@ -101,7 +112,7 @@ extension Recipe {
 
 extension Recipe {
     /// Something to write.
-    public struct Output: Sendable, Hashable {
+    public struct Output: Sendable, Hashable, Encodable {
         /// Where it goes, in `Storage`'s words. Its extension decides the container if nothing else does.
         public var location: String
         /// The name of a `Preset`.
@@ -113,7 +124,10 @@ extension Recipe {
 
         /// An output; with neither preset nor format the extension of `location` says it all.
         public init(
-            location: String, preset: String? = nil, format: AudioFormat? = nil, onConflict: ConflictPolicy = .fail
+            location: String,
+            preset: String? = nil,
+            format: AudioFormat? = nil,
+            onConflict: ConflictPolicy = .fail
         ) {
             self.location = location
             self.preset = preset
@@ -133,7 +147,7 @@ extension Recipe {
     }
 
     /// Budgets of one attempt, each of them optional.
-    public struct Limits: Sendable, Hashable {
+    public struct Limits: Sendable, Hashable, Encodable {
         /// Bytes of one output.
         public var outputBytes: Int64?
         /// Seconds of sound that come out of the decoder.
@@ -149,8 +163,12 @@ extension Recipe {
 
         /// No limit that is not said.
         public init(
-            outputBytes: Int64? = nil, decodedSeconds: Int? = nil, expansionRatio: Double? = nil,
-            cpuSeconds: Int? = nil, wallSeconds: Int? = nil, stallSeconds: Int? = nil
+            outputBytes: Int64? = nil,
+            decodedSeconds: Int? = nil,
+            expansionRatio: Double? = nil,
+            cpuSeconds: Int? = nil,
+            wallSeconds: Int? = nil,
+            stallSeconds: Int? = nil
         ) {
             self.outputBytes = outputBytes
             self.decodedSeconds = decodedSeconds

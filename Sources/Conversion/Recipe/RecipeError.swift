@@ -48,8 +48,7 @@ extension RecipeError {
             if let known = context.underlyingError as? RecipeError {
                 self.init(known.code, at: Self.path(context.codingPath), known.reason)
             } else if context.codingPath.isEmpty {
-                let detail = context.underlyingError.map { "; \($0)" } ?? ""
-                self.init(.malformed, at: "recipe", "this is not JSON\(detail)")
+                self.init(.malformed, at: "recipe", "this is not JSON")
             } else {
                 self.init(.valueNotAllowed, at: Self.path(context.codingPath), context.debugDescription)
             }

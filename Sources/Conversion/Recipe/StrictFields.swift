@@ -6,7 +6,11 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
 
     /// Refuses an object with a field that `Name` does not list.
     init(_ decoder: any Decoder, _ names: Name.Type = Name.self) throws {
-        container = try decoder.container(keyedBy: AnyName.self)
+        try self.init(decoder.container(keyedBy: AnyName.self))
+    }
+
+    private init(_ container: KeyedDecodingContainer<AnyName>) throws {
+        self.container = container
         let known = Name.allCases.map(\.rawValue)
         let unknown = container.allKeys.filter { !known.contains($0.stringValue) }
         if let first = unknown.min(by: { $0.stringValue < $1.stringValue }) {
@@ -15,17 +19,19 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
     }
 
     func required<Value: Decodable>(_ name: Name, as type: Value.Type = Value.self) throws -> Value {
-        try container.decode(type, forKey: AnyName(name.rawValue))
+        guard let value = try optional(name, as: type) else { throw missing(name) }
+        return value
     }
 
     /// `nil` for a field that is missing or `null`.
     func optional<Value: Decodable>(_ name: Name, as type: Value.Type = Value.self) throws -> Value? {
-        try container.decodeIfPresent(type, forKey: AnyName(name.rawValue))
+        try container.strictlyDecode(type, at: AnyName(name.rawValue))
     }
 
     /// One of a list of words; refuses any other and lists them.
     func word<Word: RawRepresentable & CaseIterable>(
-        _ name: Name, as type: Word.Type = Word.self
+        _ name: Name,
+        as type: Word.Type = Word.self
     ) throws -> Word? where Word.RawValue == String {
         guard let text = try optional(name, as: String.self) else { return nil }
         guard let word = Word(rawValue: text) else {
@@ -42,11 +48,16 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
         return number
     }
 
-    /// A nested object that needs more than its own decoder to be read.
-    func nested<Value>(_ name: Name, read: (any Decoder) throws -> Value) throws -> Value? {
+    /// The fields of a nested object; `nil` if it is missing or `null`.
+    func nested<Inner>(_ name: Name, _ names: Inner.Type) throws -> StrictFields<Inner>? {
         let key = AnyName(name.rawValue)
         guard container.contains(key), try !container.decodeNil(forKey: key) else { return nil }
-        return try read(try container.decode(Borrowed.self, forKey: key).decoder)
+        return try StrictFields<Inner>(container.nestedContainer(keyedBy: AnyName.self, forKey: key))
+    }
+
+    /// The error for a field that is not optional in this place.
+    func missing(_ name: Name) -> DecodingError {
+        .keyNotFound(AnyName(name.rawValue), .init(codingPath: container.codingPath, debugDescription: "missing"))
     }
 
     /// The error for a value that has the right type and is wrong all the same.
@@ -57,8 +68,29 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
     private func mistake(_ code: RecipeError.Code, _ name: AnyName, _ reason: String) -> DecodingError {
         .dataCorrupted(
             .init(
-                codingPath: container.codingPath + [name], debugDescription: reason,
-                underlyingError: RecipeError(code, at: "", reason)))
+                codingPath: container.codingPath + [name],
+                debugDescription: reason,
+                underlyingError: RecipeError(code, at: "", reason)
+            )
+        )
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Like `decodeIfPresent`, but names the field where a number is no whole one.
+    ///
+    /// FoundationEssentials throws an error of its own there, which ends up as "not valid JSON" without a place.
+    func strictlyDecode<Value: Decodable>(_ type: Value.Type, at key: Key) throws -> Value? {
+        do {
+            return try decodeIfPresent(type, forKey: key)
+        } catch  where !(error is DecodingError) && type is any FixedWidthInteger.Type {
+            // No number at all: then the text itself is broken.
+            guard (try? decode(Double.self, forKey: key)) != nil else { throw error }
+            throw DecodingError.typeMismatch(
+                type,
+                .init(codingPath: codingPath + [key], debugDescription: "no whole number")
+            )
+        }
     }
 }
 
@@ -70,11 +102,4 @@ private struct AnyName: CodingKey {
     init(_ name: String) { stringValue = name }
     init?(stringValue: String) { self.init(stringValue) }
     init?(intValue: Int) { nil }
-}
-
-/// Lends out the decoder of a nested value.
-private struct Borrowed: Decodable {
-    let decoder: any Decoder
-
-    init(from decoder: any Decoder) throws { self.decoder = decoder }
 }

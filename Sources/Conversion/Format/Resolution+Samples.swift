@@ -1,0 +1,72 @@
+extension Resolution {
+    mutating func settleDepth(_ rule: FormatRule) -> SampleDepth {
+        guard !rule.depths.isEmpty else {
+            if let bits = wish.bitDepth {
+                refuse("depth", "\(bits)", "\(rule.codec.title) stores no samples", allowed: "none")
+            }
+            if let kind = wish.sampleKind {
+                refuse("kind", kind.rawValue, "\(rule.codec.title) stores no samples", allowed: "none")
+            }
+            return SampleDepth(32, .float)
+        }
+        let fitting = rule.depths.filter {
+            (wish.bitDepth == nil || $0.bits == wish.bitDepth) && (wish.sampleKind == nil || $0.kind == wish.sampleKind)
+        }
+        if fitting.isEmpty {
+            let value = [wish.bitDepth.map { "\($0)-bit" }, wish.sampleKind?.rawValue].compactMap { $0 }
+            refuse(
+                wish.bitDepth == nil ? "kind" : "depth",
+                value.joined(separator: " "),
+                "\(rule.codec.title) in \(rule.container.title) does not take it",
+                allowed: rule.depths.map(\.title).joined(separator: ", ")
+            )
+            return rule.depths[0]
+        }
+        // A float's 24 bits of significand are what an integer has to hold, and the other way round.
+        let kinds = fitting.filter { $0.kind == source.sampleKind }
+        if !kinds.isEmpty { return smallest(kinds, holding: source.effectiveBitDepth) }
+        let needed = source.sampleKind == .float ? 24 : source.effectiveBitDepth <= 24 ? 32 : 64
+        return smallest(fitting, holding: needed)
+    }
+
+    private func smallest(_ depths: [SampleDepth], holding bits: Int) -> SampleDepth {
+        let ordered = depths.sorted { $0.bits < $1.bits }
+        return ordered.first { $0.bits >= bits } ?? ordered[ordered.count - 1]
+    }
+
+    mutating func settleEndianness(_ rule: FormatRule, _ depth: SampleDepth) -> Endianness {
+        guard let order = wish.endianness else { return depth.endiannesses.first ?? .little }
+        let title = rule.container.title
+        if rule.endiannesses.isEmpty {
+            refuse("endian", order.rawValue, "\(rule.codec.title) has no byte order to choose", allowed: "none")
+        } else if !rule.endiannesses.contains(order) {
+            refuse(order, for: depth, "\(title) is", allowed: rule.endiannesses)
+        } else if !depth.endiannesses.isEmpty, !depth.endiannesses.contains(order) {
+            refuse(order, for: depth, "\(depth.title) in \(title) is", allowed: depth.endiannesses)
+        }
+        return depth.endiannesses.isEmpty ? .little : order
+    }
+
+    private mutating func refuse(
+        _ order: Endianness,
+        for depth: SampleDepth,
+        _ subject: String,
+        allowed: [Endianness]
+    ) {
+        let takers = FormatTable.rules.filter { rule in
+            rule.codec == .pcm
+                && rule.depths.contains {
+                    $0.bits == depth.bits && $0.kind == depth.kind && $0.endiannesses.contains(order)
+                }
+        }
+        let names = takers.map(\.container.title).joined(separator: ", ")
+        let only = allowed.map(\.rawValue).joined(separator: ", ")
+        refuse(
+            "endian",
+            order.rawValue,
+            "\(subject) \(only)-endian",
+            allowed: only,
+            hint: names.isEmpty ? nil : "for \(order.rawValue)-endian \(depth.title) PCM use \(names)"
+        )
+    }
+}

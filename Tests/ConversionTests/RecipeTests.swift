@@ -1,0 +1,276 @@
+import Conversion
+import Testing
+
+@Suite struct RecipeTests {
+    private static let short =
+        #"{"version":1,"sources":[{"location":"in:a.wav"}],"outputs":[{"location":"out:a.flac"}]}"#
+
+    private func refusal(_ json: String, at location: SourceLocation = #_sourceLocation) throws -> RecipeError {
+        try #require(throws: RecipeError.self, sourceLocation: location) { try Recipe(json: json) }
+    }
+
+    /// A recipe with `source` and `output` put into the two objects.
+    private func text(source: String = "", output: String = "", rest: String = "") -> String {
+        let source = #"{"location":"a.wav"\#(source)}"#
+        let output = #"{"location":"b.mp3"\#(output)}"#
+        return #"{"version":1,"sources":[\#(source)],"outputs":[\#(output)]\#(rest)}"#
+    }
+
+    // MARK: Round trip
+
+    @Test func shortestRecipeHasTheUsualModes() throws {
+        let recipe = try Recipe(json: Self.short)
+        #expect((recipe.damage, recipe.verify, recipe.tags, recipe.limits) == (.strict, false, [:], nil))
+        #expect(recipe.outputs[0].onConflict == .fail)
+        try recipe.validate()
+    }
+
+    @Test func everythingSaidIsReadBack() throws {
+        var recipe = Recipe(
+            from: .init(
+                location: "in:talk.raw",
+                track: 1,
+                ranges: [
+                    try MediaTimeRange(start: MediaTime(parsing: "0:10"), end: MediaTime(parsing: "1:00")),
+                    try MediaTimeRange(startingAt: MediaTime(value: 1, timescale: 44_100)),
+                ],
+                raw: .init(sampleRateHz: 48_000, channelCount: 2, bitDepth: 24, endianness: .big)
+            ),
+            to: .init(
+                location: "out:talk.mp3",
+                preset: "mp3-v0",
+                format: AudioFormat(container: .mp3, layout: .mono, quality: 0.5),
+                onConflict: .replace
+            )
+        )
+        recipe.damage = .conceal
+        recipe.verify = true
+        recipe.tags = ["title": "Talk", "artist": ""]
+        recipe.limits = .init(outputBytes: 1 << 40, decodedSeconds: 3600, expansionRatio: 1.5)
+        let json = try recipe.json()
+        #expect(try Recipe(json: json) == recipe)
+        #expect(try Recipe(json: json).json() == json)
+    }
+
+    @Test func fieldsAreWrittenInTheOrderOfTheAlphabet() throws {
+        let recipe = Recipe(from: .init(location: "a/b.wav"), to: .init(location: "c.flac"))
+        let expected =
+            #"{"damage":"strict","outputs":[{"location":"c.flac","onConflict":"fail"}],"#
+            + #""sources":[{"location":"a/b.wav"}],"verify":false,"version":1}"#
+        #expect(try recipe.json() == expected)
+    }
+
+    @Test func rangesAreWrittenAsPeopleWriteThem() throws {
+        let recipe = try Recipe(
+            json: text(source: #","ranges":[{"from":"0:10","to":"1:00"},{"to":"5s"},{"from":"441/44100"}]"#)
+        )
+        let ranges = recipe.sources[0].ranges
+        #expect(ranges[0].duration == MediaTime(value: 50, timescale: 1))
+        #expect(ranges[1].start == .zero)
+        #expect(ranges[2].isOpenEnded)
+        #expect(try recipe.json().contains(#"{"from":"0:10","to":"1:00"}"#))
+    }
+
+    @Test func rangeThatNoDecimalHoldsLosesNothing() throws {
+        let recipe = try Recipe(json: text(source: #","ranges":[{"from":"1/44100","to":"2/3"}]"#))
+        #expect(try recipe.json().contains(#"{"from":"1/44100","to":"2/3"}"#))
+    }
+
+    // MARK: Refusals by name and place
+
+    @Test func newerVersionIsRefusedBeforeItsFields() throws {
+        let error = try refusal(#"{"version":2,"graph":{}}"#)
+        #expect(error.code == .unsupportedVersion)
+        #expect(error.description == "recipe.version: version 2 is not known here; known: 1")
+    }
+
+    @Test func unknownFieldIsNamedWithItsPath() throws {
+        let error = try refusal(text(output: #","fromat":{}"#))
+        #expect(error.code == .unknownField)
+        #expect(
+            error.description == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict"
+        )
+    }
+
+    @Test(arguments: [
+        (#","extra":1"#, "", "", "recipe.sources[0].extra"),
+        (#","ranges":[{},{"form":"1s"}]"#, "", "", "recipe.sources[0].ranges[1].form"),
+        (#","raw":{"sampleRateHz":8000,"channelCount":1,"bits":8}"#, "", "", "recipe.sources[0].raw.bits"),
+        ("", #","format":{"rate":1}"#, "", "recipe.outputs[0].format.rate"),
+        ("", "", #","limits":{"bytes":1}"#, "recipe.limits.bytes"),
+        ("", "", #","priority":1"#, "recipe.priority"),
+    ])
+    func unknownFieldIsRefusedAtEveryDepth(source: String, output: String, rest: String, path: String) throws {
+        let error = try refusal(text(source: source, output: output, rest: rest))
+        #expect((error.code, error.path) == (.unknownField, path))
+    }
+
+    @Test(arguments: [
+        (#"{"sources":[],"outputs":[]}"#, "recipe.version"), (#"{"version":1,"outputs":[]}"#, "recipe.sources"),
+        (#"{"version":1,"sources":[{}],"outputs":[]}"#, "recipe.sources[0].location"),
+        (
+            #"{"version":1,"sources":[{"location":"a","raw":{"channelCount":1}}],"outputs":[]}"#,
+            "recipe.sources[0].raw.sampleRateHz"
+        ),
+        (#"{"version":1,"sources":[],"outputs":[{"location":"a","format":{}}]}"#, "recipe.outputs[0].format.container"),
+    ])
+    func missingFieldIsNamed(json: String, path: String) throws {
+        let error = try refusal(json)
+        #expect((error.code, error.path) == (.missingField, path))
+    }
+
+    @Test(arguments: [
+        (#"{"version":"1"}"#, "recipe.version: should be a whole number"),
+        (#"{"version":1.5}"#, "recipe.version: should be a whole number"),
+        (
+            #"{"version":1,"sources":[{"location":"a","track":1e99}],"outputs":[]}"#,
+            "recipe.sources[0].track: should be a whole number"
+        ),
+        (#"{"version":1,"sources":{},"outputs":[]}"#, "recipe.sources: should be a list"),
+        (#"{"version":1,"sources":["a"],"outputs":[]}"#, "recipe.sources[0]: should be an object"),
+        (#"{"version":1,"sources":[{"location":1}],"outputs":[]}"#, "recipe.sources[0].location: should be text"),
+        (#"{"version":1,"sources":[],"outputs":[],"verify":"yes"}"#, "recipe.verify: should be true or false"),
+        (#"{"version":1,"sources":[],"outputs":[],"tags":{"a":1}}"#, "recipe.tags.a: should be text"),
+        ("[]", "recipe: should be an object"),
+    ])
+    func wrongTypeIsNamed(json: String, sentence: String) throws {
+        let error = try refusal(json)
+        #expect((error.code, error.description) == (.wrongType, sentence))
+    }
+
+    @Test func wordThatIsNotAllowedIsRefusedWithThoseThatAre() throws {
+        let error = try refusal(text(rest: #","damage":"ignore""#))
+        #expect(error.description == #"recipe.damage: "ignore"; allowed: strict, conceal, skip"#)
+        let container = try refusal(text(output: #","format":{"container":"wavv"}"#))
+        #expect(container.description.hasPrefix(#"recipe.outputs[0].format.container: "wavv"; allowed: wav, w64"#))
+        let layout = try refusal(text(output: #","format":{"layout":"5.2"}"#))
+        #expect(
+            layout.description.hasPrefix(#"recipe.outputs[0].format.layout: "5.2" is no channel layout; allowed: mono"#)
+        )
+    }
+
+    @Test(arguments: [#","format":{"bitRate":0}"#, #","format":{"sampleRateHz":-1}"#, #","format":{"channelCount":0}"#])
+    func countsBeginAtOne(output: String) throws {
+        #expect(try refusal(text(output: output)).code == .valueNotAllowed)
+    }
+
+    @Test(arguments: [
+        (#"{"from":"2s","to":"1s"}"#, "to"), (#"{"from":"soon"}"#, "from"), (#"{"from":"+infinity"}"#, "from"),
+    ])
+    func rangeThatIsNoneIsRefusedAtItsEnd(range: String, end: String) throws {
+        let error = try refusal(text(source: #","ranges":[\#(range)]"#))
+        #expect((error.code, error.path) == (.valueNotAllowed, "recipe.sources[0].ranges[0].\(end)"))
+    }
+
+    @Test(arguments: ["", "{", "recipe", #"{"version":1"#, "\u{0}"])
+    func whatIsNoJSONIsSaidToBeNone(json: String) throws {
+        let error = try refusal(json)
+        #expect((error.code, error.path) == (.malformed, "recipe"))
+        #expect(error.reason.hasPrefix("this is not JSON"))
+    }
+
+    // MARK: Formats of outputs
+
+    private func format(
+        _ location: String,
+        preset: String? = nil,
+        _ format: AudioFormat? = nil
+    ) throws(RecipeError) -> AudioFormat {
+        try Recipe.Output(location: location, preset: preset, format: format).audioFormat()
+    }
+
+    @Test func extensionAloneMakesAFormat() throws {
+        #expect(try format("out:a/b.FLAC") == AudioFormat(container: .flac))
+        #expect(try format("b.opus") == AudioFormat(container: .ogg, codec: .opus))
+    }
+
+    @Test func formatWithoutContainerTakesItFromPresetOrExtension() throws {
+        let byPreset = try Recipe(json: text(output: #","preset":"mp3-128","format":{"bitRate":96000}"#)).outputs[0]
+        #expect(byPreset.format?.container == .mp3)
+        #expect(try byPreset.audioFormat().bitRate == 96_000)
+        let byExtension = try Recipe(json: text(output: #","format":{"quality":4}"#)).outputs[0]
+        #expect(try byExtension.audioFormat() == AudioFormat(container: .mp3, quality: 4))
+    }
+
+    @Test func passthroughTakesTheContainerOfTheExtension() throws {
+        let made = try format("b.mka", preset: "passthrough")
+        #expect((made.container, made.codec) == (.mka, .copy))
+    }
+
+    @Test(
+        arguments: [
+            ("b", nil, "recipe.outputs[0].format"), ("dir.wav/b", nil, "recipe.outputs[0].format"),
+            ("b.wav", "mp3-128", "recipe.outputs[0].location"), ("b.opus", "vorbis-q6", "recipe.outputs[0].location"),
+            ("b.mp3", "mp3-v00", "recipe.outputs[0].preset"),
+        ] as [(String, String?, String)]
+    )
+    func outputThatMakesNoSenseIsRefused(location: String, preset: String?, path: String) throws {
+        let error = try #require(throws: RecipeError.self) { try format(location, preset: preset) }
+        #expect(error.path == path)
+    }
+
+    @Test func extensionIsAPromise() throws {
+        let error = try #require(throws: RecipeError.self) { try format("b.wav", preset: "mp3-128") }
+        #expect(error.reason == "the extension .wav promises WAV, and this would be MP3 with MP3")
+        #expect(throws: Never.self) { try format("b.aif", AudioFormat(container: .aifc)) }
+        #expect(throws: Never.self) { try format("b.bin", preset: "mp3-128") }
+    }
+
+    // MARK: Whole recipes
+
+    private func invalid(_ change: (inout Recipe) throws -> Void) throws -> RecipeError {
+        var recipe = try Recipe(json: Self.short)
+        try change(&recipe)
+        return try #require(throws: RecipeError.self) { try recipe.validate() }
+    }
+
+    @Test func exactlyOneSourceAndOneOutputForNow() throws {
+        let none = try invalid { $0.sources = [] }
+        #expect((none.code, none.path) == (.missingField, "recipe.sources"))
+        let two = try invalid { $0.outputs.append($0.outputs[0]) }
+        #expect(two.description == "recipe.outputs: has to hold exactly one for now, and holds 2")
+        #expect(two.code == .notSupportedYet)
+    }
+
+    @Test func recipeThatCannotBeDoneIsRefusedByPlace() throws {
+        #expect(try invalid { $0.outputs[0].location = "in:a.wav" }.path == "recipe.outputs[0].location")
+        #expect(try invalid { $0.sources[0].location = "" }.path == "recipe.sources[0].location")
+        #expect(try invalid { $0.sources[0].track = -1 }.path == "recipe.sources[0].track")
+        #expect(try invalid { $0.tags = ["": "x"] }.path == "recipe.tags")
+        #expect(try invalid { $0.limits = .init(wallSeconds: 0) }.path == "recipe.limits.wallSeconds")
+        #expect(try invalid { $0.limits = .init(expansionRatio: .infinity) }.path == "recipe.limits.expansionRatio")
+        #expect(try invalid { $0.version = 2 }.code == .unsupportedVersion)
+    }
+
+    @Test func emptyAndNegativeRangesAreRefused() throws {
+        let second = MediaTime(value: 1, timescale: 1)
+        let empty = try MediaTimeRange(start: second, end: second)
+        #expect(try invalid { $0.sources[0].ranges = [empty] }.path == "recipe.sources[0].ranges[0].to")
+        let early = try MediaTimeRange(start: MediaTime(value: -1, timescale: 1), end: second)
+        #expect(try invalid { $0.sources[0].ranges = [early] }.path == "recipe.sources[0].ranges[0].from")
+    }
+
+    @Test func passthroughOfAPartIsRefused() throws {
+        let error = try invalid { recipe in
+            recipe.sources[0].ranges = [try MediaTimeRange(startingAt: MediaTime(value: 1, timescale: 1))]
+            recipe.outputs[0] = .init(location: "b.wav", preset: "passthrough")
+        }
+        #expect(error.path == "recipe.sources[0].ranges")
+    }
+
+    @Test func rawSourcesAreDescribedInWholeOrRefused() throws {
+        let wrong: [(Recipe.RawDescription, String)] = [
+            (.init(sampleRateHz: 0, channelCount: 1), "sampleRateHz"),
+            (.init(sampleRateHz: 1, channelCount: 0), "channelCount"),
+            (.init(sampleRateHz: 1, channelCount: 1, bitDepth: 12), "bitDepth"),
+            (.init(sampleRateHz: 1, channelCount: 1, bitDepth: 16, sampleKind: .float), "bitDepth"),
+            (.init(codec: .mp3, sampleRateHz: 1, channelCount: 1), "codec"),
+        ]
+        for (raw, field) in wrong {
+            #expect(try invalid { $0.sources[0].raw = raw }.path == "recipe.sources[0].raw.\(field)")
+        }
+        var recipe = try Recipe(json: Self.short)
+        recipe.sources[0].raw = .init(codec: .ulaw, sampleRateHz: 8000, channelCount: 1)
+        try recipe.validate()
+    }
+}
