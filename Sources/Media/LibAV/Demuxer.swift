@@ -7,15 +7,20 @@ final class Demuxer {
     let source: ByteSource
     private(set) var context: UnsafeMutablePointer<AVFormatContext>?
     private let stop: StopSignal
+    /// A packet that was read to see what the stream is; it comes first.
+    private var first: Packet
+    private var holdsFirst = false
 
     /// Opens what `source` holds.
     init(_ source: ByteSource, _ reading: Reader.Options) throws {
         LibAVLog.capture()
         self.source = source
+        first = try Packet()
         self.stop = source.stop
         let format =
             try reading.raw.map { try Demuxer.rawFormat($0) } ?? Demuxer.recognise(source, nameHint: reading.nameHint)
-        var options = Demuxer.options(for: String(cString: format.pointee.name), raw: reading.raw)
+        name = String(cString: format.pointee.name)
+        var options = Demuxer.options(raw: reading.raw)
 
         guard let fresh = avformat_alloc_context() else {
             throw MediaError(.outOfMemory, at: .open, "no memory for the container")
@@ -28,6 +33,8 @@ final class Demuxer {
         fresh.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
         fresh.pointee.max_streams = 256
         fresh.pointee.probesize = 5 << 20
+        // libav looks whether 16-bit PCM is DTS in disguise: four packets hold enough frames to tell.
+        fresh.pointee.max_probe_packets = 4
         fresh.pointee.error_recognition = AV_EF_CRCCHECK
         fresh.pointee.interrupt_callback = AVIOInterruptCB(
             callback: { opaque in
@@ -46,6 +53,7 @@ final class Demuxer {
             )
         }
         discardAllButAudio()
+        if name == "wav" { readFirstPacket() }
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)
             if result < 0 {
@@ -63,7 +71,7 @@ final class Demuxer {
     deinit { avformat_close_input(&context) }
 
     /// libav's name of the container format; several, where it cannot tell them apart before opening.
-    var name: String { String(cString: context!.pointee.iformat.pointee.name) }
+    let name: String
 
     var streams: [InputStream] {
         (0..<Int(context!.pointee.nb_streams)).map { InputStream(pointer: context!.pointee.streams[$0]!) }
@@ -97,6 +105,11 @@ final class Demuxer {
 
     /// Fills `packet` with the next one of the selected stream; `false` at the end of the source.
     func read(into packet: inout Packet, of stream: Int) throws -> Bool {
+        if holdsFirst {
+            holdsFirst = false
+            packet.take(&first)
+            return true
+        }
         while true {
             packet.clear()
             let result = av_read_frame(context, packet.pointer)
@@ -114,6 +127,7 @@ final class Demuxer {
 
     /// Goes to the last place at or before `timestamp`, in the stream's time base.
     func seek(_ stream: Int, to timestamp: Int64) throws {
+        holdsFirst = false
         try check(av_seek_frame(context, Int32(stream), timestamp, AVSEEK_FLAG_BACKWARD), "av_seek_frame")
     }
 
@@ -124,6 +138,13 @@ final class Demuxer {
         let start = avio_seek(pb, 0, SEEK_CUR)
         guard start >= 0, start < size, let place = ADTSSync.next(in: source, from: start) else { return nil }
         return avio_seek(pb, place, SEEK_SET) >= 0 ? place - start : nil
+    }
+
+    /// Reads the first packet of a WAV, by which libav decides whether its PCM is PCM, and asks for larger ones from
+    /// then on: 4 KiB are dear in short clips.
+    private func readFirstPacket() {
+        holdsFirst = av_read_frame(context, first.pointer) >= 0
+        av_opt_set_int(context!.pointee.priv_data, "max_size", 65_536, 0)
     }
 
     private func discardAllButAudio() {
@@ -190,12 +211,9 @@ extension Demuxer {
         return format
     }
 
-    private static func options(for demuxer: String, raw: RawShape?) -> Options {
-        if let raw {
-            return Options([("sample_rate", "\(raw.sampleRateHz)"), ("ch_layout", "\(raw.channelCount) channels")])
-        }
-        // Larger packets than libav's 4 KiB: short clips pay per packet.
-        return demuxer == "wav" ? Options([("max_size", "65536")]) : Options()
+    private static func options(raw: RawShape?) -> Options {
+        guard let raw else { return Options() }
+        return Options([("sample_rate", "\(raw.sampleRateHz)"), ("ch_layout", "\(raw.channelCount) channels")])
     }
 
     private static func openFailure(_ error: LibAVError, _ source: ByteSource, _ name: String) -> MediaError {
