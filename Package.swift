@@ -30,6 +30,12 @@ let package = Package(
         .target(name: "Media", dependencies: ["Conversion", "CLibAV"], swiftSettings: house),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        .executableTarget(
+            name: "demo",
+            dependencies: ["Media", "Conversion", "TestSupport"],
+            path: "Demo",
+            swiftSettings: house
+        ),
         .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: house),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),
         .testTarget(name: "MediaTests", dependencies: ["Media", "TestSupport"], swiftSettings: house),

@@ -75,7 +75,7 @@ extension ResolvedFormat {
 
 extension RawShape {
     /// For reading a headerless output back; `nil` for those that describe themselves.
-    init?(_ format: ResolvedFormat) {
+    public init?(_ format: ResolvedFormat) {
         guard format.container == .raw else { return nil }
         self.init(
             demuxerName: ContainerWriting.muxerName(format),
