@@ -79,9 +79,28 @@ final class ByteSink {
         return offset
     }
 
+    // MARK: For outputs that libav does not write by itself
+
+    /// Writes on, through libav's buffer.
+    func append(_ bytes: UnsafeRawBufferPointer) throws {
+        avio_write(context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(bytes.count))
+        if let failure { throw LibAVError("pwrite", -failure) }
+    }
+
+    func append(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try append($0) } }
+
+    /// Where the next appended byte goes.
+    var position: Int64 { avio_seek(context, 0, SEEK_CUR) }
+
+    /// Hands over what is still in the buffer, so that it can be read back.
+    func flush() throws {
+        avio_flush(context)
+        if let failure { throw LibAVError("pwrite", -failure) }
+    }
+
     // MARK: For the few headers that libav leaves wrong
 
-    /// Reads back what was written; call only after the trailer.
+    /// Reads back what was written and flushed.
     func bytes(at place: Int64, count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = pread(descriptor, &bytes, count, off_t(place))
@@ -91,8 +110,10 @@ final class ByteSink {
         return Array(bytes.prefix(got))
     }
 
-    /// Writes over, or behind, what libav has written; call only after the trailer.
+    /// Writes over, or behind, what was written and flushed.
     func patch(_ bytes: [UInt8], at place: Int64) throws {
+        let next = offset
+        defer { offset = next }
         offset = place
         let result = bytes.withUnsafeBufferPointer { write($0.baseAddress!, count: $0.count) }
         if result < 0 { throw LibAVError("pwrite", result) }

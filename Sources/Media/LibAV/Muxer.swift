@@ -9,6 +9,9 @@ final class Muxer {
     private var audio: UnsafeMutablePointer<AVStream>?
     /// The time base in which packets arrive.
     private var incoming = AVRational(num: 1, den: 1)
+    /// For encoded MP4, whose index libav would keep in memory.
+    private var template: MP4Template?
+    private var assembler: MP4Assembler?
     private var covers: [(stream: Int32, picture: Picture)] = []
     private var hasHeader = false
 
@@ -35,6 +38,10 @@ final class Muxer {
         incoming = encoder.context.pointee.time_base
         stream.pointee.time_base = incoming
         audio = stream
+        if isMP4 {
+            template = try MP4Template()
+            context!.pointee.pb = template!.output
+        }
     }
 
     /// The stream's packets will be copied as they are.
@@ -95,21 +102,52 @@ final class Muxer {
         hasHeader = true
         if !options.leftOver.isEmpty { throw LibAVError("avformat_write_header options", -EINVAL) }
         for cover in covers { try write(cover.picture, stream: cover.stream) }
+        if let template {
+            assembler = try MP4Assembler(
+                ftyp: template.fileType(),
+                to: sink,
+                timescale: Int(audio!.pointee.time_base.den),
+                rollDistance: rollDistance
+            )
+        }
     }
 
     func write(_ packet: inout Packet) throws {
         packet.pointer.pointee.stream_index = audio!.pointee.index
         av_packet_rescale_ts(packet.pointer, incoming, audio!.pointee.time_base)
         packet.pointer.pointee.pos = -1
+        if let template { return try assemble(&packet, template) }
         try check(av_write_frame(context, packet.pointer), "av_write_frame")
         try checkSink("av_write_frame")
     }
 
     /// Writes what is left and completes the headers. A flush before the trailer would cost Ogg its last page's mark.
     func finish() throws {
-        try check(av_write_trailer(context), "av_write_trailer")
+        if let template {
+            try assembler!.finish(template.moov(context), to: sink)
+        } else {
+            try check(av_write_trailer(context), "av_write_trailer")
+        }
         avio_flush(sink.context)
         try checkSink("av_write_trailer")
+    }
+
+    private func assemble(_ packet: inout Packet, _ template: MP4Template) throws {
+        guard packet.byteCount > 0 else { return }
+        let duration = packet.duration
+        try packet.withBytes { try assembler!.append($0, duration: duration, to: sink) }
+        try template.take(&packet, context)
+    }
+
+    private var isMP4: Bool { ["ipod", "mp4"].contains(String(cString: context!.pointee.oformat.pointee.name)) }
+
+    /// Samples that a decoder must have seen before its output is right: one of AAC, 80 ms of Opus.
+    private var rollDistance: Int? {
+        switch audio!.pointee.codecpar.pointee.codec_id {
+        case AV_CODEC_ID_AAC: 1
+        case AV_CODEC_ID_OPUS: 4
+        default: nil
+        }
     }
 
     /// libav forgets write errors behind its buffer; the sink does not.
