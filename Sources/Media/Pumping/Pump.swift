@@ -20,7 +20,7 @@ public final class Pump {
     private let carry: (Report?) throws -> Void
 
     /// Samples, decoded and encoded.
-    public init(from output: TrackOutput, to input: WriterInput) {
+    public init(from output: some SampleOutput, to input: WriterInput) {
         carry = { report in try Pump.carrySamples(output, input, report) }
     }
 
@@ -32,9 +32,9 @@ public final class Pump {
     /// Runs until the output has no more. The writer's `finish()` is the caller's next step.
     public func run(report: Report? = nil) throws { try carry(report) }
 
-    private static func carrySamples(_ output: TrackOutput, _ input: WriterInput, _ report: Report?) throws {
+    private static func carrySamples(_ output: some SampleOutput, _ input: WriterInput, _ report: Report?) throws {
         var block = try SampleBlock()
-        let rate = output.track.sampleRateHz
+        let (rate, total) = (output.clockRateHz, output.promisedFrames)
         var nextReport: Int64 = 0
         while try output.next(into: &block) {
             let reached = block.position + Int64(block.frameCount)
@@ -46,7 +46,7 @@ public final class Pump {
                 Progress(
                     position: MediaTime(frames: reached, rate: rate),
                     frames: output.deliveredFrames,
-                    totalFrames: output.track.length.frames
+                    totalFrames: total
                 )
             )
         }

@@ -67,6 +67,17 @@ public final class TrackOutput {
         }
     }
 
+    /// Frames in all wanted ranges, as far as the container promises an end.
+    public var promisedFrames: Int64? {
+        var sum: Int64 = 0
+        for range in ranges {
+            let end = range.upperBound == .max ? track.length.frames : range.upperBound
+            guard let end else { return nil }
+            sum += max(0, end - range.lowerBound)
+        }
+        return sum
+    }
+
     /// Fills `block` with the next samples; `false` once all ranges are done.
     ///
     /// The block's memory is the output's again at the next call.
