@@ -1,0 +1,119 @@
+import Conversion
+import Synchronization
+
+/// One conversion for tasks: runs on an executor of its own, tells its state, and reports progress as it goes.
+///
+///     let conversion = AsyncConversion(request, from: source, to: destination)
+///     async let outcome = conversion.run()
+///     for await progress in conversion.progress { show(progress.fraction) }
+///     print(try await outcome.summary.bytes)
+///
+/// Both descriptors stay the caller's, open until `run()` has returned.
+public final class AsyncConversion: Sendable {
+    /// Where a conversion stands. It goes forward only, and ends in one of the last three.
+    public enum State: Sendable, Hashable {
+        case waiting, converting, completed
+        case failed(MediaError)
+        case cancelled
+    }
+
+    /// How far it has come: the newest news to whoever waits, at the end a last one, then the end of the stream.
+    ///
+    /// One task at a time can wait for it; nobody has to.
+    public let progress: AsyncStream<Pump.Progress>
+
+    private let converter: Converter
+    private let source: Int32
+    private let destination: Int32
+    private let reports: AsyncStream<Pump.Progress>.Continuation
+    private let present = Mutex(State.waiting)
+
+    /// Nothing is opened or written before `run()`.
+    public init(
+        _ request: Converter.Request,
+        from source: Int32,
+        to destination: Int32,
+        stop: StopSignal = StopSignal()
+    ) {
+        converter = Converter(request, stop: stop)
+        self.source = source
+        self.destination = destination
+        (progress, reports) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    deinit { reports.finish() }
+
+    public var state: State { present.withLock { $0 } }
+
+    /// Asks it to end, as `MediaError.Code.cancelled`, within 50 ms. It cannot be taken back.
+    public func cancel() { converter.stop.stop() }
+
+    /// Converts, once. Cancelling the task raises the stop signal and gives `CancellationError`.
+    public func run() async throws -> Converter.Outcome {
+        try present.withLock { state in
+            guard state == .waiting else {
+                throw MediaError(.alreadyFinished, at: .open, "a conversion runs once")
+            }
+            state = .converting
+        }
+        defer { reports.finish() }
+        do {
+            let (actor, converter, source, destination, reports) = (
+                ConverterActor(), converter, source, destination, reports
+            )
+            let outcome = try await converter.stop.raisedByCancellation {
+                try await actor.run(converter, from: source, to: destination) { reports.yield($0) }
+            }
+            reports.yield(outcome.lastProgress)
+            present.withLock { $0 = .completed }
+            return outcome
+        } catch {
+            present.withLock { $0 = State(endingWith: error) }
+            throw error
+        }
+    }
+}
+
+extension AsyncConversion.State {
+    fileprivate init(endingWith error: any Error) {
+        switch error {
+        case let error as MediaError where error.code != .cancelled: self = .failed(error)
+        default: self = .cancelled
+        }
+    }
+}
+
+extension Converter.Outcome {
+    /// Where a conversion that is complete stands.
+    fileprivate var lastProgress: Pump.Progress {
+        Pump.Progress(
+            position: MediaTime(frames: sourceFrames, rate: source.sampleRateHz),
+            frames: sourceFrames,
+            totalFrames: sourceFrames
+        )
+    }
+}
+
+extension Pump.Progress {
+    /// Between 0 and 1; `nil` where the source does not say how long it is.
+    public var fraction: Double? {
+        guard let totalFrames, totalFrames > 0 else { return nil }
+        return min(1, Double(frames) / Double(totalFrames))
+    }
+}
+
+/// The one place where the libav objects of an `AsyncConversion` live and run.
+actor ConverterActor {
+    private let executor = QueueExecutor("Media.AsyncConversion")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    func run(
+        _ converter: Converter,
+        from source: Int32,
+        to destination: Int32,
+        report: @escaping @Sendable (Pump.Progress) -> Void
+    ) throws -> Converter.Outcome {
+        try converter.stop.check(at: .open)
+        return try converter.run(from: source, to: destination, report: report)
+    }
+}

@@ -1,0 +1,115 @@
+public import Conversion
+
+/// Reads one source for tasks: describes it, and gives the blocks of a track as an `AsyncSequence`.
+///
+/// libav runs on a serial executor that this reader has to itself, never on the threads that Swift's tasks share. The
+/// source is an open descriptor that stays the caller's, who keeps it open until reader and sequence are gone.
+///
+/// Cancelling a task that waits for the reader raises `Reader.Options.stop`, which ends everything that shares the
+/// signal; the task gets `CancellationError`. Where somebody else raised it, it gets `MediaError.Code.cancelled`.
+public struct AsyncReader: Sendable {
+    public let description: SourceDescription
+    let actor: ReaderActor
+    private let stop: StopSignal
+
+    /// Opens the source behind `descriptor` and describes it.
+    public init(descriptor: Int32, options: Reader.Options = .init()) async throws {
+        let actor = try ReaderActor()
+        description = try await options.stop.raisedByCancellation { try await actor.open(descriptor, options) }
+        self.actor = actor
+        stop = options.stop
+    }
+
+    /// The decoded samples of a track, or of the main track; whole or in ranges. A reader has one output in its life.
+    ///
+    /// Every block has `framesPerBlock` frames (at least one), except at the end, before a jump to the next range and
+    /// before a change of the source's shape.
+    public func blocks(
+        of track: Track? = nil,
+        ranges: [MediaTimeRange] = [],
+        framesPerBlock: Int = 4096
+    ) async throws -> PCMBlocks {
+        let actor = actor
+        let begun = try await stop.raisedByCancellation {
+            try await actor.begin(track, ranges, framesPerBlock: max(1, framesPerBlock))
+        }
+        return PCMBlocks(track: begun, actor: actor, stop: stop)
+    }
+}
+
+/// The one place where the libav objects of an `AsyncReader` live and run.
+actor ReaderActor {
+    nonisolated let executor = QueueExecutor("Media.AsyncReader")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    private var reader: Reader?
+    private var output: TrackOutput?
+    private var framesPerBlock = 1
+    private var block: SampleBlock
+    /// Frames of `block` that have gone out already.
+    private var usedFrames = 0
+    private var end: End?
+
+    private enum End { case complete, failed(MediaError) }
+
+    init() throws { block = try SampleBlock() }
+
+    func open(_ descriptor: Int32, _ options: Reader.Options) throws -> SourceDescription {
+        try options.stop.check(at: .open)
+        let reader = try Reader(descriptor: descriptor, options: options)
+        self.reader = reader
+        return reader.description
+    }
+
+    func begin(_ wanted: Track?, _ ranges: [MediaTimeRange], framesPerBlock: Int) throws -> Track {
+        guard let reader else { preconditionFailure("a reader is opened before it is handed out") }
+        try reader.options.stop.check(at: .open)
+        let track = try wanted ?? reader.track()
+        output = try reader.samples(of: track, ranges: ranges)
+        self.framesPerBlock = framesPerBlock
+        return track
+    }
+
+    /// What has gone wrong, frame by frame, so far.
+    var damage: DamageAccount { output?.damage ?? DamageAccount() }
+
+    /// Frames that were decoded for somebody: what is kept back is less than one decoded block.
+    var decodedFrames: Int64 { output?.deliveredFrames ?? 0 }
+
+    /// The next block; `nil` at the end of a complete track only. A failure is repeated at every later call.
+    func next() throws -> PCMBlock? {
+        switch end {
+        case .complete: return nil
+        case .failed(let error): throw error
+        case nil: break
+        }
+        guard let reader, let output else { preconditionFailure("a sequence is begun before it is handed out") }
+        var gathered = BlockGatherer(frames: framesPerBlock)
+        do {
+            try reader.options.stop.check(at: .decode)
+            try gather(from: output, into: &gathered)
+        } catch {
+            let error = error as? MediaError ?? MediaError(.corruptStream, at: .decode, "\(error)")
+            end = .failed(error)
+            // What was decoded before the damage is sound; only who asked to stop wants no more.
+            if error.code == .cancelled || gathered.frameCount == 0 { throw error }
+        }
+        return gathered.finished()
+    }
+
+    private func gather(from output: TrackOutput, into gathered: inout BlockGatherer) throws {
+        while !gathered.isFull {
+            if usedFrames >= block.frameCount {
+                usedFrames = 0
+                guard try output.next(into: &block) else {
+                    end = .complete
+                    block.clear()
+                    return
+                }
+            }
+            let taken = gathered.take(block, from: usedFrames, clockRate: output.track.sampleRateHz)
+            if taken == 0 { return }
+            usedFrames += taken
+        }
+    }
+}

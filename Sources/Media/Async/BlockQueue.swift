@@ -1,0 +1,143 @@
+import Synchronization
+
+/// The blocks between those who append and the writer: never more than `capacity`, in the order they came.
+///
+/// A writer that has failed answers every question with its failure. It never looks as if it were merely full.
+final class BlockQueue: Sendable {
+    /// What became of an offered block.
+    enum Offer { case taken(wakesWriter: Bool), full }
+
+    private struct Waiter {
+        let number: UInt64
+        let block: PCMBlock
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var blocks: [PCMBlock] = []
+        var waiters: [Waiter] = []
+        /// Whether the writer is at work and will look here again.
+        var isDraining = false
+        var isClosed = false
+        var failure: MediaError?
+        var nextNumber: UInt64 = 0
+        var mostBlocks = 0
+    }
+
+    private let state = Mutex(State())
+    private let capacity: Int
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// The most blocks that ever waited here at once.
+    var mostBlocks: Int { state.withLock { $0.mostBlocks } }
+
+    /// Appends that are suspended now.
+    var waiterCount: Int { state.withLock { $0.waiters.count } }
+
+    /// Why nothing is taken any more, if so.
+    var failure: MediaError? { state.withLock { $0.failure } }
+
+    // MARK: Appending
+
+    /// Takes `block` if there is room and nobody waits before it. Throws once the writer has failed or is finished.
+    func offer(_ block: PCMBlock) throws -> Offer {
+        try state.withLock { state in try offer(block, &state) }
+    }
+
+    /// Waits for room, then takes `block`; `true` when the writer has to be woken.
+    ///
+    /// A cancelled task's block is not taken.
+    func append(_ block: PCMBlock) async throws -> Bool {
+        let number = state.withLock { state in
+            state.nextNumber += 1
+            return state.nextNumber
+        }
+        if case .taken(let wakesWriter) = try offer(block) { return wakesWriter }
+        var wakesWriter = false
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let answer = enter(Waiter(number: number, block: block, continuation: continuation))
+                switch answer {
+                case nil: break
+                case .success(let wakes)?:
+                    wakesWriter = wakes
+                    continuation.resume()
+                case .failure(let error)?: continuation.resume(throwing: error)
+                }
+            }
+        } onCancel: {
+            let left = state.withLock { state in
+                state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
+            }
+            left?.continuation.resume(throwing: CancellationError())
+        }
+        return wakesWriter
+    }
+
+    /// The answer to a waiter that needs not wait after all; `nil` for one that does.
+    private func enter(_ waiter: Waiter) -> Result<Bool, any Error>? {
+        state.withLock { state in
+            // Asked under the lock: whoever cancels later finds the waiter in the list.
+            if Task.isCancelled { return .failure(CancellationError()) }
+            do {
+                if case .taken(let wakesWriter) = try offer(waiter.block, &state) { return .success(wakesWriter) }
+            } catch {
+                return .failure(error)
+            }
+            state.waiters.append(waiter)
+            return nil
+        }
+    }
+
+    private func offer(_ block: PCMBlock, _ state: inout State) throws -> Offer {
+        if let failure = state.failure { throw failure }
+        if state.isClosed { throw MediaError(.alreadyFinished, at: .encode, "the output is finished already") }
+        guard state.blocks.count < capacity, state.waiters.isEmpty else { return .full }
+        state.blocks.append(block)
+        state.mostBlocks = max(state.mostBlocks, state.blocks.count)
+        let wakesWriter = !state.isDraining
+        state.isDraining = true
+        return .taken(wakesWriter: wakesWriter)
+    }
+
+    // MARK: The writer's side
+
+    /// The oldest block, whose place goes to whoever waits longest; `nil` when there is none, or after a failure.
+    func take() -> PCMBlock? {
+        let (block, admitted) = state.withLock { state -> (PCMBlock?, Waiter?) in
+            guard state.failure == nil, !state.blocks.isEmpty else {
+                state.isDraining = false
+                return (nil, nil)
+            }
+            let block = state.blocks.removeFirst()
+            if state.waiters.isEmpty { return (block, nil) }
+            let waiter = state.waiters.removeFirst()
+            state.blocks.append(waiter.block)
+            return (block, waiter)
+        }
+        admitted?.continuation.resume()
+        return block
+    }
+
+    /// Takes nothing from now on; what was appended before, by waiting tasks too, still comes out.
+    func close() throws {
+        try state.withLock { state in
+            if let failure = state.failure { throw failure }
+            if state.isClosed { throw MediaError(.alreadyFinished, at: .finish, "the output is finished already") }
+            state.isClosed = true
+        }
+    }
+
+    /// Gives every waiting and every later append `error`, and drops what is queued. The first failure stays.
+    func fail(_ error: MediaError) {
+        let (waiters, failure) = state.withLock { state in
+            let failure = state.failure ?? error
+            state.failure = failure
+            state.blocks = []
+            defer { state.waiters = [] }
+            return (state.waiters, failure)
+        }
+        for waiter in waiters { waiter.continuation.resume(throwing: failure) }
+    }
+}

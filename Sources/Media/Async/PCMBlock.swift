@@ -1,0 +1,77 @@
+/// Some samples of all channels as a value: interleaved, in the machine's byte order, owned by nobody.
+///
+/// It is what leaves the library for other tasks. libav's own memory, a `SampleBlock`, stays with its reader.
+public struct PCMBlock: Sendable, Hashable {
+    /// The first frame's number on the track's clock. A writer counts for itself and does not look at it.
+    public let position: Int64
+    /// Always interleaved.
+    public let shape: SampleShape
+    /// Whole frames, one after another.
+    public let bytes: [UInt8]
+
+    public var frameCount: Int { bytes.count / shape.bytesPerFrame }
+
+    /// Takes `bytes` as they are. Throws `format_refused` for a shape that is planar or impossible, and for bytes that
+    /// are no whole frames.
+    public init(position: Int64 = 0, shape: SampleShape, bytes: [UInt8]) throws {
+        guard !shape.format.isPlanar else { throw PCMBlock.refusal("the channels lie in planes, not interleaved") }
+        guard (1...Int(Int32.max)).contains(shape.sampleRateHz), (1...64).contains(shape.channelCount) else {
+            throw PCMBlock.refusal("\(shape.sampleRateHz) Hz with \(shape.channelCount) channels is no sound")
+        }
+        guard bytes.count.isMultiple(of: shape.bytesPerFrame) else {
+            throw PCMBlock.refusal("\(bytes.count) bytes are no whole frames of \(shape.bytesPerFrame) bytes")
+        }
+        self.init(unchecked: bytes, shape, at: position)
+    }
+
+    /// Copies interleaved samples; the usual speakers for so many channels are meant.
+    public init<Sample: PCMSample>(
+        _ samples: [Sample],
+        sampleRateHz: Int,
+        channelCount: Int,
+        position: Int64 = 0
+    ) throws {
+        try self.init(
+            position: position,
+            shape: SampleShape(
+                format: Sample.sampleFormat,
+                sampleRateHz: sampleRateHz,
+                channelCount: channelCount,
+                channelMask: 0
+            ),
+            bytes: samples.withUnsafeBytes { Array($0) }
+        )
+    }
+
+    /// For bytes that are known to fit the shape.
+    init(unchecked bytes: [UInt8], _ shape: SampleShape, at position: Int64) {
+        self.position = position
+        self.shape = shape
+        self.bytes = bytes
+    }
+
+    private static func refusal(_ detail: String) -> MediaError { MediaError(.formatRefused, at: .encode, detail) }
+
+    /// The samples as numbers, frame after frame; `nil` where they are of another kind.
+    public func samples<Sample: PCMSample>(as _: Sample.Type) -> [Sample]? {
+        guard Sample.sampleFormat == shape.format else { return nil }
+        let count = bytes.count / MemoryLayout<Sample>.stride
+        return [Sample](unsafeUninitializedCapacity: count) { target, initialized in
+            UnsafeMutableRawBufferPointer(target).copyBytes(from: bytes)
+            initialized = count
+        }
+    }
+}
+
+extension SampleBlock {
+    /// Replaces what is here by the samples of `block`.
+    mutating func fill(from block: PCMBlock) throws {
+        do {
+            try reserve(block.frameCount, block.shape)
+        } catch let error as LibAVError {
+            throw MediaError(error, .outOfMemory, at: .encode, "no memory for a block of samples")
+        }
+        withMutablePlane(0) { $0.copyBytes(from: block.bytes) }
+        position = block.position
+    }
+}
