@@ -31,13 +31,20 @@ extension ResolvedFormat {
         return (mp3Bytes(frames: frames, bitRate: bitRate), .within(percent: 2))
     }
 
-    /// Whole packets: the samples and LAME's delay of 1105 before them, and one for the LAME tag.
+    /// Whole packets: the samples and LAME's delay of 1105 before them, and the LAME tag in a packet of its own, for
+    /// which Matroska has no use; it puts a header before each packet instead.
     private func mp3Bytes(frames: Int64, bitRate: Int) -> Int64 {
         let packetFrames: Int64 = sampleRateHz >= 32_000 ? 1152 : 576
-        let packets = (frames + 1105 + packetFrames - 1) / packetFrames + 1
+        let packets = (frames + 1105 + packetFrames - 1) / packetFrames
         let bytesPerPacket = Double(packetFrames) * Double(bitRate) / Double(8 * sampleRateHz)
-        return Int64((Double(packets) * bytesPerPacket).rounded()) + headerBytes
+        if container == .mka {
+            return Int64((Double(packets) * (bytesPerPacket + Self.matroskaBlockBytes)).rounded()) + 500
+        }
+        return Int64((Double(packets + 1) * bytesPerPacket).rounded())
     }
+
+    /// The header of a SimpleBlock of 128 bytes to 16 KiB.
+    private static let matroskaBlockBytes = 7.0
 }
 
 // MARK: - What a container adds
@@ -45,7 +52,7 @@ extension ResolvedFormat {
 extension ResolvedFormat {
     /// Bytes of the file before and after the samples, as libav 5.1.9 writes it without tags.
     ///
-    /// Measured for 1, 2 and 6 channels, 44.1 and 96 kHz, and every depth; 0 for what is not PCM.
+    /// The same whatever the length; in Matroska, which cuts samples into packets, only near. 0 for what is not PCM.
     public var headerBytes: Int64 {
         guard bytesPerFrame != nil else { return 0 }
         switch container {
@@ -53,7 +60,7 @@ extension ResolvedFormat {
         case .w64: return w64HeaderBytes
         case .aiff: return 54 + aiffLayoutBytes
         case .aifc: return 72 + aiffLayoutBytes
-        case .caf: return 92
+        case .caf: return 68 + (layout.isDiscrete ? 0 : 24)  // the `chan` chunk
         case .au: return 32
         case .mka: return 485
         default: return 0

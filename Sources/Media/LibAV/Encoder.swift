@@ -37,9 +37,16 @@ struct Encoder: ~Copyable {
         context.pointee.sample_fmt = sampleFormat.code
         context.pointee.sample_rate = Int32(format.sampleRateHz)
         context.pointee.time_base = AVRational(num: 1, den: Int32(format.sampleRateHz))
-        try withChannelLayout(mask: shape.channelMask, count: shape.channelCount) { layout in
-            _ = try check(av_channel_layout_copy(&context.pointee.ch_layout, &layout), "av_channel_layout_copy")
+        if format.layout.isDiscrete, format.bytesPerFrame != nil {
+            // libav's usual layout for so many channels would put names into the file that nobody gave. FLAC and
+            // WavPack cannot do without one.
+            context.pointee.ch_layout.nb_channels = Int32(format.channelCount)
+        } else {
+            try withChannelLayout(mask: shape.channelMask, count: shape.channelCount) { layout in
+                _ = try check(av_channel_layout_copy(&context.pointee.ch_layout, &layout), "av_channel_layout_copy")
+            }
         }
+        if let tag = aifcTag(format) { context.pointee.codec_tag = tag }
         context.pointee.thread_count = 1
         // No version strings and no random numbers: the same samples give the same bytes.
         context.pointee.flags |= AV_CODEC_FLAG_BITEXACT
@@ -104,6 +111,14 @@ struct Encoder: ~Copyable {
             return "pcm_s\(format.bitDepth)\(order)"
         default: return format.codec.rawValue
         }
+    }
+
+    /// What makes libav write AIFC where it takes plain AIFF to be enough: big-endian integers of 16 bits and more.
+    private static func aifcTag(_ format: ResolvedFormat) -> UInt32? {
+        guard format.container == .aifc, format.codec == .pcm, format.sampleKind == .integer else { return nil }
+        guard format.endianness == .big else { return nil }
+        let names = [16: "twos", 24: "in24", 32: "in32"]
+        return names[format.bitDepth].map { $0.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
     }
 
     private static func sampleFormat(

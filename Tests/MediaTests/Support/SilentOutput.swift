@@ -1,0 +1,26 @@
+import Conversion
+import TestSupport
+
+@testable import Media
+
+/// Outputs of nothing but silence, for asking how large they are.
+enum SilentOutput {
+    /// Bytes that the writer makes of `frames` frames in `format`.
+    static func bytes(_ format: ResolvedFormat, frames: Int, in file: borrowing OpenFile) throws -> Int64 {
+        let writer = try Writer(descriptor: file.descriptor, format: format)
+        let input = try writer.samples()
+        if frames > 0 {
+            let shape = SampleShape(
+                format: .s16,
+                sampleRateHz: format.sampleRateHz,
+                channelCount: format.channelCount,
+                channelMask: format.layout.mask
+            )
+            var block = try SampleBlock()
+            try block.reserve(frames, shape)
+            block.silence()
+            try input.append(&block)
+        }
+        return try writer.finish().bytes
+    }
+}
