@@ -128,7 +128,7 @@ public struct Converter: Sendable {
 
     private func resolve(_ track: Track) throws -> ResolvedFormat {
         do {
-            return try request.format.resolved(for: shape(of: track))
+            return try request.format.resolved(for: track.shape(in: request.ranges))
         } catch {
             let tooLarge = error.reasons.contains { $0.field == "length" }
             throw MediaError(
@@ -139,19 +139,6 @@ public struct Converter: Sendable {
                 hint: error.reasons.compactMap(\.hint).first
             )
         }
-    }
-
-    /// The track as its ranges leave it.
-    private func shape(of track: Track) -> AudioShape {
-        var shape = track.shape
-        if !request.ranges.isEmpty {
-            shape.frames = request.ranges.reduce(Int64(0)) { sum, range in
-                let end = range.isOpenEnded ? track.length.frames : range.end.frames(atRate: track.sampleRateHz)?.frames
-                let start = range.start.frames(atRate: track.sampleRateHz)?.frames ?? 0
-                return sum + max(0, (end ?? start) - start)
-            }
-        }
-        return shape
     }
 
     private func mergedTags(_ description: SourceDescription) -> [Tag] {

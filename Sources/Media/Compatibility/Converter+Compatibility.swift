@@ -1,0 +1,132 @@
+public import Conversion
+
+extension Converter {
+    /// Whether `format` fits a track, whole or in ranges. Nothing is decoded for it.
+    public static func compatibility(
+        of format: AudioFormat,
+        with track: Track,
+        ranges: [MediaTimeRange] = []
+    ) -> Compatibility {
+        if let reason = track.undecodableReason, format.codec != .copy {
+            return .refused(FormatRefusal(reasons: [reason]))
+        }
+        if format.codec == .copy, !ranges.isEmpty {
+            return .refused(FormatRefusal(reasons: [.cutPackets]))
+        }
+        let shape = track.shape(in: ranges)
+        do {
+            let resolved = try format.resolved(for: shape)
+            return .fits(Forecast(of: resolved, from: shape, length: track.length))
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// Whether `preset` fits a track. `fileExtension` is the destination's, where that is known: it can choose another
+    /// container for the same codec.
+    public static func compatibility(
+        of preset: Preset,
+        with track: Track,
+        fileExtension: String? = nil,
+        ranges: [MediaTimeRange] = []
+    ) -> Compatibility {
+        compatibility(of: preset.format(forExtension: fileExtension), with: track, ranges: ranges)
+    }
+
+    /// Every preset, in the order to show them in, with what it would make of the track or why it cannot.
+    public static func presets(for track: Track, ranges: [MediaTimeRange] = []) -> [PresetCompatibility] {
+        Preset.all.map { preset in
+            PresetCompatibility(
+                preset: preset,
+                compatibility: compatibility(of: preset, with: track, ranges: ranges)
+            )
+        }
+    }
+
+    /// Every container with every codec that it takes, and passthrough, with what it would make of the track or why it
+    /// cannot.
+    public static func formats(for track: Track, ranges: [MediaTimeRange] = []) -> [FormatCompatibility] {
+        Container.allCases.flatMap { container in
+            (FormatTable.codecs(for: container) + [.copy]).map { codec in
+                FormatCompatibility(
+                    container: container,
+                    codec: codec,
+                    compatibility: compatibility(
+                        of: AudioFormat(container: container, codec: codec),
+                        with: track,
+                        ranges: ranges
+                    )
+                )
+            }
+        }
+    }
+}
+
+extension Forecast {
+    fileprivate init(of format: ResolvedFormat, from shape: AudioShape, length: LengthPromise) {
+        self.format = format
+        frames = shape.frames.map { frames in
+            guard format.codec != .copy, shape.sampleRateHz > 0 else { return frames }
+            var clock = OutputClock(rate: format.sampleRateHz)
+            clock.add(Int(frames), rate: shape.sampleRateHz)
+            return clock.planned
+        }
+        let estimate = frames.flatMap { format.estimatedBytes(frames: $0) }
+        size = estimate.map { Size(bytes: $0.bytes, exactness: $0.exactness.widened(by: length)) }
+    }
+}
+
+extension ResolvedFormat.Exactness {
+    /// No estimate is better than what it rests on.
+    fileprivate func widened(by length: LengthPromise) -> ResolvedFormat.Exactness {
+        guard case .about(let frames, let tolerance) = length else { return self }
+        let share = Int((tolerance * 100 + frames - 1) / max(1, frames))
+        switch self {
+        case .exact: return .within(percent: share)
+        case .within(let percent): return .within(percent: percent + share)
+        }
+    }
+}
+
+extension Track {
+    /// Why a reader would refuse to decode it; `nil` if it would not.
+    fileprivate var undecodableReason: FormatRefusal.Reason? {
+        if !Allowlist.decodes(codec: codecName) {
+            return .init(
+                field: "source",
+                value: codecName,
+                why: "this codec is not decoded here",
+                allowed: "passthrough",
+                hint: "convert it with the program that made it"
+            )
+        }
+        if codecName == "flac", bitDepth > 24 {
+            return .init(
+                field: "source",
+                value: "\(bitDepth)-bit FLAC",
+                why: "libav 5.1 decodes FLAC of up to 24 bits",
+                allowed: "passthrough",
+                hint: MediaError.Code.unsupportedBitDepth.hint
+            )
+        }
+        if sampleRateHz <= 0 || channelCount <= 0 {
+            return .init(
+                field: "source",
+                value: codecName,
+                why: "the track says neither rate nor channels",
+                allowed: "none"
+            )
+        }
+        return nil
+    }
+}
+
+extension FormatRefusal.Reason {
+    fileprivate static let cutPackets = FormatRefusal.Reason(
+        field: "codec",
+        value: "copy",
+        why: "packets cannot be cut at a frame",
+        allowed: "the whole track",
+        hint: "choose a codec for a part of the source"
+    )
+}

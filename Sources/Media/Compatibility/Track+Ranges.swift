@@ -1,0 +1,21 @@
+import Conversion
+
+extension Track {
+    /// The track as `ranges` leave it; all of it when there are none.
+    func shape(in ranges: [MediaTimeRange]) -> AudioShape {
+        var shape = shape
+        if !ranges.isEmpty { shape.frames = frames(in: ranges) }
+        return shape
+    }
+
+    /// `nil` where a range runs to an end that the source does not tell.
+    private func frames(in ranges: [MediaTimeRange]) -> Int64? {
+        var sum: Int64 = 0
+        for range in ranges {
+            let end = range.isOpenEnded ? length.frames : range.end.frames(atRate: sampleRateHz)?.frames
+            guard let end, let start = range.start.frames(atRate: sampleRateHz)?.frames else { return nil }
+            sum += max(0, end - start)
+        }
+        return sum
+    }
+}
