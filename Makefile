@@ -48,7 +48,7 @@ docs: ## build the documentation of the Media library and of the values it speak
 	swift build --scratch-path $(docs_folder) --target Media \
 		-Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc $(CURDIR)/$(docs_folder)/symbols
 	$(DOCC) convert $(wildcard Sources/Media/Media.docc) --additional-symbol-graph-dir $(docs_folder)/symbols \
-		--fallback-display-name Media --output-path $(docs_folder)/Media.doccarchive
+		--warnings-as-errors --fallback-display-name Media --output-path $(docs_folder)/Media.doccarchive
 	@echo "the documentation is in $(docs_folder)/Media.doccarchive"
 
 bench: ## measure, with a release build

@@ -3,11 +3,6 @@ import Synchronization
 
 /// One conversion for tasks: runs on an executor of its own, tells its state, and reports progress as it goes.
 ///
-///     let conversion = AsyncConversion(request, from: source, to: destination)
-///     async let outcome = conversion.run()
-///     for await progress in conversion.progress { show(progress.fraction) }
-///     print(try await outcome.summary.bytes)
-///
 /// Both descriptors stay the caller's, open until `run()` has returned.
 public final class AsyncConversion: Sendable {
     /// Where a conversion stands. It goes forward only, and ends in one of the last three.

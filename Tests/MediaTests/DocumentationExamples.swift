@@ -1,0 +1,163 @@
+// The code of the articles in Media.docc, between markers, word for word. `DocumentationTests` compares the two and runs
+// what is here.
+
+// example: converting
+import Conversion
+import Foundation
+import Media
+
+/// Makes an MP3 for podcast players out of any recording, and returns its length in bytes.
+func makePodcast(from source: URL, at destination: URL) throws -> Int64 {
+    let input = try FileHandle(forReadingFrom: source)
+    defer { try? input.close() }
+    try Data().write(to: destination)
+    let output = try FileHandle(forUpdating: destination)
+    defer { try? output.close() }
+
+    let preset = try Preset.named("podcast-mp3")
+    let converter = Converter(.init(format: preset.format, tags: ["title": "Episode 1"]))
+    let outcome = try converter.run(from: input.fileDescriptor, to: output.fileDescriptor)
+    return outcome.summary.bytes
+}
+// end
+
+// example: asking
+/// Says of every preset what it would make of a source, or why it cannot.
+func answers(for source: FileHandle) throws -> [String] {
+    let track = try Reader(descriptor: source.fileDescriptor).track()
+    return Converter.presets(for: track).map { entry in
+        switch entry.compatibility {
+        case .fits(let forecast):
+            let bytes = forecast.size.map { "\($0.bytes) bytes" } ?? "as long as it takes"
+            return "\(entry.preset.name): \(forecast.format.sampleRateHz) Hz, \(bytes)"
+        case .refused(let refusal):
+            return "\(entry.preset.name): \(refusal)"
+        }
+    }
+}
+// end
+
+// example: reading
+/// Counts the frames of two minutes, from the fifth on.
+func framesOfTwoMinutes(in source: FileHandle) throws -> Int64 {
+    let reader = try Reader(descriptor: source.fileDescriptor)
+    let range = try MediaTimeRange(
+        start: MediaTime(value: 5 * 60, timescale: 1),
+        duration: MediaTime(value: 2 * 60, timescale: 1)
+    )
+    let output = try reader.samples(of: reader.track(), ranges: [range])
+    var block = try SampleBlock()
+    var frames: Int64 = 0
+    while try output.next(into: &block) {
+        // block.position is the number of its first frame, counted from the first frame of sound.
+        frames += Int64(block.frameCount)
+    }
+    return frames
+}
+// end
+
+// example: damage
+/// Reads a damaged source to its end, and says where silence stands for what was lost.
+func lostStretches(in source: FileHandle) throws -> [DamageAccount.Stretch] {
+    let reader = try Reader(descriptor: source.fileDescriptor, options: .init(damage: .conceal))
+    let output = try reader.samples(of: reader.track())
+    var block = try SampleBlock()
+    while try output.next(into: &block) {}
+    return output.damage.stretches
+}
+// end
+
+// example: pumping
+/// Writes a source anew as FLAC, tags and cover with it, and checks the result by decoding it.
+func archive(_ source: FileHandle, in destination: FileHandle) throws -> Writer.Summary {
+    let reader = try Reader(descriptor: source.fileDescriptor)
+    let track = try reader.track()
+    let format = try AudioFormat(container: .flac).resolved(for: track.shape)
+    let options = Writer.Options(
+        tags: reader.description.tags,
+        cover: reader.description.cover,
+        digestsSamples: true
+    )
+    let writer = try Writer(descriptor: destination.fileDescriptor, format: format, options: options)
+    try Pump(from: reader.samples(of: track), to: writer.samples()).run()
+    let summary = try writer.finish()
+    try Verifier.verify(descriptor: destination.fileDescriptor, format: format, against: summary)
+    return summary
+}
+// end
+
+// example: appending
+/// Writes three seconds of a computed tone.
+func writeTone(to destination: FileHandle) async throws -> Writer.Summary {
+    let tone = AudioShape(
+        sampleRateHz: 48_000,
+        channelCount: 1,
+        bitDepth: 32,
+        sampleKind: .float,
+        codecName: "pcm_f32le",
+        isLossless: true
+    )
+    let format = try AudioFormat(container: .wav).resolved(for: tone)
+    let writer = try AsyncWriter(descriptor: destination.fileDescriptor, format: format)
+    for second in 0..<3 {
+        let samples = (0..<48_000).map { Float(sin(2 * .pi * 440 * Double(second * 48_000 + $0) / 48_000)) / 2 }
+        try await writer.append(PCMBlock(samples, sampleRateHz: 48_000, channelCount: 1))
+    }
+    return try await writer.finish()
+}
+// end
+
+// example: capturing
+/// Hands a block of live sound to the writer, and says whether it was kept.
+func keep(_ block: PCMBlock, in writer: AsyncWriter) throws -> Bool {
+    // false: the writer is busy, and this block is lost. An error: the writer has failed, and all is lost.
+    try writer.appendImmediately(block)
+}
+// end
+
+// example: following
+/// Converts, and shows how far it has come.
+func convert(
+    _ source: FileHandle,
+    to destination: FileHandle,
+    show: (Double) -> Void
+) async throws -> Converter.Outcome {
+    let conversion = AsyncConversion(
+        .init(format: AudioFormat(container: .m4a)),
+        from: source.fileDescriptor,
+        to: destination.fileDescriptor
+    )
+    async let outcome = conversion.run()
+    for await progress in conversion.progress {
+        if let fraction = progress.fraction { show(fraction) }
+    }
+    return try await outcome
+}
+// end
+
+// example: streaming
+/// Finds the loudest sample of a source of 16 bits.
+func peak(of source: FileHandle) async throws -> Int16 {
+    let reader = try await AsyncReader(descriptor: source.fileDescriptor)
+    var peak: Int16 = 0
+    for try await block in try await reader.blocks() {
+        guard let samples = block.samples(as: Int16.self) else { continue }
+        peak = samples.reduce(peak) { max($0, $1 == .min ? .max : abs($1)) }
+    }
+    return peak
+}
+// end
+
+// example: copying
+/// Carries the blocks of a source to an output; decoding and encoding overlap.
+func rewrite(_ source: FileHandle, to destination: FileHandle) async throws -> Writer.Summary {
+    let reader = try await AsyncReader(descriptor: source.fileDescriptor)
+    let blocks = try await reader.blocks()
+    let format = try AudioFormat(container: .ogg, codec: .opus).resolved(for: blocks.track.shape)
+    let writer = try AsyncWriter(descriptor: destination.fileDescriptor, format: format)
+    for try await block in blocks {
+        try await writer.append(block)
+    }
+    return try await writer.finish()
+}
+// end
