@@ -36,6 +36,10 @@ struct Decoder: ~Copyable {
 
     /// Gives the decoder a packet, or with `nil` the end of the stream. Call `receive` until it wants input again.
     func send(_ packet: borrowing Packet) throws {
+        if context.pointee.codec_id == AV_CODEC_ID_WAVPACK, context.pointee.bits_per_raw_sample > 24 {
+            let isMisjudged = WavPackBlock.sharesLowBits(packet)
+            context.pointee.err_recognition = isMisjudged ? AV_EF_EXPLODE : AV_EF_CRCCHECK | AV_EF_EXPLODE
+        }
         try check(avcodec_send_packet(context, packet.pointer), "avcodec_send_packet")
     }
 

@@ -91,9 +91,10 @@ final class Demuxer {
         }
     }
 
-    /// The container's own idea of its length; `nil` where it has none.
+    /// The container's own idea of its length; `nil` where it has none, and libav only reckons one from the bit rate.
     var durationMicroseconds: Int64? {
-        context!.pointee.duration == SLUICE_NO_TIMESTAMP ? nil : context!.pointee.duration
+        if context!.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE { return nil }
+        return context!.pointee.duration == SLUICE_NO_TIMESTAMP ? nil : context!.pointee.duration
     }
 
     /// Reads nothing of any other stream from now on.
@@ -172,6 +173,8 @@ extension Demuxer {
         if holdsTagsOnly(source) { throw MediaError(.tagsOnly, at: .open, "the source holds tags and no audio") }
         var format: UnsafePointer<AVInputFormat>?
         let result = av_probe_input_buffer2(source.context, &format, nameHint ?? "", nil, 0, 1 << 20)
+        // A handful of raw AAC frames is too little for libav to be sure, and is taken for anything.
+        if result < 25, ADTSSync.isStream(source), let adts = av_find_input_format("aac") { return adts }
         if result < 0 || format == nil {
             if source.context!.pointee.pos == 0, result == SLUICE_AVERROR_EOF {
                 throw MediaError(.emptyInput, at: .open, "the source has no bytes")

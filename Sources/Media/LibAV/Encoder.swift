@@ -75,6 +75,10 @@ struct Encoder: ~Copyable {
             != 0
     }
 
+    /// Frames that the last block must have at least. libav's ALAC reckons its room by one element: with more channels
+    /// the headers of a few frames overrun it, and it aborts the process.
+    var shortestLastBlock: Int { context.pointee.codec_id == AV_CODEC_ID_ALAC && shape.channelCount > 2 ? 8 : 1 }
+
     /// Frames that a decoder must drop before the sound begins. Vorbis knows it only after its first packet.
     var delay: Int { Int(context.pointee.initial_padding) }
 

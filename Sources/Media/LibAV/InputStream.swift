@@ -37,6 +37,12 @@ struct InputStream {
         return Array(UnsafeBufferPointer(start: data, count: Int(parameters.extradata_size)))
     }
 
+    /// Frames at 48 kHz that Opus decoders drop, by the header of the codec.
+    var opusPreSkip: Int {
+        let header = extradata
+        return header.count >= 12 ? Int(header[10]) | Int(header[11]) << 8 : 0
+    }
+
     /// Significant bits per sample, where the codec keeps a depth.
     var bitDepth: Int {
         if parameters.bits_per_raw_sample > 0 { return Int(parameters.bits_per_raw_sample) }

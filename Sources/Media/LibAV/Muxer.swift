@@ -38,10 +38,24 @@ final class Muxer {
         incoming = encoder.context.pointee.time_base
         stream.pointee.time_base = incoming
         audio = stream
+        stateOpusRate(stream.pointee.codecpar)
         if isMP4 {
             template = try MP4Template()
             context!.pointee.pb = template!.output
         }
+    }
+
+    /// Containers count Opus at 48 kHz, whatever went in, and libav takes the rate that it is told for that.
+    private func stateOpusRate(_ parameters: UnsafeMutablePointer<AVCodecParameters>) {
+        guard parameters.pointee.codec_id == AV_CODEC_ID_OPUS, parameters.pointee.sample_rate > 0 else { return }
+        let rate = Int32(ContainerWriting.opusRateHz)
+        parameters.pointee.initial_padding = parameters.pointee.initial_padding * rate / parameters.pointee.sample_rate
+        parameters.pointee.frame_size = parameters.pointee.frame_size * rate / parameters.pointee.sample_rate
+        parameters.pointee.sample_rate = rate
+    }
+
+    private var isMatroska: Bool {
+        ["matroska", "webm"].contains(String(cString: context!.pointee.oformat.pointee.name))
     }
 
     /// The stream's packets will be copied as they are.
@@ -63,7 +77,6 @@ final class Muxer {
     func addCover(_ picture: Picture) throws {
         let stream = try newStream()
         let parameters = stream.pointee.codecpar!
-        let isMatroska = String(cString: context!.pointee.oformat.pointee.name) == "matroska"
         parameters.pointee.codec_id = picture.isPNG ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG
         if isMatroska {
             parameters.pointee.codec_type = AVMEDIA_TYPE_ATTACHMENT
@@ -118,6 +131,12 @@ final class Muxer {
         packet.pointer.pointee.pos = -1
         if let template { return try assemble(&packet, template) }
         try check(av_write_frame(context, packet.pointer), "av_write_frame")
+        try checkSink("av_write_frame")
+    }
+
+    /// Ends the page or cluster in writing; the next packet begins another.
+    func flush() throws {
+        try check(av_write_frame(context, nil), "av_write_frame")
         try checkSink("av_write_frame")
     }
 

@@ -33,7 +33,10 @@ public struct Packet: ~Copyable {
     }
 
     /// In the stream's time base; zero where the container gives none.
-    var duration: Int64 { pointer.pointee.duration }
+    var duration: Int64 {
+        get { pointer.pointee.duration }
+        nonmutating set { pointer.pointee.duration = newValue }
+    }
 
     /// Lends the bytes; they do not leave the closure.
     public borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {

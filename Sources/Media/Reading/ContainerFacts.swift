@@ -6,12 +6,15 @@ struct ContainerFacts {
     var soundFrames: Int64?
     /// By how much `soundFrames` may be too large without anything being lost.
     var tolerance: Int64 = 0
+    /// Whether the sound is to be cut at that length, whatever libav says of the packets.
+    var isCutAtLength = false
 
     static func read(_ demuxer: Demuxer) -> ContainerFacts? {
         switch demuxer.name {
         case "caf": cafPacketTable(demuxer.source)
         case "wav": waveDataSize(demuxer)
         case "mp3": MP3Header.facts(demuxer.source)
+        case "ogg": oggVorbisPage(demuxer)
         default: nil
         }
     }
@@ -26,6 +29,15 @@ struct ContainerFacts {
         guard valid > 0, priming < 1 << 20 else { return nil }
         // Some writers, libav among them, count the last packet as a whole one.
         return ContainerFacts(primingFrames: priming, soundFrames: valid, tolerance: 4096)
+    }
+
+    /// Vorbis whose only page of sound is the last one too: libav takes its first packet, which gives no sound, for sound
+    /// and cuts as much off the end.
+    private static func oggVorbisPage(_ demuxer: Demuxer) -> ContainerFacts? {
+        guard demuxer.streams.count == 1, demuxer.streams[0].codecName == "vorbis",
+            let frames = SourceEnd.granuleOfOnlyOggPage(demuxer.source)
+        else { return nil }
+        return ContainerFacts(soundFrames: frames, isCutAtLength: true)
     }
 
     /// The size that the header claims: libav believes the file's own size instead, so a cut file looks whole to it.
@@ -71,11 +83,17 @@ struct ContainerFacts {
 
 /// The Xing or Info header of an MP3, with LAME's delay and padding behind it.
 enum MP3Header {
-    static func facts(_ source: ByteSource) -> ContainerFacts? {
+    /// Where the ID3v2 tags at the start of a source end.
+    static func endOfTags(_ source: ByteSource) -> Int64 {
         var place: Int64 = 0
         while let tag = source.bytes(at: place, count: 10), tag.count == 10, tag.starts(with: Array("ID3".utf8)) {
             place += 10 + tag[6...9].reduce(0) { $0 << 7 | Int64($1 & 0x7F) } + (tag[5] & 0x10 != 0 ? 10 : 0)
         }
+        return place
+    }
+
+    static func facts(_ source: ByteSource) -> ContainerFacts? {
+        let place = endOfTags(source)
         guard let frame = source.bytes(at: place, count: 256), frame.count == 256, frame[0] == 0xFF,
             frame[1] & 0xE0 == 0xE0
         else { return nil }

@@ -60,7 +60,8 @@ extension LengthPromise {
             // The file's length is its longest track's.
             let length = demuxer.hasOneStream ? demuxer.durationMicroseconds ?? 0 : 0
             let frames = MediaTime(value: length, timescale: 1_000_000).frames(atRate: rate)?.frames ?? 0
-            self = .about(frames, tolerance: Int64(rate / 5), unlessZero: true)
+            // Priming and padding are part of it, and at low rates they last long.
+            self = .about(frames, tolerance: Int64(rate / 5) + 4096, unlessZero: true)
         case "asf":
             self = .about(demuxer.hasOneStream ? near : 0, tolerance: Int64(rate), unlessZero: true)
         default:

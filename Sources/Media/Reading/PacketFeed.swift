@@ -59,6 +59,7 @@ struct PacketFeed: ~Copyable {
             do {
                 guard try demuxer.read(into: &packet, of: track.index) else { return false }
                 count(packet)
+                try correctSkip(&packet)
                 return true
             } catch let error as LibAVError {
                 if error.wasInterrupted || error.isOutOfMemory || ioFailed { throw error }
@@ -69,6 +70,17 @@ struct PacketFeed: ~Copyable {
                 earlyEnd = error
                 return false
             }
+        }
+    }
+
+    /// What libav 5.1 gets wrong of the frames to drop in packets that are the first and the last at once.
+    private func correctSkip(_ packet: inout Packet) throws {
+        if track.isCutAtLength {
+            if packet.hasSkip { try packet.setSkip(start: packet.skip.start, end: 0) }
+        } else if packetCount == 1, track.codecName == "opus", demuxer.name == "matroska,webm", packet.hasSkip {
+            // The block says only what is to be dropped at its end, and that puts the codec's own delay out of force.
+            let (start, end) = packet.skip
+            if start == 0 { try packet.setSkip(start: stream.opusPreSkip, end: end) }
         }
     }
 
@@ -166,10 +178,11 @@ struct PacketFeed: ~Copyable {
 
     /// Where the encoder's padding begins, in containers that say so and leave the cutting to us.
     var soundEnd: Int64? {
+        if track.isCutAtLength { return track.length.exactFrames }
         switch demuxer.name {
-        case "mov,mp4,m4a,3gp,3g2,mj2": stream.isPCM ? nil : track.length.exactFrames
-        case "caf": stream.isPCM ? nil : track.length.frames
-        default: nil
+        case "mov,mp4,m4a,3gp,3g2,mj2": return stream.isPCM ? nil : track.length.exactFrames
+        case "caf": return stream.isPCM ? nil : track.length.frames
+        default: return nil
         }
     }
 

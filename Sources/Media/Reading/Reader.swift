@@ -184,6 +184,7 @@ extension Track {
         bitRate = stream.bitRate
         length = LengthPromise(of: stream, in: demuxer, facts: facts)
         primingFrames = facts?.primingFrames
+        isCutAtLength = facts?.isCutAtLength ?? false
         tags = stream.tags.map(Tag.init)
     }
 }

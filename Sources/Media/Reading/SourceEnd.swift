@@ -16,6 +16,22 @@ enum SourceEnd {
         return false
     }
 
+    /// The position at the end of the first Ogg page with sound, if that page ends the stream as well.
+    static func granuleOfOnlyOggPage(_ source: ByteSource) -> Int64? {
+        var place: Int64 = 0
+        // Headers with a cover of 16 MB take 250 pages.
+        for _ in 0..<1000 {
+            guard let head = source.bytes(at: place, count: 27 + 255), head.count >= 27,
+                head.starts(with: Array("OggS".utf8)), head.count >= 27 + Int(head[26])
+            else { return nil }
+            let granule = bigEndian(head[6..<14].reversed())
+            if head[5] & 0x04 != 0 { return granule > 0 ? granule : nil }
+            if granule > 0 { return nil }
+            place += 27 + Int64(head[26]) + head[27..<(27 + Int(head[26]))].reduce(0) { $0 + Int64($1) }
+        }
+        return nil
+    }
+
     /// Whether an MPEG audio frame begins behind the last packet and does not end: the file was cut off in it.
     static func hasCutMP3Frame(_ source: ByteSource, behind place: Int64?) -> Bool {
         guard let place, let size = source.size, place < size,

@@ -23,6 +23,8 @@ public struct Track: Sendable, Hashable {
     /// Frames that the encoder put before the sound, where the container says so.
     public let primingFrames: Int?
     public let tags: [Tag]
+    /// Whether the sound ends at its length and nothing that libav says of the last packets counts.
+    let isCutAtLength: Bool
 
     /// The track as formats see it.
     public var shape: AudioShape {

@@ -12,7 +12,7 @@ enum ContainerPatch {
         switch (format.container, format.codec) {
         case (.m4a, _), (.mp4, .aac): try MP4Patch.apply(to: sink, format, facts)
         case (.caf, .opus), (.caf, .alac): try CAFPatch.apply(to: sink, format, facts)
-        case (.mka, .mp3): try MatroskaPatch.apply(to: sink)
+        case (.mka, _), (.webm, _): try MatroskaPatch.apply(to: sink, format, facts)
         case (.w64, _): try W64Patch.apply(to: sink, format, facts)
         default: break
         }

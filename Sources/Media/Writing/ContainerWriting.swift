@@ -32,19 +32,32 @@ enum ContainerWriting {
         case .mp3: [("id3v2_version", "3")]
         case .adts: [("write_id3v2", "1")]
         // The edit list then counts single frames.
-        case .m4a, .mp4: [("movie_timescale", "\(format.sampleRateHz)")]
+        case .m4a, .mp4: [("movie_timescale", "\(format.codec == .opus ? opusRateHz : format.sampleRateHz)")]
         default: []
         }
     }
 
     static func marking(_ format: ResolvedFormat, _ encoder: borrowing Encoder) throws -> PacketSink.Marking {
-        guard format.container == .mka || format.container == .webm else { return .none }
-        switch format.codec {
-        case .aac, .mp3: return .packets(frameSize: encoder.frameSize, delay: encoder.delay)
-        case .vorbis: return .vorbisPackets(try VorbisPacketLength.open(encoder))
+        switch (format.container, format.codec) {
+        case (.mp3, .mp3): return .lameTag
+        case (.ogg, .vorbis): return .oggVorbisPages
+        case (.mka, .aac), (.mka, .mp3):
+            let delay = encoder.delay + leadInFrames(format, encoder)
+            return .packets(frameSize: encoder.frameSize, delayPackets: delay / encoder.frameSize)
+        case (.mka, .vorbis), (.webm, .vorbis): return .vorbisPackets(try VorbisPacketLength.open(encoder))
+        case (.mka, .opus), (.webm, .opus): return .opusPackets(ticksPerFrame: opusRateHz / format.sampleRateHz)
         default: return .none
         }
     }
+
+    /// Silence before the sound, so that the encoder's delay ends with a packet: Matroska can only drop those whole.
+    static func leadInFrames(_ format: ResolvedFormat, _ encoder: borrowing Encoder) -> Int {
+        guard format.container == .mka, [.aac, .mp3].contains(format.codec), encoder.frameSize > 0 else { return 0 }
+        return (encoder.frameSize - encoder.delay % encoder.frameSize) % encoder.frameSize
+    }
+
+    /// What Opus counts in, whatever rate went in.
+    static let opusRateHz = 48_000
 
     private static func rawName(_ format: ResolvedFormat) -> String {
         switch format.codec {

@@ -1,11 +1,12 @@
-/// Turns the first block's trim around in Matroska: libav writes only trims at a packet's end, as positive numbers,
-/// and reads negative ones as trims at its start.
+import Conversion
+
+/// Gives Matroska its length: libav counts whole milliseconds, priming and padding included, and none at all for clips
+/// that are shorter than one, to which readers then make up a length.
 enum MatroskaPatch {
     private enum ID {
         static let segment: Int64 = 0x1853_8067
-        static let cluster: Int64 = 0x1F43_B675
-        static let blockGroup: Int64 = 0xA0
-        static let discardPadding: Int64 = 0x75A2
+        static let info: Int64 = 0x1549_A966
+        static let duration: Int64 = 0x4489
     }
 
     private struct Element {
@@ -14,17 +15,13 @@ enum MatroskaPatch {
         let end: Int64
     }
 
-    static func apply(to sink: ByteSink) throws {
+    static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: ContainerPatch.Facts) throws {
         let segment = try first(ID.segment, in: sink, from: 0, to: sink.size)
-        let cluster = try first(ID.cluster, in: sink, from: segment.body, to: segment.end)
-        let group = try first(ID.blockGroup, in: sink, from: cluster.body, to: cluster.end)
-        let trim = try first(ID.discardPadding, in: sink, from: group.body, to: group.end)
-        let old = try sink.bytes(at: trim.body, count: Int(trim.end - trim.body))
-        let value = bigEndian(old)
-        guard value > 0, old.first.map({ $0 < 0x80 }) == true else {
-            throw sink.malformed("no trim in the first block")
-        }
-        try sink.patch(bigEndianBytes(-value, count: old.count), at: trim.body)
+        let info = try first(ID.info, in: sink, from: segment.body, to: segment.end)
+        let duration = try first(ID.duration, in: sink, from: info.body, to: info.end)
+        guard duration.end - duration.body == 8 else { throw sink.malformed("a Matroska length that is no double") }
+        let milliseconds = Double(facts.frames) * 1000 / Double(format.sampleRateHz)
+        try sink.patch(bigEndianBytes(Int64(bitPattern: milliseconds.bitPattern), count: 8), at: duration.body)
     }
 
     private static func first(_ id: Int64, in sink: ByteSink, from start: Int64, to end: Int64) throws -> Element {

@@ -2,10 +2,12 @@
 final class SampleInput {
     let encoder: EncoderBox
     private(set) var digest: PCMDigest?
-    /// Frames given to the encoder, silence to fill its last block not counted.
+    /// Frames given to the encoder, silence before and behind them not counted.
     private(set) var encodedFrames: Int64 = 0
-    /// Frames in the packets that came out, the encoder's delay taken off.
-    var packetFrames: Int64 { sink.durations - Int64(encoder.value.delay) }
+    /// Frames in the packets that came out, what lies before the sound taken off.
+    var packetFrames: Int64 { sink.durations - Int64(delay) }
+    /// Frames that a decoder must drop before the sound begins.
+    var delay: Int { leadInFrames + encoder.value.delay }
 
     private var converter: FormatConverter
     private var queue: SampleQueue
@@ -13,9 +15,13 @@ final class SampleInput {
     private var packet: Packet
     private let sink: PacketSink
     private let blockFrames: Int
+    /// Silence that goes in before the sound, so that the delay fills whole packets.
+    private let leadInFrames: Int
+    private var sentFrames: Int64 = 0
 
-    init(_ encoder: consuming Encoder, to sink: PacketSink, digests: Bool) throws {
+    init(_ encoder: consuming Encoder, to sink: PacketSink, leadInFrames: Int, digests: Bool) throws {
         blockFrames = encoder.frameSize
+        self.leadInFrames = leadInFrames
         converter = try FormatConverter(to: encoder.shape)
         queue = try SampleQueue.open(encoder.shape, room: max(blockFrames * 2, 1))
         encoderBlock = try SampleBlock()
@@ -23,6 +29,7 @@ final class SampleInput {
         digest = digests ? PCMDigest() : nil
         self.sink = sink
         self.encoder = EncoderBox(encoder)
+        if leadInFrames > 0 { try queueSilence(leadInFrames) }
     }
 
     /// Frames that the output must have for what was appended so far.
@@ -35,49 +42,45 @@ final class SampleInput {
     /// Drains, in this order, resampler, queue and encoder.
     func finish() throws {
         try converter.drain { try take(&$0) }
-        if queue.count > 0 {
-            let rest = queue.count
-            let takesShort = encoder.value.takesShortLastBlock
-            try queue.remove(rest, into: &encoderBlock)
-            if takesShort {
-                try encode(&encoderBlock, sound: rest)
-            } else {
-                try padAndEncode(rest)
-            }
+        let rest = queue.count
+        if rest > 0 {
+            let whole = encoder.value.takesShortLastBlock ? max(rest, encoder.value.shortestLastBlock) : blockFrames
+            if whole > rest { try queueSilence(whole - rest) }
+            try queue.remove(whole, into: &encoderBlock)
+            try encode(&encoderBlock, padding: whole - rest)
         }
         try encoder.value.sendEnd()
-        try writePackets()
+        try writePackets(padding: 0)
     }
 
     private func take(_ block: inout SampleBlock) throws {
         digest?.update(block)
-        if blockFrames == 0 { return try encode(&block, sound: block.frameCount) }
+        if blockFrames == 0 { return try encode(&block, padding: 0) }
         try queue.append(block)
         while queue.count >= blockFrames {
             try queue.remove(blockFrames, into: &encoderBlock)
-            try encode(&encoderBlock, sound: blockFrames)
+            try encode(&encoderBlock, padding: 0)
         }
     }
 
-    /// For encoders that take whole blocks only: the rest of the last one is silence.
-    private func padAndEncode(_ rest: Int) throws {
-        var padding = try SampleBlock()
-        try padding.reserve(blockFrames - rest, encoder.value.shape)
-        padding.silence()
-        try queue.append(encoderBlock)
-        try queue.append(padding)
-        try queue.remove(blockFrames, into: &encoderBlock)
-        try encode(&encoderBlock, sound: rest)
+    private func queueSilence(_ frames: Int) throws {
+        var silence = try SampleBlock()
+        try silence.reserve(frames, encoder.value.shape)
+        silence.silence()
+        try queue.append(silence)
     }
 
-    private func encode(_ block: inout SampleBlock, sound: Int) throws {
-        try encoder.value.send(block, position: encodedFrames)
-        encodedFrames += Int64(sound)
-        try writePackets()
+    /// Sends a block whose last `padding` frames are no sound.
+    private func encode(_ block: inout SampleBlock, padding: Int) throws {
+        try encoder.value.send(block, position: sentFrames - Int64(leadInFrames))
+        sentFrames += Int64(block.frameCount)
+        encodedFrames = sentFrames - Int64(leadInFrames) - Int64(padding)
+        try writePackets(padding: padding)
     }
 
-    private func writePackets() throws {
-        while case .filled = try encoder.value.receive(into: &packet) { try sink.take(&packet) }
+    /// `padding` is counted in the next packet; only encoders without delay are ever padded.
+    private func writePackets(padding: Int) throws {
+        while case .filled = try encoder.value.receive(into: &packet) { try sink.take(&packet, padding: padding) }
     }
 }
 

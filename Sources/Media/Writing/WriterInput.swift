@@ -45,7 +45,8 @@ public final class WriterInput {
         let encoder = try Encoder.open(format, source: shape, globalHeader: writer.muxer.wantsGlobalHeader)
         try writer.muxer.addAudio(encoder)
         let sink = PacketSink(writer.muxer, marking: try ContainerWriting.marking(format, encoder))
-        samples = try SampleInput(encoder, to: sink, digests: writer.options.digestsSamples)
+        let leadIn = ContainerWriting.leadInFrames(format, encoder)
+        samples = try SampleInput(encoder, to: sink, leadInFrames: leadIn, digests: writer.options.digestsSamples)
         try writeHeader()
     }
 
@@ -96,7 +97,7 @@ public final class WriterInput {
             try ContainerPatch.apply(
                 to: writer.muxer.sink,
                 writer.format,
-                .init(frames: planned, delay: samples.encoder.value.delay, tags: writer.options.tags)
+                .init(frames: planned, delay: samples.delay, tags: writer.options.tags)
             )
         }
         return Writer.Summary(

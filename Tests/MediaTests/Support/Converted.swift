@@ -1,0 +1,57 @@
+import Conversion
+import Media
+import TestSupport
+
+/// Conversions from one file to another, as tests want them.
+enum Converted {
+    /// Converts `source` to a new file at `path`, and says what came of it.
+    @discardableResult
+    static func file(
+        _ source: String,
+        to path: String,
+        as format: AudioFormat,
+        ranges: [MediaTimeRange] = [],
+        verifies: Bool = false,
+        tags: [String: String] = [:],
+        raw: RawShape? = nil
+    ) throws -> Converter.Outcome {
+        let input = try OpenFile.reading(source)
+        let output = try OpenFile.creating(path)
+        let request = Converter.Request(
+            format: format,
+            ranges: ranges,
+            verifies: verifies,
+            tags: tags,
+            nameHint: source,
+            raw: raw
+        )
+        return try Converter(request).run(from: input.descriptor, to: output.descriptor)
+    }
+
+    /// The code of the error that `body` throws, or `nil` if it throws none of ours.
+    static func code(_ body: () throws -> Void) -> MediaError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? MediaError)?.code
+        }
+    }
+}
+
+extension RawShape {
+    /// How to read back a headerless output of `format`.
+    init?(written format: ResolvedFormat) {
+        guard format.container == .raw else { return nil }
+        let name: String
+        switch format.codec {
+        case .ulaw: name = "mulaw"
+        case .alaw: name = "alaw"
+        default:
+            let kind = format.sampleKind == .float ? "f" : format.bitDepth == 8 ? "u" : "s"
+            let order = format.bitDepth == 8 ? "" : format.endianness == .big ? "be" : "le"
+            name = "\(kind)\(format.bitDepth)\(order)"
+        }
+        self.init(demuxerName: name, sampleRateHz: format.sampleRateHz, channelCount: format.channelCount)
+    }
+}
