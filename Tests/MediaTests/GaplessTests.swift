@@ -68,7 +68,7 @@ struct GaplessBatch {
             try WAVFile.write(pcm, to: source)
             do {
                 let outcome = try Converted.file(source, to: output, as: variant.format)
-                let raw = RawShape(written: outcome.format)
+                let raw = RawShape(outcome.format)
                 try check(variant, pcm, try Decoded.file(output, raw: raw), outcome)
                 outputs.append((variant, length, .init(output, raw, variant)))
             } catch let error as MediaError {

@@ -38,20 +38,3 @@ enum Converted {
         }
     }
 }
-
-extension RawShape {
-    /// How to read back a headerless output of `format`.
-    init?(written format: ResolvedFormat) {
-        guard format.container == .raw else { return nil }
-        let name: String
-        switch format.codec {
-        case .ulaw: name = "mulaw"
-        case .alaw: name = "alaw"
-        default:
-            let kind = format.sampleKind == .float ? "f" : format.bitDepth == 8 ? "u" : "s"
-            let order = format.bitDepth == 8 ? "" : format.endianness == .big ? "be" : "le"
-            name = "\(kind)\(format.bitDepth)\(order)"
-        }
-        self.init(demuxerName: name, sampleRateHz: format.sampleRateHz, channelCount: format.channelCount)
-    }
-}

@@ -110,6 +110,11 @@ struct MP4Assembler {
     }
 
     private func stsz(_ sink: ByteSink) -> BoxTree {
+        if sizes.count == 1 {
+            // One size for all samples: libav takes a single sample of one frame for PCM, and looks nowhere else.
+            let size = bigEndianBytes(sampleBytes, count: 4)
+            return BoxTree(name: "stsz", content: .bytes([0, 0, 0, 0] + size + bigEndianBytes(1, count: 4)))
+        }
         let (sizes, head) = (sizes, bigEndianBytes(0, count: 8) + bigEndianBytes(sizes.count, count: 4))
         return BoxTree(
             name: "stsz",
