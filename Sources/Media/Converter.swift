@@ -81,28 +81,35 @@ public struct Converter: Sendable {
             digestsSamples: request.verifies
         )
         let writer = try Writer(descriptor: destination, format: format, options: options)
-        if format.codec == .copy { return try copy(track, reader, writer, report) }
+        if format.codec == .copy { return try copy(track, reader, writer, destination, report) }
 
         let output = try reader.samples(of: track, ranges: request.ranges)
         try Pump(from: output, to: writer.samples()).run(report: report)
         let summary = try writer.finish()
-        let finding =
-            request.verifies
-            ? try Verifier.verify(descriptor: destination, format: format, against: summary, stop: stop) : nil
         return Outcome(
             source: track,
             format: format,
             sourceFrames: output.deliveredFrames,
             summary: summary,
             damage: output.damage,
-            verified: finding
+            verified: try finding(summary, format, destination)
         )
+    }
+
+    private func finding(
+        _ summary: Writer.Summary,
+        _ format: ResolvedFormat,
+        _ destination: Int32
+    ) throws -> Verifier.Finding? {
+        guard request.verifies else { return nil }
+        return try Verifier.verify(descriptor: destination, format: format, against: summary, stop: stop)
     }
 
     private func copy(
         _ track: Track,
         _ reader: Reader,
         _ writer: Writer,
+        _ destination: Int32,
         _ report: Pump.Report?
     ) throws -> Outcome {
         guard request.ranges.isEmpty else {
@@ -116,13 +123,14 @@ public struct Converter: Sendable {
         }
         let output = try reader.packets(of: track)
         try Pump(from: output, to: writer.packets(of: output)).run(report: report)
+        let summary = try writer.finish()
         return Outcome(
             source: track,
             format: writer.format,
             sourceFrames: output.deliveredFrames,
-            summary: try writer.finish(),
+            summary: summary,
             damage: DamageAccount(),
-            verified: nil
+            verified: try finding(summary, writer.format.native(to: track) ?? writer.format, destination)
         )
     }
 

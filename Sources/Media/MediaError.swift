@@ -71,6 +71,7 @@ extension MediaError {
         case outputTooLarge = "output_too_large"
         case resampleFailed = "resample_failed"
         case encodeFailed = "encode_failed"
+        case emptyOutput = "empty_output"
         case destinationIO = "io_destination"
         case diskFull = "disk_full"
         case destinationNotSeekable = "destination_not_seekable"

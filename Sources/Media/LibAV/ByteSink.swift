@@ -23,6 +23,14 @@ final class ByteSink {
         guard lseek(descriptor, 0, SEEK_CUR) >= 0, status.st_mode & S_IFMT == S_IFREG else {
             throw MediaError(.destinationNotSeekable, at: .open, "the output is not a regular file")
         }
+        let flags = fcntl(descriptor, F_GETFL)
+        // Headers are completed at the end, by what was written: it has to be read, and at its own place.
+        guard flags >= 0, flags & O_ACCMODE == O_RDWR, flags & O_APPEND == 0 else {
+            throw MediaError(.destinationIO, at: .open, "the output is not open for reading and writing at any place")
+        }
+        guard status.st_size == 0 else {
+            throw MediaError(.destinationIO, at: .open, "the output is not empty")
+        }
         self.descriptor = descriptor
         let buffer = av_malloc(Self.bufferBytes)
         guard let buffer else { throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer") }

@@ -32,6 +32,7 @@ struct InputStream {
     var bitRate: Int? { parameters.bit_rate > 0 ? Int(parameters.bit_rate) : nil }
     var frameSize: Int { Int(parameters.frame_size) }
     var blockAlign: Int { Int(parameters.block_align) }
+    var pcmBytesPerFrame: Int { Int(av_get_exact_bits_per_sample(parameters.codec_id)) / 8 * channelCount }
     var extradata: [UInt8] {
         guard let data = parameters.extradata else { return [] }
         return Array(UnsafeBufferPointer(start: data, count: Int(parameters.extradata_size)))

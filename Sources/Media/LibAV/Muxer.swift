@@ -39,10 +39,7 @@ final class Muxer {
         stream.pointee.time_base = incoming
         audio = stream
         stateOpusRate(stream.pointee.codecpar)
-        if isMP4 {
-            template = try MP4Template()
-            context!.pointee.pb = template!.output
-        }
+        try writeMP4Ourselves()
     }
 
     /// Containers count Opus at 48 kHz, whatever went in, and libav takes the rate that it is told for that.
@@ -58,19 +55,46 @@ final class Muxer {
         ["matroska", "webm"].contains(String(cString: context!.pointee.oformat.pointee.name))
     }
 
-    /// The stream's packets will be copied as they are.
-    func addAudio(copying source: InputStream) throws {
-        let parameters = source.pointer.pointee.codecpar!
-        let format = context!.pointee.oformat!
-        guard avformat_query_codec(format, parameters.pointee.codec_id, FF_COMPLIANCE_NORMAL) == 1 else {
-            throw LibAVError("avformat_query_codec", -EINVAL)
-        }
+    /// The stream's packets will be copied as they are, on a clock of frames, behind `priming` frames that are no sound.
+    func addAudio(
+        copying source: InputStream,
+        _ format: ResolvedFormat,
+        priming: Int64,
+        packetFrames: Int64
+    ) throws {
         let stream = try newStream()
-        try check(avcodec_parameters_copy(stream.pointee.codecpar, parameters), "avcodec_parameters_copy")
-        stream.pointee.codecpar.pointee.codec_tag = 0
-        incoming = source.pointer.pointee.time_base
+        let copy = stream.pointee.codecpar!
+        try check(avcodec_parameters_copy(copy, source.pointer.pointee.codecpar), "avcodec_parameters_copy")
+        copy.pointee.codec_tag = 0
+        // libav divides by the number of packets where CAF's packets have no length: one is too few.
+        if copy.pointee.frame_size == 0 { copy.pointee.frame_size = Int32(clamping: packetFrames) }
+        copy.pointee.initial_padding = Int32(priming)
+        if format.codec == .opus { try setExtradata(OpusHeader.bytes(of: source, preSkip: Int(priming)), of: copy) }
+        incoming = AVRational(num: 1, den: Int32(source.sampleRateHz))
         stream.pointee.time_base = incoming
         audio = stream
+        try writeMP4Ourselves()
+    }
+
+    /// Frames of a decoder's own that the LAME tag leaves out of the delay that it states.
+    static let lameDecoderDelay = 529
+
+    /// For codecs whose source keeps its header in the packets, or not at all.
+    func setExtradata(_ bytes: [UInt8]) throws { try setExtradata(bytes, of: audio!.pointee.codecpar) }
+
+    private func setExtradata(_ bytes: [UInt8], of parameters: UnsafeMutablePointer<AVCodecParameters>) throws {
+        let room = bytes.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)
+        let copy = try allocated(av_mallocz(room)?.assumingMemoryBound(to: UInt8.self), "av_mallocz")
+        bytes.withUnsafeBufferPointer { copy.update(from: $0.baseAddress!, count: $0.count) }
+        av_free(parameters.pointee.extradata)
+        parameters.pointee.extradata = copy
+        parameters.pointee.extradata_size = Int32(bytes.count)
+    }
+
+    private func writeMP4Ourselves() throws {
+        guard isMP4 else { return }
+        template = try MP4Template()
+        context!.pointee.pb = template!.output
     }
 
     /// Adds a picture; it is written right behind the header.
@@ -80,11 +104,7 @@ final class Muxer {
         parameters.pointee.codec_id = picture.isPNG ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG
         if isMatroska {
             parameters.pointee.codec_type = AVMEDIA_TYPE_ATTACHMENT
-            let room = picture.bytes.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)
-            let copy = try allocated(av_mallocz(room)?.assumingMemoryBound(to: UInt8.self), "av_mallocz")
-            picture.bytes.withUnsafeBufferPointer { copy.update(from: $0.baseAddress!, count: $0.count) }
-            parameters.pointee.extradata = copy
-            parameters.pointee.extradata_size = Int32(picture.bytes.count)
+            try setExtradata(picture.bytes, of: parameters)
             av_dict_set(&stream.pointee.metadata, "mimetype", picture.mimeType, 0)
             av_dict_set(&stream.pointee.metadata, "filename", picture.isPNG ? "cover.png" : "cover.jpg", 0)
         } else {

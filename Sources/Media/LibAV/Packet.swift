@@ -32,6 +32,18 @@ public struct Packet: ~Copyable {
         return time == SLUICE_NO_TIMESTAMP ? nil : time
     }
 
+    /// Puts the packet at `time` of the clock in which its duration counts.
+    mutating func setTime(_ time: Int64) {
+        pointer.pointee.pts = time
+        pointer.pointee.dts = time
+    }
+
+    /// Drops bytes at the start without moving the rest.
+    mutating func dropFirst(_ count: Int) {
+        pointer.pointee.data += count
+        pointer.pointee.size -= Int32(count)
+    }
+
     /// In the stream's time base; zero where the container gives none.
     var duration: Int64 {
         get { pointer.pointee.duration }

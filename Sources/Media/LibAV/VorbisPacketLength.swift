@@ -14,8 +14,17 @@ final class VorbisPacketLength {
 
     /// For the stream that `encoder` makes.
     static func open(_ encoder: borrowing Encoder) throws -> VorbisPacketLength {
-        let made = encoder.context.pointee
-        guard let context = av_vorbis_parse_init(made.extradata, made.extradata_size) else {
+        try open(encoder.context.pointee.extradata, encoder.context.pointee.extradata_size)
+    }
+
+    /// For a stream that lies in a container.
+    static func open(_ stream: InputStream) throws -> VorbisPacketLength {
+        let parameters = stream.pointer.pointee.codecpar.pointee
+        return try open(parameters.extradata, parameters.extradata_size)
+    }
+
+    private static func open(_ header: UnsafePointer<UInt8>?, _ size: Int32) throws -> VorbisPacketLength {
+        guard let context = av_vorbis_parse_init(header, size) else {
             throw LibAVError("av_vorbis_parse_init", -EINVAL)
         }
         return VorbisPacketLength(adopting: context)

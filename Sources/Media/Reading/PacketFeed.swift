@@ -73,10 +73,15 @@ struct PacketFeed: ~Copyable {
         }
     }
 
-    /// What libav 5.1 gets wrong of the frames to drop in packets that are the first and the last at once.
+    /// What libav 5.1 gets wrong, or leaves out, of the frames to drop.
     private func correctSkip(_ packet: inout Packet) throws {
         if track.isCutAtLength {
             if packet.hasSkip { try packet.setSkip(start: packet.skip.start, end: 0) }
+        } else if packetCount == 1, demuxer.name.hasPrefix("mov"), let time = packet.timestamp, time < 0 {
+            // The edit list puts the sound at zero. Of a delay beyond a packet, as Apple's encoder has it, libav marks
+            // the first packet's part alone.
+            let start = Int(stream.nearestFrames(-time, rate: track.sampleRateHz))
+            if start > packet.skip.start { try packet.setSkip(start: start, end: packet.skip.end) }
         } else if packetCount == 1, track.codecName == "opus", demuxer.name == "matroska,webm", packet.hasSkip {
             // The block says only what is to be dropped at its end, and that puts the codec's own delay out of force.
             let (start, end) = packet.skip

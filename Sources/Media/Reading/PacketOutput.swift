@@ -1,52 +1,127 @@
-/// The packets of one track as they lie in the container, for an output that takes the codec as it is.
+import Conversion
+
+/// The packets of one track, for an output that takes the codec as it is.
+///
+/// Their bytes are the container's; their lengths are counted in frames, and each says what of it is no sound.
 public final class PacketOutput {
     public let track: Track
-    /// Frames in the packets handed out so far, by the container's own count.
+    /// Frames of sound in the packets handed out so far.
     public private(set) var deliveredFrames: Int64 = 0
     let demuxer: Demuxer
     private let stream: InputStream
     private let stop: StopSignal
+    private let lengths: PacketLength
+    private var feed: PacketFeed
+    /// Frames before the sound that are still to come.
+    private var priming: Int64
+    /// Frames in all packets so far, and where the sound begins among them.
+    private var rawFrames: Int64 = 0
+    private var soundStart: Int64 = 0
+    private var isFirst = true
 
     init(_ demuxer: Demuxer, _ track: Track, _ options: Reader.Options) throws {
         self.demuxer = demuxer
         self.track = track
         stream = demuxer.streams[track.index]
         stop = options.stop
-        demuxer.select(track.index)
+        priming = Int64(track.primingFrames ?? 0)
+        feed = try PacketFeed(demuxer, track, bearsDamage: false)
+        do {
+            lengths = try PacketLength(of: stream)
+        } catch let error as LibAVError {
+            throw MediaError(error, .corruptStream, at: .open, "the codec's headers are damaged", stream: track.index)
+        }
     }
 
     /// Fills `packet` with the next one; `false` at the end. What is damaged is not copied: it throws.
     public func next(into packet: inout Packet) throws -> Bool {
         try stop.check(at: .decode)
         do {
-            guard try demuxer.read(into: &packet, of: track.index) else { return false }
-        } catch let error as LibAVError {
-            if demuxer.source.failure != nil {
-                throw MediaError(
-                    error,
-                    .sourceIO,
-                    at: .decode,
-                    "the source cannot be read on",
-                    stream: track.index
-                )
+            guard try feed.next(into: &packet) else {
+                try checkEnd()
+                return false
             }
+            // A packet that is cut short by the end of the source is settled there.
+            if packet.isMarkedCorrupt, try feed.hasMore() {
+                throw failure(.corruptStream, "the container marks a packet as damaged")
+            }
+            try count(&packet)
+        } catch let error as LibAVError {
+            let code: MediaError.Code = feed.ioFailed ? .sourceIO : .corruptStream
             throw MediaError(
                 error,
-                demuxer.source.isExhausted ? .truncated : .corruptStream,
+                code,
                 at: .decode,
-                "the container cannot be read on",
-                stream: track.index
+                "the source cannot be read on",
+                stream: track.index,
+                position: position,
+                frame: deliveredFrames
             )
         }
-        if packet.isMarkedCorrupt {
-            throw MediaError(
-                .corruptStream,
-                at: .decode,
-                "the container marks a packet as damaged",
-                stream: track.index
-            )
-        }
-        deliveredFrames += stream.nearestFrames(packet.duration, rate: track.sampleRateHz)
         return true
     }
+
+    /// Puts the packet's length in frames, and what is to be dropped of it at its ends.
+    private func count(_ packet: inout Packet) throws {
+        guard let frames = lengths.frames(in: packet).map(Int64.init) else {
+            throw MediaError(
+                .passthroughRefused,
+                at: .decode,
+                "nobody says how many frames a packet of \(track.codecName) holds",
+                stream: track.index
+            )
+        }
+        if let gap = try feed.gap(before: packet, decoded: rawFrames, usual: frames) {
+            throw failure(gap.code, gap.detail)
+        }
+        var (start, end) = packet.skip
+        if isFirst { start = max(start, silentStart(frames, start)) }
+        isFirst = false
+        priming += Int64(start)
+        var front = min(priming, frames)
+        priming -= front
+        // Matroska drops packets whole, and only by their ends: before the sound, that is priming.
+        if deliveredFrames == 0, front + Int64(end) >= frames { front = frames }
+        soundStart += front
+        rawFrames += frames
+        if let soundEnd = feed.soundEnd { end = max(end, Int(max(0, rawFrames - soundStart - soundEnd))) }
+        let back = min(Int64(end), frames - front)
+        deliveredFrames += frames - front - back
+        packet.duration = frames
+        if front > 0 || back > 0 || packet.hasSkip { try packet.setSkip(start: Int(front), end: Int(back)) }
+    }
+
+    /// Frames before the sound that the first packet's own marks do not tell.
+    private func silentStart(_ frames: Int64, _ told: Int) -> Int {
+        switch track.codecName {
+        // A first packet gives nothing: it has none before it to overlap with.
+        case "vorbis": Int(frames)
+        case "opus" where told == 0 && track.primingFrames == nil: stream.opusPreSkip
+        default: 0
+        }
+    }
+
+    private func checkEnd() throws {
+        if let error = feed.takeEarlyEnd() {
+            throw MediaError(
+                error,
+                feed.isAtEndOfSource ? .truncated : .corruptStream,
+                at: .decode,
+                "the container cannot be read on",
+                stream: track.index,
+                position: position,
+                frame: deliveredFrames
+            )
+        }
+        if track.length.shortfall(deliveredFrames) > 0 {
+            throw failure(.truncated, "the header promises frame \(track.length.frames ?? 0), the data ends before")
+        }
+        if feed.endsUnmarked { throw failure(.truncated, "the source stops in the middle of its stream") }
+    }
+
+    private func failure(_ code: MediaError.Code, _ detail: String) -> MediaError {
+        MediaError(code, at: .decode, detail, stream: track.index, position: position, frame: deliveredFrames)
+    }
+
+    private var position: MediaTime { MediaTime(frames: deliveredFrames, rate: track.sampleRateHz) }
 }

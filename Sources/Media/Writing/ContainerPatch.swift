@@ -6,13 +6,17 @@ enum ContainerPatch {
         let frames: Int64
         let delay: Int
         let tags: [Tag]
+        /// The copied packet whose trim stands at its start.
+        var trimmedPacket: Int?
     }
 
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: Facts) throws {
         switch (format.container, format.codec) {
         case (.m4a, _), (.mp4, .aac): try MP4Patch.apply(to: sink, format, facts)
         case (.caf, .opus), (.caf, .alac): try CAFPatch.apply(to: sink, format, facts)
-        case (.mka, _), (.webm, _): try MatroskaPatch.apply(to: sink, format, facts)
+        case (.mka, _), (.webm, _):
+            try MatroskaPatch.apply(to: sink, format, facts)
+            if let packet = facts.trimmedPacket { try MatroskaPatch.turnTrim(ofGroup: packet, in: sink) }
         case (.w64, _): try W64Patch.apply(to: sink, format, facts)
         default: break
         }

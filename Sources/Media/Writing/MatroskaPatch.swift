@@ -7,6 +7,9 @@ enum MatroskaPatch {
         static let segment: Int64 = 0x1853_8067
         static let info: Int64 = 0x1549_A966
         static let duration: Int64 = 0x4489
+        static let cluster: Int64 = 0x1F43_B675
+        static let blockGroup: Int64 = 0xA0
+        static let discardPadding: Int64 = 0x75A2
     }
 
     private struct Element {
@@ -22,6 +25,22 @@ enum MatroskaPatch {
         guard duration.end - duration.body == 8 else { throw sink.malformed("a Matroska length that is no double") }
         let milliseconds = Double(facts.frames) * 1000 / Double(format.sampleRateHz)
         try sink.patch(bigEndianBytes(Int64(bitPattern: milliseconds.bitPattern), count: 8), at: duration.body)
+    }
+
+    /// Turns the trim of the first cluster's block group of that number around: libav writes trims at a packet's end
+    /// alone, as positive numbers, and takes negative ones for trims at its start.
+    static func turnTrim(ofGroup number: Int, in sink: ByteSink) throws {
+        let segment = try first(ID.segment, in: sink, from: 0, to: sink.size)
+        let cluster = try first(ID.cluster, in: sink, from: segment.body, to: segment.end)
+        var group = try first(ID.blockGroup, in: sink, from: cluster.body, to: cluster.end)
+        for _ in 0..<number { group = try first(ID.blockGroup, in: sink, from: group.end, to: cluster.end) }
+        let trim = try first(ID.discardPadding, in: sink, from: group.body, to: group.end)
+        let old = try sink.bytes(at: trim.body, count: Int(trim.end - trim.body))
+        let value = bigEndian(old)
+        guard value > 0, old.first.map({ $0 < 0x80 }) == true else {
+            throw sink.malformed("no trim in block group \(number)")
+        }
+        try sink.patch(bigEndianBytes(-value, count: old.count), at: trim.body)
     }
 
     private static func first(_ id: Int64, in sink: ByteSink, from start: Int64, to end: Int64) throws -> Element {

@@ -22,46 +22,64 @@ public final class Writer {
 
     public let format: ResolvedFormat
     let options: Options
-    let muxer: Muxer
+    let sink: ByteSink
     private var input: WriterInput?
     private var state = State.waiting
 
     private enum State { case waiting, writing, finished, failed(MediaError) }
 
-    /// Prepares an output of `format` behind `descriptor`. Nothing is written before the first samples are there.
+    /// Prepares an output of `format` behind `descriptor`, which must be a regular file, empty, and open for reading and
+    /// writing. Nothing is written before the first samples are there.
     public init(descriptor: Int32, format: ResolvedFormat, options: Options = Options()) throws {
+        try FormatCheck.check(format)
         self.format = format
         self.options = options
-        let sink = try ByteSink(descriptor: descriptor)
-        do {
-            muxer = try Muxer(sink, name: ContainerWriting.muxerName(format))
-        } catch let error as LibAVError {
-            throw MediaError(error, .formatRefused, at: .open, "\(format.container.rawValue) cannot be written")
-        }
+        sink = try ByteSink(descriptor: descriptor)
     }
 
     /// The one input of this writer, for samples of any shape.
     public func samples() throws -> WriterInput {
-        try takeOnce()
-        let input = WriterInput(self, source: nil)
-        self.input = input
-        return input
+        guard format.codec != .copy else {
+            throw MediaError(.passthroughRefused, at: .open, "passthrough takes packets, not samples")
+        }
+        return try take(WriterInput(self, try muxer(for: format), format, source: nil))
     }
 
     /// The one input of this writer, for the packets of `output` as they are.
     public func packets(of output: PacketOutput) throws -> WriterInput {
-        try takeOnce()
-        let input = WriterInput(self, source: output)
+        guard format.codec == .copy, let native = format.native(to: output.track) else {
+            throw MediaError(
+                .passthroughRefused,
+                at: .open,
+                "\(output.track.codecName) cannot be copied into \(format.container.title)",
+                stream: output.track.index
+            )
+        }
+        return try take(WriterInput(self, try muxer(for: native), native, source: output))
+    }
+
+    private func take(_ input: WriterInput) throws -> WriterInput {
+        if self.input != nil { throw MediaError(.writerFailed, at: .open, "this writer has its input already") }
         self.input = input
         return input
+    }
+
+    private func muxer(for format: ResolvedFormat) throws -> Muxer {
+        do {
+            return try Muxer(sink, name: ContainerWriting.muxerName(format))
+        } catch let error as LibAVError {
+            throw MediaError(error, .formatRefused, at: .open, "\(format.container.title) cannot be written")
+        }
     }
 
     /// What `finish()` found to be in the output.
     public struct Summary: Sendable, Hashable {
         /// Frames that the output had to have for what came in.
         public let plannedFrames: Int64
-        /// Frames that players get out of it.
+        /// Frames of sound in the packets that were written.
         public let writtenFrames: Int64
+        /// Frames that decoders give of it, at the rate and with the padding of the format.
+        public let decodedFrames: Int64
         public let bytes: Int64
         /// Of the PCM that was encoded, where it was asked for.
         public let digest: PCMDigest.Value?
@@ -83,10 +101,6 @@ public final class Writer {
     }
 
     // MARK: State
-
-    private func takeOnce() throws {
-        if input != nil { throw MediaError(.writerFailed, at: .open, "this writer has its input already") }
-    }
 
     /// Runs one step; after a failure the writer is failed for good, and says so at every later call.
     func failing<Result>(at stage: MediaError.Stage, _ step: () throws -> Result) throws -> Result {
@@ -118,7 +132,7 @@ public final class Writer {
         guard let error = error as? LibAVError else {
             return MediaError(.encodeFailed, at: stage, "\(error)")
         }
-        if muxer.sink.failure != nil {
+        if sink.failure != nil {
             return MediaError(error, .destinationIO, at: .write, "the output cannot be written")
         }
         return MediaError(

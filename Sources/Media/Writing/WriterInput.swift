@@ -3,15 +3,21 @@ import Conversion
 /// Where samples or packets enter a writer. `append` takes them at once or throws; it never drops any.
 public final class WriterInput {
     private unowned let writer: Writer
+    private let muxer: Muxer
+    /// The writer's, with a copy's own codec.
+    private let format: ResolvedFormat
     private let source: PacketOutput?
     private var samples: SampleInput?
-    private var copiedPackets = 0
+    private var copy: PacketCopy?
     private var lostTags: [String] = []
-    private var hasHeader = false
 
-    init(_ writer: Writer, source: PacketOutput?) {
+    init(_ writer: Writer, _ muxer: Muxer, _ format: ResolvedFormat, source: PacketOutput?) {
         self.writer = writer
+        self.muxer = muxer
+        self.format = format
         self.source = source
+        guard let source else { return }
+        copy = PacketCopy(of: source, as: format, into: muxer) { [unowned self] in try beginCopying(source, $0) }
     }
 
     /// Takes the samples of `block`, whose memory stays the caller's. Throws once the writer has failed.
@@ -26,100 +32,124 @@ public final class WriterInput {
         }
     }
 
-    /// Takes the content of `packet`. Throws once the writer has failed.
+    /// Takes the content of `packet`, as the packet output that this input is for handed it out. Throws once the writer
+    /// has failed.
     public func append(_ packet: inout Packet) throws {
         try writer.failing(at: .write) {
-            try beginCopying()
-            copiedPackets += 1
-            try writer.muxer.write(&packet)
+            guard let copy else {
+                throw MediaError(.passthroughRefused, at: .write, "this input takes samples, not packets")
+            }
+            try copy.append(&packet)
         }
     }
 
     /// Frames that the output must have for what was appended so far.
-    public var plannedFrames: Int64 { samples?.plannedFrames ?? 0 }
+    public var plannedFrames: Int64 { samples?.plannedFrames ?? source?.deliveredFrames ?? 0 }
 
     // MARK: Beginning
 
     private func begin(_ shape: SampleShape) throws {
-        let format = writer.format
-        let encoder = try Encoder.open(format, source: shape, globalHeader: writer.muxer.wantsGlobalHeader)
-        try writer.muxer.addAudio(encoder)
-        let sink = PacketSink(writer.muxer, marking: try ContainerWriting.marking(format, encoder))
+        let encoder = try Encoder.open(format, source: shape, globalHeader: muxer.wantsGlobalHeader)
+        try muxer.addAudio(encoder)
+        let sink = PacketSink(muxer, marking: try ContainerWriting.marking(format, encoder))
         let leadIn = ContainerWriting.leadInFrames(format, encoder)
         samples = try SampleInput(encoder, to: sink, leadInFrames: leadIn, digests: writer.options.digestsSamples)
-        try writeHeader()
+        try writeHeader(ContainerWriting.options(format))
     }
 
-    private func beginCopying() throws {
-        guard !hasHeader else { return }
-        guard let source else {
-            throw MediaError(.passthroughRefused, at: .write, "this input takes samples, not packets")
-        }
+    private func beginCopying(_ source: PacketOutput, _ copy: PacketCopy) throws {
         do {
-            try writer.muxer.addAudio(copying: source.demuxer.streams[source.track.index])
-        } catch let error as LibAVError {
+            try muxer.addAudio(
+                copying: source.demuxer.streams[source.track.index],
+                format,
+                priming: copy.priming,
+                packetFrames: copy.packetFrames
+            )
+            if let configuration = copy.configuration { try muxer.setExtradata(configuration) }
+            // A LAME tag without a delay would cost the first frames of a source that never had one.
+            let hasNoTag = format.container == .mp3 && copy.priming == 0
+            try writeHeader(ContainerWriting.options(format) + (hasNoTag ? [("write_xing", "0")] : []))
+        } catch let error as LibAVError where writer.sink.failure == nil {
             throw MediaError(
                 error,
                 .passthroughRefused,
                 at: .open,
-                "\(writer.format.container.rawValue) does not hold \(source.track.codecName)"
+                "\(format.container.title) does not take this \(source.track.codecName)",
+                stream: source.track.index
             )
         }
-        try writeHeader()
     }
 
-    private func writeHeader() throws {
-        let plan = TagPlan(writer.options.tags, cover: writer.options.cover, in: writer.format)
+    private func writeHeader(_ options: [(String, String)]) throws {
+        let plan = TagPlan(writer.options.tags, cover: writer.options.cover, in: format)
         lostTags = plan.lost
-        if let cover = plan.coverStream { try writer.muxer.addCover(cover) }
-        writer.muxer.setTags(plan.tags.map { ($0.key, $0.value) }, onStream: plan.belongsToStream)
-        try writer.muxer.writeHeader(ContainerWriting.options(writer.format))
-        hasHeader = true
+        if let cover = plan.coverStream { try muxer.addCover(cover) }
+        muxer.setTags(plan.tags.map { ($0.key, $0.value) }, onStream: plan.belongsToStream)
+        try muxer.writeHeader(options)
     }
 
     // MARK: Ending
 
     func complete() throws -> Writer.Summary {
-        if source == nil, samples == nil { try begin(emptyShape) }
-        try beginCopyingIfEmpty()
-        try samples?.finish()
-        try writer.muxer.finish()
-        let planned = samples?.plannedFrames ?? 0
-        let written = samples?.packetFrames ?? 0
-        if let samples {
-            guard samples.encodedFrames == planned, written == planned else {
-                throw MediaError(
-                    .frameCountMismatch,
-                    at: .finish,
-                    "planned \(planned) frames, encoded \(samples.encodedFrames), written \(written)"
-                )
-            }
-            try ContainerPatch.apply(
-                to: writer.muxer.sink,
-                writer.format,
-                .init(frames: planned, delay: samples.delay, tags: writer.options.tags)
+        let done = try finishSound()
+        try muxer.finish()
+        guard done.encoded == done.planned, done.written == done.planned else {
+            throw MediaError(
+                .frameCountMismatch,
+                at: .finish,
+                "planned \(done.planned) frames, encoded \(done.encoded), written \(done.written)"
             )
         }
+        try ContainerPatch.apply(to: muxer.sink, format, done.facts)
         return Writer.Summary(
-            plannedFrames: planned,
-            writtenFrames: written,
-            bytes: writer.muxer.sink.size,
+            plannedFrames: done.planned,
+            writtenFrames: done.written,
+            decodedFrames: copy == nil ? format.decodedFrames(of: done.planned) : done.planned,
+            bytes: muxer.sink.size,
             digest: samples?.digest?.value,
             lostTags: lostTags
         )
     }
 
-    private func beginCopyingIfEmpty() throws {
-        if source != nil { try beginCopying() }
+    private typealias Counts = (planned: Int64, encoded: Int64, written: Int64, facts: ContainerPatch.Facts)
+
+    private func finishSound() throws -> Counts {
+        let tags = writer.options.tags
+        if let copy, let source {
+            try copy.finish()
+            let planned = source.track.length.exactFrames ?? source.deliveredFrames
+            return (
+                planned, source.deliveredFrames, copy.soundFrames,
+                .init(frames: planned, delay: Int(copy.priming), tags: tags, trimmedPacket: copy.trimmedPacket)
+            )
+        }
+        if samples == nil {
+            // A file of samples may hold none; what codecs make of nothing is no file.
+            guard [.pcm, .ulaw, .alaw].contains(format.codec) else {
+                throw MediaError(
+                    .emptyOutput,
+                    at: .finish,
+                    "there is no frame to encode, and \(format.codec.title) needs one"
+                )
+            }
+            try begin(emptyShape)
+        }
+        let samples = samples!
+        try samples.finish()
+        let planned = samples.plannedFrames
+        return (
+            planned, samples.encodedFrames, samples.packetFrames,
+            .init(frames: planned, delay: samples.delay, tags: tags)
+        )
     }
 
     /// What an output without a single frame is made of.
     private var emptyShape: SampleShape {
         SampleShape(
             format: .s16,
-            sampleRateHz: writer.format.sampleRateHz,
-            channelCount: writer.format.channelCount,
-            channelMask: writer.format.layout.mask
+            sampleRateHz: format.sampleRateHz,
+            channelCount: format.channelCount,
+            channelMask: format.layout.mask
         )
     }
 }

@@ -1,0 +1,14 @@
+/// The header of an Opus stream, as RFC 7845 has it and containers keep it.
+enum OpusHeader {
+    /// The header of `stream`, stating `preSkip` frames at 48 kHz; CAF keeps none, and it is made up here.
+    static func bytes(of stream: InputStream, preSkip: Int) throws -> [UInt8] {
+        var header = stream.extradata
+        if header.count < 19 {
+            guard stream.channelCount <= 2 else { throw LibAVError.invalid("OpusHead") }
+            header = Array("OpusHead".utf8) + [1, UInt8(stream.channelCount), 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 0]
+        }
+        header[10] = UInt8(truncatingIfNeeded: preSkip)
+        header[11] = UInt8(truncatingIfNeeded: preSkip >> 8)
+        return header
+    }
+}

@@ -1,0 +1,18 @@
+/// The header before each frame of raw AAC, which other containers keep once for all.
+struct ADTSHeader {
+    /// Bytes before the frame itself.
+    let byteCount: Int
+    /// What MP4 and Matroska say of the codec instead.
+    let configuration: [UInt8]
+
+    /// `nil` for bytes that begin no frame, and for channels that only the frame itself describes.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count > 7, bytes[0] == 0xFF, bytes[1] & 0xF6 == 0xF0 else { return nil }
+        byteCount = bytes[1] & 1 == 1 ? 7 : 9
+        let kind = bytes[2] >> 6 + 1
+        let rate = bytes[2] >> 2 & 0x0F
+        let channels = (bytes[2] & 1) << 2 | bytes[3] >> 6
+        guard rate < 13, channels > 0, bytes.count > byteCount else { return nil }
+        configuration = [kind << 3 | rate >> 1, (rate & 1) << 7 | channels << 3]
+    }
+}

@@ -1,0 +1,187 @@
+import Conversion
+
+/// The way of packets into an output without being decoded: put on one clock, and what is no sound of them said in the
+/// words of the container.
+final class PacketCopy {
+    /// Frames of sound in the packets written.
+    private(set) var soundFrames: Int64 = 0
+    /// Frames before the sound, all in the first packets; known once the header is written.
+    private(set) var priming: Int64 = 0
+    /// The packet of which only a part is priming: Matroska's muxer cannot say that by itself.
+    private(set) var trimmedPacket: Int?
+
+    /// Frames in the first packet.
+    private(set) var packetFrames: Int64 = 0
+    /// What the container must say of the codec, where the source says it in each packet.
+    private(set) var configuration: [UInt8]?
+
+    private let muxer: Muxer
+    private let isADTS: Bool
+    private let format: ResolvedFormat
+    private let track: Track
+    private let begin: (PacketCopy) throws -> Void
+    /// Packets of priming alone: how much there is, headers want to know.
+    private var held: [HeldPacket] = []
+    private var hasBegun = false
+    private var rawFrames: Int64 = 0
+    private var trailingPadding = 0
+    private var writtenPackets = 0
+
+    private final class HeldPacket {
+        var packet: Packet
+
+        init(_ packet: consuming Packet) { self.packet = packet }
+    }
+
+    /// More than any encoder's delay; a source that goes on like this has no sound.
+    private static let heldLimit = 64
+
+    /// `begin` writes the header, when all that it needs is known.
+    init(
+        of source: PacketOutput,
+        as format: ResolvedFormat,
+        into muxer: Muxer,
+        begin: @escaping (PacketCopy) throws -> Void
+    ) {
+        track = source.track
+        isADTS = source.demuxer.name == "aac"
+        self.format = format
+        self.muxer = muxer
+        self.begin = begin
+    }
+
+    func append(_ packet: inout Packet) throws {
+        if !hasBegun {
+            let (start, _) = packet.skip
+            if packetFrames == 0 { packetFrames = packet.duration }
+            priming += Int64(start)
+            if start > 0, start == Int(packet.duration), held.count < Self.heldLimit {
+                var kept = try Packet()
+                kept.take(&packet)
+                held.append(HeldPacket(kept))
+                return
+            }
+            try beginOutput(with: packet)
+        }
+        try write(&packet)
+    }
+
+    /// Writes what waits; throws where there was no sound at all.
+    func finish() throws {
+        guard hasBegun else {
+            throw MediaError(.emptyOutput, at: .finish, "the source gave no packet with sound", stream: track.index)
+        }
+    }
+
+    private func beginOutput(with packet: borrowing Packet) throws {
+        try checkCarried(packet.skip)
+        if packet.skip.start > 0, format.container == .mka, [.aac, .mp3].contains(format.codec) {
+            trimmedPacket = held.count
+        }
+        hasBegun = true
+        if isADTS, format.container != .adts { configuration = try adtsHeader(of: packet).configuration }
+        try begin(self)
+        for one in held { try write(&one.packet) }
+        held.removeAll()
+    }
+
+    private func write(_ packet: inout Packet) throws {
+        let frames = packet.duration
+        let (start, end) = packet.skip
+        let sound = frames - Int64(start) - Int64(end)
+        try checkCarried(packet.skip)
+        try checkLength(frames, isShort: end > 0)
+        packet.setTime(rawFrames - priming)
+        rawFrames += frames
+        soundFrames += sound
+        try mark(&packet, start, end)
+        writtenPackets += 1
+        if configuration != nil { packet.dropFirst(try adtsHeader(of: packet).byteCount) }
+        try muxer.write(&packet)
+    }
+
+    private func adtsHeader(of packet: borrowing Packet) throws -> ADTSHeader {
+        if let header = packet.withBytes({ ADTSHeader($0) }) { return header }
+        throw refusal("its frames describe their channels themselves")
+    }
+
+    // MARK: In the words of each container
+
+    private func mark(_ packet: inout Packet, _ start: Int, _ end: Int) throws {
+        switch (format.container, format.codec) {
+        case (.mka, .aac), (.mka, .mp3):
+            // A trim at the start is written as one at the end; `MatroskaPatch` turns its sign around.
+            try setEnd(max(start, end), of: &packet)
+        case (.mka, .opus), (.webm, .opus): try setEnd(end, of: &packet)
+        case (.mka, .vorbis), (.webm, .vorbis): try setEnd(writtenPackets == 0 ? 0 : end, of: &packet)
+        case (.mp3, _):
+            // libav takes delay and padding for the LAME tag from what it finds at each packet.
+            trailingPadding = end > 0 ? trailingPadding + end : 0
+            try packet.setSkip(start: Int(priming), end: trailingPadding)
+        default:
+            packet.duration -= Int64(end)
+            if (format.container, format.codec) == (.ogg, .vorbis), writtenPackets == 2 { try muxer.flush() }
+        }
+    }
+
+    private func setEnd(_ end: Int, of packet: inout Packet) throws {
+        if end > 0 || packet.hasSkip { try packet.setSkip(start: 0, end: end) }
+    }
+
+    // MARK: What cannot be carried
+
+    private func checkCarried(_ skip: (start: Int, end: Int)) throws {
+        guard skip.start > 0 || skip.end > 0 || (!hasBegun && priming > 0) else { return }
+        switch (format.container, format.codec) {
+        case (.m4a, _), (.mp4, _), (.caf, .opus), (.caf, .alac), (.ogg, .opus), (.ogg, .vorbis), (.webm, _),
+            (.mka, .opus), (.mka, .vorbis):
+            if priming > 0xFFFF { throw refusal("\(priming) frames come before the sound") }
+        case (.mka, .aac), (.mka, .mp3):
+            if skip.start > 0, skip.end > 0 {
+                throw refusal("of one packet, both the start and the end are no sound")
+            }
+        case (.mp3, _):
+            if priming < Int64(Muxer.lameDecoderDelay) || priming > Int64(Muxer.lameDecoderDelay + 4095) {
+                throw refusal("the LAME tag cannot say that \(priming) frames come before the sound")
+            }
+        default:
+            throw refusal("the source says which frames are no sound")
+        }
+    }
+
+    /// CAF has one length for all packets but the last.
+    private func checkLength(_ frames: Int64, isShort: Bool) throws {
+        guard format.container == .caf, [.opus, .alac].contains(format.codec) else { return }
+        if frames > packetFrames || (rawFrames % packetFrames != 0) {
+            throw refusal("its packets are not all of one length")
+        }
+    }
+
+    private func refusal(_ reason: String) -> MediaError {
+        MediaError(
+            .passthroughRefused,
+            at: .write,
+            "\(format.container.title) has no place for what the source knows: \(reason)",
+            stream: track.index
+        )
+    }
+}
+
+extension ResolvedFormat {
+    /// What a copy of `track` is, under the name of its codec; `nil` for codecs that are not written here.
+    func native(to track: Track) -> ResolvedFormat? {
+        var native = self
+        switch track.codecName {
+        case "pcm_mulaw": native.codec = .ulaw
+        case "pcm_alaw": native.codec = .alaw
+        case "mp3float": native.codec = .mp3
+        case let name where name.hasPrefix("pcm_"):
+            native.codec = .pcm
+            native.bitDepth = Int(name.dropFirst(5).prefix { $0.isNumber }) ?? bitDepth
+        default:
+            guard let codec = Codec(rawValue: track.codecName) else { return nil }
+            native.codec = codec
+        }
+        return native
+    }
+}
