@@ -14,6 +14,8 @@ final class ByteSource {
     let size: Int64?
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
     private var offset: Int64 = 0
+    /// Bytes that libav asked for and got.
+    private(set) var readBytes: Int64 = 0
     /// Whether a read has met the end of the bytes.
     private(set) var isExhausted = false
     /// The errno of the first read that failed.
@@ -75,6 +77,7 @@ final class ByteSource {
                 ? pread(descriptor, bytes, count, off_t(offset)) : Glibc.read(descriptor, bytes, count)
             if got > 0 {
                 offset += Int64(got)
+                readBytes += Int64(got)
                 return Int32(got)
             }
             if got == 0 {

@@ -19,8 +19,8 @@ struct Decoder: ~Copyable {
     /// Opens the decoder of a stream. It reports damage and never papers it over: that is decided higher up.
     static func open(_ stream: InputStream) throws -> Decoder {
         let parameters = stream.pointer.pointee.codecpar!
-        guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
-            throw LibAVError("avcodec_find_decoder", SLUICE_AVERROR_DECODER_NOT_FOUND)
+        guard let codec = stream.decoder else {
+            throw LibAVError("av_codec_iterate", SLUICE_AVERROR_DECODER_NOT_FOUND)
         }
         let context = try allocated(avcodec_alloc_context3(codec), "avcodec_alloc_context3")
         let decoder = Decoder(adopting: context)

@@ -132,6 +132,13 @@ final class Demuxer {
         try check(av_seek_frame(context, Int32(stream), timestamp, AVSEEK_FLAG_BACKWARD), "av_seek_frame")
     }
 
+    /// Goes on reading at a byte of the source, for containers without any structure there.
+    func seek(toByte place: Int64) throws {
+        holdsFirst = false
+        try check(avformat_flush(context), "avformat_flush")
+        if avio_seek(context!.pointee.pb, place, SEEK_SET) < 0 { throw LibAVError("avio_seek", -EIO) }
+    }
+
     /// Finds the next frame of raw AAC behind bytes that are none, and says how many they were; `nil` for formats that
     /// find their own way, and where there is no further frame.
     func resynchronise() -> Int64? {

@@ -7,13 +7,27 @@ struct InputStream {
     let pointer: UnsafeMutablePointer<AVStream>
 
     var index: Int { Int(pointer.pointee.index) }
+    /// The number that the container itself gives the stream.
+    var containerID: Int { Int(pointer.pointee.id) }
     private var parameters: AVCodecParameters { pointer.pointee.codecpar.pointee }
 
     var isAudio: Bool { parameters.codec_type == AVMEDIA_TYPE_AUDIO }
     var isCover: Bool { pointer.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
     var codecName: String { String(cString: avcodec_get_name(parameters.codec_id)) }
-    /// The name of the decoder that would be used; `nil` where libav has none.
-    var decoderName: String? { avcodec_find_decoder(parameters.codec_id).map { String(cString: $0.pointee.name) } }
+    /// The decoder that is allowed for the codec; `nil` where there is none.
+    ///
+    /// libav's own choice is not always on the list: its first one for MP2 computes in integers.
+    var decoder: UnsafePointer<AVCodec>? {
+        var state: UnsafeMutableRawPointer?
+        while let codec = av_codec_iterate(&state) {
+            if codec.pointee.id == parameters.codec_id, av_codec_is_decoder(codec) != 0,
+                Allowlist.decoders.contains(String(cString: codec.pointee.name))
+            {
+                return codec
+            }
+        }
+        return nil
+    }
     var isDefault: Bool { pointer.pointee.disposition & AV_DISPOSITION_DEFAULT != 0 }
     var tags: [(String, String)] { pairs(of: pointer.pointee.metadata) }
 
@@ -95,8 +109,38 @@ struct InputStream {
         av_rescale_q(ticks, pointer.pointee.time_base, AVRational(num: 1, den: Int32(rate)))
     }
 
-    func ticks(frames: Int64, rate: Int) -> Int64 {
-        av_rescale_q_rnd(frames, AVRational(num: 1, den: Int32(rate)), pointer.pointee.time_base, AV_ROUND_DOWN)
+    /// `frames` at `rate` in ticks of the time base; `nil` where they are no whole number of ticks.
+    func ticks(exactly frames: Int64, rate: Int) -> Int64? {
+        let base = pointer.pointee.time_base
+        guard base.num > 0, rate > 0 else { return nil }
+        let (product, overflow) = frames.multipliedReportingOverflow(by: Int64(base.den))
+        guard !overflow, product % (Int64(base.num) * Int64(rate)) == 0 else { return nil }
+        return product / (Int64(base.num) * Int64(rate))
+    }
+
+    /// The time of the last packet that begins by `last`, by the container's index; `nil` unless the index has a packet
+    /// that begins at `first`, all behind it are wanted, and with `step` given all are that long.
+    func indexedTime(from first: Int64, upTo last: Int64, inStepsOf step: Int64?) -> Int64? {
+        let from = av_index_search_timestamp(pointer, first, AVSEEK_FLAG_BACKWARD)
+        let to = av_index_search_timestamp(pointer, last, AVSEEK_FLAG_BACKWARD)
+        guard from >= 0, to > from, var entry = avformat_index_get_entry(pointer, from)?.pointee,
+            entry.timestamp == first
+        else { return nil }
+        for number in (from + 1)...to {
+            guard let next = avformat_index_get_entry(pointer, number)?.pointee, next.timestamp > entry.timestamp,
+                next.flags & AVINDEX_DISCARD_FRAME == 0, step == nil || next.timestamp - entry.timestamp == step
+            else { return nil }
+            entry = next
+        }
+        return entry.timestamp
+    }
+
+    /// Frames in the blocks of a FLAC stream, the last one aside; `nil` for other codecs and where blocks vary.
+    var flacBlockFrames: Int? {
+        guard parameters.codec_id == AV_CODEC_ID_FLAC, let data = parameters.extradata,
+            parameters.extradata_size >= 34, data[0] == data[2], data[1] == data[3]
+        else { return nil }
+        return Int(data[0]) << 8 | Int(data[1])
     }
 
     /// The picture of a cover stream, as it lies in the file.

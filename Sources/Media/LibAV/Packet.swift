@@ -72,6 +72,17 @@ public struct Packet: ~Copyable {
         return av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size) != nil
     }
 
+    /// Whether it lies outside what the container wants to be heard.
+    var isMarkedDiscard: Bool { pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
+
+    /// Whether the packet is sound and nothing else: nothing to drop, and no other stream that begins with it.
+    var isPlain: Bool {
+        var size = 0
+        return !isMarkedDiscard && av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size) == nil
+            && av_packet_get_side_data(pointer, AV_PKT_DATA_NEW_EXTRADATA, &size) == nil
+            && av_packet_get_side_data(pointer, AV_PKT_DATA_PARAM_CHANGE, &size) == nil
+    }
+
     /// What decoders must drop of this packet's frames: so many at the start, so many at the end.
     var skip: (start: Int, end: Int) {
         var size = 0

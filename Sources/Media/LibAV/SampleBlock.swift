@@ -67,6 +67,17 @@ public struct SampleBlock: ~Copyable {
     /// Empties the block and gives its samples back.
     mutating func clear() { av_frame_unref(pointer) }
 
+    /// Whether the samples lie outside what the container wants to be heard.
+    var isMarkedDiscard: Bool { pointer.pointee.flags & AV_FRAME_FLAG_DISCARD != 0 }
+
+    /// Holds the samples of `other` as well, which stay its own.
+    mutating func share(_ other: borrowing SampleBlock) throws {
+        av_frame_unref(pointer)
+        let result = av_frame_ref(pointer, other.pointer)
+        if result < 0 { throw MediaError(LibAVError("av_frame_ref", result), .outOfMemory, at: .decode, "no memory") }
+        position = other.position
+    }
+
     /// Drops frames at both ends without moving the rest.
     mutating func trim(front: Int, back: Int) {
         guard let shape, front > 0 || back > 0 else { return }

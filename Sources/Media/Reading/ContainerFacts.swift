@@ -8,9 +8,12 @@ struct ContainerFacts {
     var tolerance: Int64 = 0
     /// Whether the sound is to be cut at that length, whatever libav says of the packets.
     var isCutAtLength = false
+    /// Whether more may follow than is known at the start.
+    var isOpenEnded = false
 
-    static func read(_ demuxer: Demuxer) -> ContainerFacts? {
+    static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
         switch demuxer.name {
+        case "mov,mp4,m4a,3gp,3g2,mj2": MP4Facts.read(demuxer, stream)
         case "caf": cafPacketTable(demuxer.source)
         case "wav": waveDataSize(demuxer)
         case "mp3": MP3Header.facts(demuxer.source)

@@ -34,7 +34,7 @@ extension LengthPromise {
     /// What the container of `demuxer` promises for `stream`.
     init(of stream: InputStream, in demuxer: Demuxer, facts: ContainerFacts?) {
         let rate = stream.sampleRateHz
-        guard rate > 0 else {
+        guard rate > 0, facts?.isOpenEnded != true else {
             self = .none
             return
         }
@@ -51,7 +51,10 @@ extension LengthPromise {
         case "flac", "tta", "wv", "ape":
             self = exact > 0 ? .exact(exact) : .none
         case "mov,mp4,m4a,3gp,3g2,mj2":
-            self = exact > 0 ? .exact(exact) : .about(near, tolerance: Int64(rate / 100), unlessZero: true)
+            // A pipe does not show how coarse the ticks are in which the file states its length.
+            self =
+                exact > 0 && demuxer.source.isSeekable
+                ? .exact(exact) : .about(near, tolerance: Int64(rate / 100), unlessZero: true)
         case "mpc", "mpc8":
             self = .about(near, tolerance: 2 * 1152, unlessZero: true)
         case "dsf":

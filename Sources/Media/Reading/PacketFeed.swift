@@ -10,8 +10,6 @@ struct PacketFeed: ~Copyable {
         let detail: String
     }
 
-    /// What decoders are told to skip counts only from the start of the source; after a jump the clock knows better.
-    private(set) var countsSkips = true
     /// Whether the source itself failed, and not what it holds.
     var ioFailed: Bool { demuxer.source.failure != nil }
 
@@ -32,6 +30,18 @@ struct PacketFeed: ~Copyable {
     /// Where the bytes of the last packet end in the source.
     private var lastPlace: Int64?
     private var lostBytes: Int64 = 0
+    /// Frames in all packets that were handed out or skipped; `nil` once one did not say.
+    private var place: Int64? = 0
+    /// Cleared after a jump that failed.
+    var mayJump = true
+    /// Frames in the packet that was read last.
+    private var readFrames: Int64?
+    private var lengths: PacketLength
+    private let roundsTimes: Bool
+    /// Where, when and with which number the first packet lies.
+    private var firstPlace: Int64?
+    private var firstTime: Int64?
+    private var firstNumber: Int64?
 
     init(_ demuxer: Demuxer, _ track: Track, bearsDamage: Bool) throws {
         self.demuxer = demuxer
@@ -39,6 +49,8 @@ struct PacketFeed: ~Copyable {
         self.track = track
         self.bearsDamage = bearsDamage
         ahead = try Packet()
+        lengths = PacketLength(stream)
+        roundsTimes = ["matroska,webm", "mpegts", "asf"].contains(demuxer.name)
         demuxer.select(track.index)
     }
 
@@ -49,9 +61,11 @@ struct PacketFeed: ~Copyable {
         if holdsAhead {
             holdsAhead = false
             packet.take(&ahead)
-            return true
+        } else if try !read(into: &packet) {
+            return false
         }
-        return try read(into: &packet)
+        if let before = place { place = readFrames.map { before + $0 } }
+        return true
     }
 
     private mutating func read(into packet: inout Packet) throws -> Bool {
@@ -77,11 +91,11 @@ struct PacketFeed: ~Copyable {
     private func correctSkip(_ packet: inout Packet) throws {
         if track.isCutAtLength {
             if packet.hasSkip { try packet.setSkip(start: packet.skip.start, end: 0) }
-        } else if packetCount == 1, demuxer.name.hasPrefix("mov"), let time = packet.timestamp, time < 0 {
-            // The edit list puts the sound at zero. Of a delay beyond a packet, as Apple's encoder has it, libav marks
-            // the first packet's part alone.
-            let start = Int(stream.nearestFrames(-time, rate: track.sampleRateHz))
-            if start > packet.skip.start { try packet.setSkip(start: start, end: packet.skip.end) }
+        } else if demuxer.name.hasPrefix("mov"), packetCount == 1, let time = packet.timestamp {
+            // The edit list puts the sound at zero. Of a delay beyond a packet, as Apple's encoder has it, libav may mark
+            // the first packet's part alone; and it counts in ticks of the track, which are not always samples.
+            let start = Int(stream.nearestFrames(max(Int64(packet.skip.start), -time), rate: track.sampleRateHz))
+            if start > 0 { try packet.setSkip(start: start, end: packet.skip.end) }
         } else if packetCount == 1, track.codecName == "opus", demuxer.name == "matroska,webm", packet.hasSkip {
             // The block says only what is to be dropped at its end, and that puts the codec's own delay out of force.
             let (start, end) = packet.skip
@@ -109,6 +123,13 @@ struct PacketFeed: ~Copyable {
         packetCount += 1
         byteCount += Int64(packet.byteCount)
         lastPlace = packet.place.map { $0 + Int64(packet.byteCount) }
+        readFrames = lengths.frames(in: packet) ?? statedFrames(in: packet)
+        // The first one of Vorbis only fills the window.
+        if packetCount == 1, track.codecName == "vorbis" { readFrames = 0 }
+        if packetCount == 1 {
+            (firstPlace, firstTime) = (packet.place, packet.timestamp)
+            firstNumber = stream.flacBlockFrames.flatMap { lengths.flacStart(of: packet, blockFrames: $0) }
+        }
     }
 
     // MARK: What a packet should hold
@@ -116,6 +137,11 @@ struct PacketFeed: ~Copyable {
     /// Frames in `packet` by its container; `nil` where they are no whole number.
     func frames(of packet: borrowing Packet) -> Int64? {
         packet.duration > 0 ? stream.exactFrames(packet.duration, rate: track.sampleRateHz) : nil
+    }
+
+    /// The same where the container does not round.
+    private func statedFrames(in packet: borrowing Packet) -> Int64? {
+        roundsTimes ? nil : frames(of: packet)
     }
 
     /// Frames that were lost with a packet which cannot be decoded. Streams without an index hand out whatever lies
@@ -126,6 +152,12 @@ struct PacketFeed: ~Copyable {
         let others = (byteCount - Int64(packet.byteCount)) / (packetCount - 1)
         guard others > 0 else { return one }
         return one * max(1, (Int64(packet.byteCount) + others / 2) / others)
+    }
+
+    /// Frames to drop from this packet's on, where that is the packet's to say and not the decoder's: of MP4, SBR
+    /// doubles what is decoded and not what is to be dropped.
+    func skippedFrames(in packet: borrowing Packet) -> Int? {
+        demuxer.name.hasPrefix("mov") && packet.skip.start > 0 ? packet.skip.start : nil
     }
 
     private var isUnindexed: Bool { ["mp3", "aac", "ac3", "eac3", "dts"].contains(demuxer.name) }
@@ -185,7 +217,8 @@ struct PacketFeed: ~Copyable {
     var soundEnd: Int64? {
         if track.isCutAtLength { return track.length.exactFrames }
         switch demuxer.name {
-        case "mov,mp4,m4a,3gp,3g2,mj2": return stream.isPCM ? nil : track.length.exactFrames
+        case "mov,mp4,m4a,3gp,3g2,mj2":
+            return stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
         case "caf": return stream.isPCM ? nil : track.length.frames
         default: return nil
         }
@@ -199,56 +232,128 @@ struct PacketFeed: ~Copyable {
         default: false
         }
     }
+}
 
-    // MARK: Skipping
+// MARK: - Skipping
 
+extension PacketFeed {
     /// Moves towards `frame` without decoding, as far as positions stay exact; `nil` when it did not move.
     ///
-    /// `clock` is the next packet's first frame. The answer is the first frame of the packet that comes next, early
-    /// enough for the decoder to have found its state by `frame`.
-    mutating func skip(from clock: Int64, to frame: Int64, atStart: Bool) throws -> Int64? {
-        if stream.isPCM, demuxer.source.isSeekable {
-            return frame - clock > 1 << 16 ? try seek(to: frame) : nil
+    /// `decoded` and `frame` count since the start of the source, priming included, and so does the answer: the first
+    /// frame that the decoder gives next, early enough for it to have found its state by `frame`. `scratch` is left
+    /// with anything.
+    mutating func skip(from decoded: Int64, to frame: Int64, using scratch: inout Packet) throws -> Int64? {
+        guard let place, let preroll else { return nil }
+        // Only who decodes all of a damaged source knows what it lacks; PCM lacks nothing but its end.
+        guard stream.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
+        // What the packets promised must have come out, or they are not to be counted by. Opus holds a little back.
+        guard (0...(track.codecName == "opus" ? 960 : 0)).contains(place - decoded) else { return nil }
+        if mayJump, !holdsAhead, demuxer.source.isSeekable, frame - place > Self.leastJump,
+            let landed = try jump(to: frame - preroll, using: &scratch)
+        {
+            return landed
         }
-        guard let preroll, !atStart, frame - clock > preroll * 2 else { return nil }
-        var place = clock
-        while try hasMore(), let frames = frames(of: ahead), place + frames <= frame - preroll {
-            place += frames
-            holdsAhead = false
-        }
-        guard place > clock else { return nil }
-        jumped()
-        return place
+        return try scan(to: frame - preroll, using: &scratch)
     }
 
-    private mutating func seek(to frame: Int64) throws -> Int64? {
-        holdsAhead = false
-        try demuxer.seek(track.index, to: stream.ticks(frames: frame, rate: track.sampleRateHz))
-        guard try hasMore(), let time = ahead.timestamp,
-            let landed = stream.exactFrames(time, rate: track.sampleRateHz), landed <= frame
-        else { throw LibAVError.invalid("av_seek_frame") }
-        jumped()
+    /// Reads on without decoding.
+    private mutating func scan(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
+        var hasMoved = false
+        while let before = place, try next(into: &scratch) {
+            guard let frames = readFrames, before + frames <= frame, scratch.isPlain else {
+                putBack(&scratch, at: before)
+                // Vorbis needs one packet to fill its window, which then gives nothing.
+                return hasMoved ? before + (track.codecName == "vorbis" ? readFrames ?? 0 : 0) : nil
+            }
+            hasMoved = true
+        }
+        return hasMoved ? place : nil
+    }
+
+    /// Jumps in the file, where it is certain which frame lies where; `nil` where it is not.
+    private mutating func jump(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
+        switch demuxer.name {
+        case "mov,mp4,m4a,3gp,3g2,mj2": try jumpByIndex(to: frame, using: &scratch)
+        case "flac": try jumpByFrameNumber(to: frame, using: &scratch)
+        case "matroska,webm", "mpegts", "asf", "ogg": nil
+        default: stream.isPCM ? try jumpByBytes(to: frame) : nil
+        }
+    }
+
+    /// Everything between head and tail is samples of one size.
+    private mutating func jumpByBytes(to frame: Int64) throws -> Int64? {
+        guard let firstPlace, stream.blockAlign > 0, let size = demuxer.source.size,
+            frame < (size - firstPlace) / Int64(stream.blockAlign)
+        else { return nil }
+        try demuxer.seek(toByte: firstPlace + frame * Int64(stream.blockAlign))
+        place = frame
+        return frame
+    }
+
+    /// The sample table says where each packet lies and when. It is believed as far as it agrees with the codec.
+    private mutating func jumpByIndex(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
+        guard let firstTime, let place, let length = readFrames,
+            let now = stream.ticks(exactly: place, rate: track.sampleRateHz),
+            let then = stream.ticks(exactly: frame, rate: track.sampleRateHz),
+            let step = stream.ticks(exactly: length, rate: track.sampleRateHz),
+            let time = stream.indexedTime(
+                from: firstTime + now,
+                upTo: firstTime + then,
+                inStepsOf: stream.isPCM ? nil : step
+            )
+        else { return nil }
+        try demuxer.seek(track.index, to: time)
+        // libav may land a little earlier, by an offset of its own.
+        guard try next(into: &scratch), let reached = scratch.timestamp, reached >= firstTime + now, reached <= time,
+            scratch.isPlain, let landed = stream.exactFrames(reached - firstTime, rate: track.sampleRateHz)
+        else { throw JumpFailure() }
+        putBack(&scratch, at: landed)
         return landed
     }
 
-    private mutating func jumped() {
-        countsSkips = false
-        timedPackets = 0
+    /// Each frame carries its number, protected by the checksum that its decoding confirms.
+    private mutating func jumpByFrameNumber(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
+        guard let firstNumber, let block = stream.flacBlockFrames, track.length.exactFrames != nil else { return nil }
+        // The last frame may be shorter, and its number then tells libav a wrong time.
+        try demuxer.seek(track.index, to: firstNumber + frame - Int64(block))
+        guard try next(into: &scratch),
+            let landed = lengths.flacStart(of: scratch, blockFrames: block).map({ $0 - firstNumber }),
+            landed <= frame, landed >= 0
+        else { throw JumpFailure() }
+        putBack(&scratch, at: landed)
+        return landed
     }
 
-    /// Frames that a decoder needs before its output is the one it would give without the jump; `nil` where a jump
-    /// cannot be exact because packets do not say how many frames they hold.
+    /// A jump ended where nothing is certain: only reading from the start helps.
+    struct JumpFailure: Error {}
+
+    private mutating func putBack(_ packet: inout Packet, at frame: Int64) {
+        ahead.take(&packet)
+        holdsAhead = true
+        place = frame
+    }
+
+    /// Shorter ways are decoded: it costs less than finding out.
+    private static let leastSkip: Int64 = 1 << 14
+    /// Shorter ways are read: it costs less than an empty buffer.
+    private static let leastJump: Int64 = 1 << 17
+
+    /// Frames that a decoder needs before its output is the one it would give without the skip; `nil` where a skip
+    /// cannot be exact, because packets do not say how many frames they hold or depend on all that came before.
     private var preroll: Int64? {
+        if stream.isPCM { return 0 }
         switch track.codecName {
-        case "alac", "flac", "tta", "wavpack": 0
+        case "alac", "flac", "tta", "wavpack", "adpcm_ima_wav", "adpcm_ms": return 0
         // The bit reservoir reaches 511 bytes back: at most ten frames, and one more for the overlap.
-        case "mp3", "mp2", "mp1": 12 * 1152
-        case "aac": 8 * 1024
-        case "ac3", "eac3": 4 * 1536
-        case "dts": 8 * 1024
+        case "mp3", "mp2", "mp1": return 12 * 1152
+        // What SBR adds is coded by differences, over a second or so.
+        case "aac", "aac_latm": return readFrames == 2048 ? 48 * 2048 : 8 * 1024
+        case "ac3", "eac3": return 4 * 1536
+        case "dts": return 8 * 1024
+        case "vorbis": return 2 * 8192
         // RFC 7845 asks for 80 ms.
-        case "opus": 2 * 3840
-        default: nil
+        case "opus": return 4 * 3840
+        default: return nil
         }
     }
 }

@@ -10,7 +10,7 @@ public final class PacketOutput {
     let demuxer: Demuxer
     private let stream: InputStream
     private let stop: StopSignal
-    private let lengths: PacketLength
+    private var lengths: PacketLength
     private var feed: PacketFeed
     /// Frames before the sound that are still to come.
     private var priming: Int64
@@ -26,10 +26,9 @@ public final class PacketOutput {
         stop = options.stop
         priming = Int64(track.primingFrames ?? 0)
         feed = try PacketFeed(demuxer, track, bearsDamage: false)
-        do {
-            lengths = try PacketLength(of: stream)
-        } catch let error as LibAVError {
-            throw MediaError(error, .corruptStream, at: .open, "the codec's headers are damaged", stream: track.index)
+        lengths = PacketLength(stream)
+        if lengths.isUnreadable {
+            throw MediaError(.corruptStream, at: .open, "the codec's headers are damaged", stream: track.index)
         }
     }
 
@@ -63,7 +62,7 @@ public final class PacketOutput {
 
     /// Puts the packet's length in frames, and what is to be dropped of it at its ends.
     private func count(_ packet: inout Packet) throws {
-        guard let frames = lengths.frames(in: packet).map(Int64.init) else {
+        guard let frames = lengths.frames(in: packet) ?? feed.frames(of: packet) else {
             throw MediaError(
                 .passthroughRefused,
                 at: .decode,

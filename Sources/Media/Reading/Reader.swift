@@ -41,13 +41,12 @@ public final class Reader {
         self.demuxer = demuxer
 
         let streams = demuxer.streams
-        let facts = ContainerFacts.read(demuxer)
         var tags = demuxer.tags
         if let first = streams.first(where: \.isAudio), demuxer.name == "ogg" || tags.isEmpty { tags += first.tags }
         description = SourceDescription(
             container: String(demuxer.name.prefix { $0 != "," }),
             tracks: streams.filter(\.isAudio).map { stream in
-                Track(stream, in: demuxer, facts: facts)
+                Track(stream, in: demuxer, facts: ContainerFacts.read(demuxer, stream))
             },
             tags: tags.map(Tag.init),
             chapters: demuxer.chapters.map(Chapter.init),
@@ -142,7 +141,7 @@ extension Reader {
     }
 
     private static func refuseUndecodable(_ stream: InputStream, _ track: Track) throws {
-        guard let decoder = stream.decoderName, Allowlist.decoders.contains(decoder) else {
+        guard stream.decoder != nil else {
             throw MediaError(
                 .unsupportedCodec,
                 at: .probe,

@@ -10,6 +10,9 @@ public final class TrackOutput {
     /// What was missing, and where.
     public private(set) var damage = DamageAccount()
 
+    /// Packets that went through the decoder: what a range costs.
+    private(set) var decodedPackets = 0
+
     private let options: Reader.Options
     private let reopen: () throws -> Demuxer
     private let ranges: [Range<Int64>]
@@ -28,6 +31,14 @@ public final class TrackOutput {
     private var owedSilence: Int64 = 0
     private var lastShape: SampleShape?
     private var lastFrameCount = 0
+    /// Whether blocks came at another rate than the track's, and what of them is less than one frame of the track.
+    private var otherRate: (rate: Int, rest: Int64)?
+    /// Whether the packets themselves say how much to drop, in ticks of their container.
+    private var skipsByPacket = false
+    /// The block in which a range ended, for the next one that begins in it.
+    private var held: SampleBlock
+    private var heldStart = Int64.max
+    private var servesHeld = false
     private var phase = Phase.decoding
 
     private enum Phase { case decoding, draining, ended }
@@ -49,6 +60,7 @@ public final class TrackOutput {
         self.reopen = reopen
         priming = track.primingFrames ?? 0
         packet = try Packet()
+        held = try SampleBlock()
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
     }
@@ -84,14 +96,19 @@ public final class TrackOutput {
     public func next(into block: inout SampleBlock) throws -> Bool {
         while rangeIndex < ranges.count {
             let range = ranges[rangeIndex]
-            if clock >= range.upperBound {
+            if servesHeld {
+                servesHeld = false
+                try block.share(held)
+                if try deliver(&block, within: range) { return true }
+            } else if clock >= range.upperBound {
+                try checkEnd(range)
                 try startNextRange()
             } else if owedSilence > 0 {
                 try fillSilence(&block)
                 if try deliver(&block, within: range) { return true }
             } else if phase == .ended {
-                rangeIndex = ranges.count
                 try checkEnd(range)
+                try startNextRange()
             } else {
                 try options.stop.check(at: .decode)
                 if try decode(into: &block), try deliver(&block, within: range) { return true }
@@ -130,14 +147,22 @@ public final class TrackOutput {
             phase = .draining
             return try decoder.sendEnd()
         }
-        if let gap = try feed.gap(before: packet, decoded: rawClock, usual: usualFrames) {
+        noteSkip()
+        if otherRate == nil, let gap = try feed.gap(before: packet, decoded: rawClock, usual: usualFrames) {
             try note(gap.code, frames: gap.frames, gap.detail)
         }
         // A packet that is cut short by the end of the source is settled there.
         if packet.isMarkedCorrupt, try feed.hasMore() {
             try note(.corruptStream, frames: 0, "the container marks this packet as damaged")
         }
+        decodedPackets += 1
         try decoder.send(packet)
+    }
+
+    private func noteSkip() {
+        guard let frames = feed.skippedFrames(in: packet) else { return }
+        skipsByPacket = true
+        priming += frames
     }
 
     /// Drops priming and padding off a fresh block and puts the rest on the clock.
@@ -146,26 +171,29 @@ public final class TrackOutput {
         lastShape = shape
         lastFrameCount = block.frameCount
         hasDecoded = true
-        if feed.countsSkips { priming += skip.start }
-        let front = min(priming, block.frameCount)
-        priming -= front
+        if !skipsByPacket { priming += skip.start }
+        let front = block.isMarkedDiscard ? block.frameCount : min(priming, block.frameCount)
+        priming -= min(priming, front)
         let back = min(skip.end, block.frameCount - front)
         let kept = Int64(block.frameCount - front - back)
         block.trim(front: front, back: back)
         block.position = clock
-        clock += onTrackClock(kept, rate: shape.sampleRateHz)
-        rawClock += onTrackClock(kept + Int64(front + back), rate: shape.sampleRateHz)
+        let advance = onTrackClock(kept, rate: shape.sampleRateHz)
+        clock += advance
+        rawClock += advance + onBlockClock(Int64(front + back), rate: shape.sampleRateHz, inverse: true)
         return kept > 0
     }
 
     /// Cuts `block` to what `range` and the promised length want of it; `false` when nothing is left.
     private func deliver(_ block: inout SampleBlock, within range: Range<Int64>) throws -> Bool {
+        try hold(block, behind: range)
         let rate = block.shape?.sampleRateHz ?? track.sampleRateHz
         let end = min(range.upperBound, soundEnd)
         let front = onBlockClock(max(0, range.lowerBound - block.position), rate: rate)
         let back = onBlockClock(max(0, clock - end), rate: rate)
         guard front + back < Int64(block.frameCount) else { return false }
         block.trim(front: Int(front), back: Int(back))
+        if front > 0 { block.position = range.lowerBound }
         deliveredFrames += Int64(block.frameCount)
         return true
     }
@@ -178,23 +206,40 @@ public final class TrackOutput {
 
     // MARK: Ranges
 
+    /// Keeps the block in which `range` ends if the next range begins in it: a pipe gives it only once.
+    private func hold(_ block: borrowing SampleBlock, behind range: Range<Int64>) throws {
+        guard rangeIndex + 1 < ranges.count, range.upperBound <= clock else { return }
+        guard (block.position..<clock).contains(ranges[rangeIndex + 1].lowerBound) else { return heldStart = .max }
+        heldStart = block.position
+        try held.share(block)
+    }
+
     private func startNextRange() throws {
         rangeIndex += 1
         guard rangeIndex < ranges.count, ranges[rangeIndex].lowerBound < clock else { return }
+        if ranges[rangeIndex].lowerBound >= heldStart { return servesHeld = true }
+        try restart()
+    }
+
+    private func restart() throws {
         let demuxer = try reopen()
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
         (clock, rawClock, priming, phase, owedSilence) = (0, 0, track.primingFrames ?? 0, .decoding, 0)
-        hasDecoded = false
+        (hasDecoded, skipsByPacket, otherRate, heldStart) = (false, false, nil, .max)
     }
 
     /// Jumps over what lies before `frame`, as far as that is exact.
     private func skipAhead(to frame: Int64) throws {
-        guard frame > clock, priming == 0 else { return }
+        guard frame > clock, priming == 0, hasDecoded, otherRate == nil else { return }
         do {
-            guard let landed = try feed.skip(from: clock, to: frame, atStart: !hasDecoded) else { return }
+            let dropped = rawClock - clock
+            guard let landed = try feed.skip(from: rawClock, to: frame + dropped, using: &packet) else { return }
             decoder.flush()
-            (clock, rawClock) = (landed, landed)
+            (clock, rawClock) = (landed - dropped, landed)
+        } catch is PacketFeed.JumpFailure {
+            try restart()
+            feed.mayJump = false
         } catch let error as LibAVError {
             throw MediaError(
                 error,
@@ -224,7 +269,9 @@ public final class TrackOutput {
         }
         // Decoders start cold after a jump: what they trip over before the range is not part of it.
         if clock < ranges[rangeIndex].lowerBound {
-            clock += feed.frames(of: packet) ?? usualFrames
+            let lost = feed.frames(of: packet) ?? usualFrames
+            clock += lost
+            rawClock += lost
             return
         }
         if options.damage == .strict {
@@ -299,14 +346,17 @@ public final class TrackOutput {
     }
 
     private func checkEnd(_ range: Range<Int64>) throws {
-        guard range.upperBound != .max, clock < range.upperBound else { return }
+        let end = min(clock, soundEnd)
+        guard range.upperBound == .max ? range.lowerBound > end : range.upperBound > end else { return }
+        let wanted =
+            range.upperBound == .max ? "begins at frame \(range.lowerBound)" : "ends at frame \(range.upperBound)"
         throw MediaError(
             .rangeOutsideSource,
             at: .decode,
-            "the range ends at frame \(range.upperBound), the source at frame \(clock)",
+            "the range \(wanted), the source ends at frame \(end)",
             stream: track.index,
-            position: position,
-            frame: clock
+            position: MediaTime(frames: end, rate: track.sampleRateHz),
+            frame: end
         )
     }
 
@@ -331,12 +381,20 @@ public final class TrackOutput {
     /// How many frames a packet of this codec gives.
     private var usualFrames: Int64 { Int64(decoder.frameSize > 0 ? decoder.frameSize : lastFrameCount) }
 
+    /// Frames of a block in frames of the track; what is less than one is kept for the next block.
     private func onTrackClock(_ frames: Int64, rate: Int) -> Int64 {
-        rate == track.sampleRateHz ? frames : frames * Int64(track.sampleRateHz) / Int64(rate)
+        guard rate != track.sampleRateHz else { return frames }
+        let rest = otherRate?.rate == rate ? otherRate!.rest : 0
+        let (whole, remainder) = (frames * Int64(track.sampleRateHz) + rest).quotientAndRemainder(
+            dividingBy: Int64(rate)
+        )
+        otherRate = (rate, remainder)
+        return whole
     }
 
-    private func onBlockClock(_ frames: Int64, rate: Int) -> Int64 {
-        rate == track.sampleRateHz ? frames : frames * Int64(rate) / Int64(track.sampleRateHz)
+    private func onBlockClock(_ frames: Int64, rate: Int, inverse: Bool = false) -> Int64 {
+        let (from, to) = inverse ? (rate, track.sampleRateHz) : (track.sampleRateHz, rate)
+        return from == to ? frames : frames * Int64(to) / Int64(from)
     }
 }
 

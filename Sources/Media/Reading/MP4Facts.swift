@@ -1,0 +1,121 @@
+/// What the boxes of an MP4 or QuickTime file say of a track's length.
+///
+/// libav tells the length of an edit in ticks of the track, but the file states it in ticks of the movie, which are
+/// often 1/600 or 1/1000 of a second: what looks exact there may be rounded by a hundred frames.
+enum MP4Facts {
+    /// `nil` where the boxes say nothing better than libav does.
+    static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
+        let source = demuxer.source
+        let rate = Int64(stream.sampleRateHz)
+        guard let size = source.size, rate > 0, rate < 1 << 22, let movie = box("moov", in: source, 0..<size),
+            let movieScale = box("mvhd", in: source, movie).flatMap({ header(source, $0) })?.scale, movieScale > 0,
+            let track = track(stream.containerID, in: source, movie), let media = box("mdia", in: source, track),
+            let (mediaScale, mediaLength) = box("mdhd", in: source, media).flatMap({ header(source, $0) }),
+            mediaScale > 0
+        else { return nil }
+        if box("mvex", in: source, movie) != nil {
+            // The sound follows in fragments: what is known at the start is part of it.
+            return ContainerFacts(isOpenEnded: true)
+        }
+        let total = mediaLength * rate / mediaScale
+        let edits = edits(source, track).filter { $0.start >= 0 && $0.length > 0 }
+        let start = (edits.first?.start ?? 0) * rate / mediaScale
+        if edits.count <= 1, let gapless = gapless(demuxer),
+            gapless.priming + gapless.frames + gapless.padding == total,
+            edits.isEmpty || start == gapless.priming
+        {
+            return ContainerFacts(soundFrames: gapless.frames)
+        }
+        guard let edit = edits.first else { return nil }
+        // libav joins several edits at whole packets.
+        if edits.count > 1 { return ContainerFacts(isOpenEnded: true) }
+        let length = (edit.length * rate + movieScale / 2) / movieScale
+        let isExact = edit.length * rate % movieScale == 0 && mediaLength * rate % mediaScale == 0
+        return ContainerFacts(
+            soundFrames: max(0, min(length, total - start)),
+            tolerance: isExact ? 0 : rate / min(movieScale, mediaScale) + 1
+        )
+    }
+
+    /// iTunes' own account: hexadecimal numbers, of which the second to fourth are priming, padding and length.
+    private static func gapless(_ demuxer: Demuxer) -> (priming: Int64, padding: Int64, frames: Int64)? {
+        guard demuxer.streams.filter(\.isAudio).count == 1,
+            let text = demuxer.tags.first(where: { $0.0 == "iTunSMPB" })?.1
+        else { return nil }
+        let words = text.split(separator: " ").prefix(4).map { Int64($0, radix: 16) }
+        guard words.count == 4, let priming = words[1], let padding = words[2], let frames = words[3], priming >= 0,
+            padding >= 0, priming < 1 << 20, padding < 1 << 20, frames > 0, frames < 1 << 48
+        else { return nil }
+        return (priming, padding, frames)
+    }
+
+    // MARK: Boxes
+
+    /// Where the content of the first box of that name lies, among those in `range`.
+    private static func box(_ name: String, in source: ByteSource, _ range: Range<Int64>) -> Range<Int64>? {
+        boxes(in: source, range) { $0 == name ? $1 : nil }
+    }
+
+    /// Calls `choose` with the name and the content of each box in `range` until it finds something.
+    private static func boxes<Found>(
+        in source: ByteSource,
+        _ range: Range<Int64>,
+        _ choose: (String, Range<Int64>) -> Found?
+    ) -> Found? {
+        var place = range.lowerBound
+        // A folder of boxes has a few dozen; one with thousands is out to waste time.
+        for _ in 0..<4096 {
+            guard place + 8 <= range.upperBound, let head = source.bytes(at: place, count: 16), head.count >= 8 else {
+                return nil
+            }
+            var (size, headBytes) = (bigEndian(head[0..<4]), Int64(8))
+            if size == 1, head.count == 16 { (size, headBytes) = (bigEndian(head[8..<16]), 16) }
+            if size == 0 { size = range.upperBound - place }
+            guard size >= headBytes, size <= range.upperBound - place else { return nil }
+            let name = String(decoding: head[4..<8], as: UTF8.self)
+            if let found = choose(name, (place + headBytes)..<(place + size)) { return found }
+            place += size
+        }
+        return nil
+    }
+
+    private static func track(_ id: Int, in source: ByteSource, _ movie: Range<Int64>) -> Range<Int64>? {
+        boxes(in: source, movie) { name, content in
+            guard name == "trak", let head = box("tkhd", in: source, content),
+                let bytes = source.bytes(at: head.lowerBound, count: 24), bytes.count == 24
+            else { return nil }
+            let place = bytes[0] == 1 ? 20 : 12
+            return bigEndian(bytes[place..<(place + 4)]) == id ? content : nil
+        }
+    }
+
+    /// Timescale and length of a `mvhd` or `mdhd`, which begin alike.
+    private static func header(_ source: ByteSource, _ content: Range<Int64>) -> (scale: Int64, length: Int64)? {
+        guard let bytes = source.bytes(at: content.lowerBound, count: 32), bytes.count >= 20 else { return nil }
+        if bytes[0] == 0 { return (bigEndian(bytes[12..<16]), bigEndian(bytes[16..<20])) }
+        guard bytes.count == 32 else { return nil }
+        let length = bigEndian(bytes[24..<32])
+        return length >= 0 && length < 1 << 40 ? (bigEndian(bytes[20..<24]), length) : nil
+    }
+
+    /// Edits with the first tick of the track that each shows, -1 for none, and their length in ticks of the movie.
+    private static func edits(_ source: ByteSource, _ track: Range<Int64>) -> [(start: Int64, length: Int64)] {
+        guard let list = box("edts", in: source, track).flatMap({ box("elst", in: source, $0) }),
+            let bytes = source.bytes(at: list.lowerBound, count: Int(min(list.upperBound - list.lowerBound, 65_536))),
+            bytes.count >= 8
+        else { return [] }
+        let isWide = bytes[0] == 1
+        let count = min(Int(bigEndian(bytes[4..<8])), (bytes.count - 8) / (isWide ? 20 : 12))
+        return (0..<count).compactMap { number in
+            let place = 8 + number * (isWide ? 20 : 12)
+            guard isWide else {
+                let start = Int32(truncatingIfNeeded: bigEndian(bytes[(place + 4)..<(place + 8)]))
+                return (Int64(start), bigEndian(bytes[place..<(place + 4)]))
+            }
+            let length = bigEndian(bytes[place..<(place + 8)])
+            let start = bigEndian(bytes[(place + 8)..<(place + 16)])
+            // Beyond a year of microseconds nothing is meant, and nothing below overflows.
+            return length >= 0 && length < 1 << 40 && start < 1 << 40 ? (start, length) : nil
+        }
+    }
+}
