@@ -179,11 +179,11 @@ public enum Bytes {
 }
 
 extension [UInt8] {
-    mutating func append<Number: FixedWidthInteger>(little number: Number) {
+    public mutating func append<Number: FixedWidthInteger>(little number: Number) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 
-    mutating func append<Number: FixedWidthInteger>(big number: Number) {
+    public mutating func append<Number: FixedWidthInteger>(big number: Number) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 }

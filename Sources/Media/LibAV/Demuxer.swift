@@ -52,7 +52,7 @@ final class Demuxer {
                 String(cString: format.pointee.name)
             )
         }
-        discardAllButAudio()
+        discardAllButAudio(sparesUnknown: true)
         if name == "wav" { readFirstPacket() }
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)
@@ -64,7 +64,7 @@ final class Demuxer {
                     "the streams of this \(name) file cannot be described"
                 )
             }
-            discardAllButAudio()
+            discardAllButAudio(sparesUnknown: false)
         }
     }
 
@@ -155,8 +155,11 @@ final class Demuxer {
         av_opt_set_int(context!.pointee.priv_data, "max_size", 65_536, 0)
     }
 
-    private func discardAllButAudio() {
-        for stream in streams where !stream.isAudio { stream.pointer.pointee.discard = AVDISCARD_ALL }
+    /// What a stream is may show only in its packets: it gets its chance until probing is over.
+    private func discardAllButAudio(sparesUnknown: Bool) {
+        for stream in streams where !stream.isAudio && !(sparesUnknown && stream.isUnknown) {
+            stream.pointer.pointee.discard = AVDISCARD_ALL
+        }
     }
 
     /// Whether probing would tell nothing new, which saves short files half of their opening.

@@ -12,22 +12,12 @@ struct InputStream {
     private var parameters: AVCodecParameters { pointer.pointee.codecpar.pointee }
 
     var isAudio: Bool { parameters.codec_type == AVMEDIA_TYPE_AUDIO }
+    /// Whether the container does not say what the stream is.
+    var isUnknown: Bool { parameters.codec_type == AVMEDIA_TYPE_UNKNOWN }
     var isCover: Bool { pointer.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
     var codecName: String { String(cString: avcodec_get_name(parameters.codec_id)) }
     /// The decoder that is allowed for the codec; `nil` where there is none.
-    ///
-    /// libav's own choice is not always on the list: its first one for MP2 computes in integers.
-    var decoder: UnsafePointer<AVCodec>? {
-        var state: UnsafeMutableRawPointer?
-        while let codec = av_codec_iterate(&state) {
-            if codec.pointee.id == parameters.codec_id, av_codec_is_decoder(codec) != 0,
-                Allowlist.decoders.contains(String(cString: codec.pointee.name))
-            {
-                return codec
-            }
-        }
-        return nil
-    }
+    var decoder: UnsafePointer<AVCodec>? { Allowlist.decoder(of: parameters.codec_id) }
     var isDefault: Bool { pointer.pointee.disposition & AV_DISPOSITION_DEFAULT != 0 }
     var tags: [(String, String)] { pairs(of: pointer.pointee.metadata) }
 
@@ -47,6 +37,8 @@ struct InputStream {
     var frameSize: Int { Int(parameters.frame_size) }
     var blockAlign: Int { Int(parameters.block_align) }
     var pcmBytesPerFrame: Int { Int(av_get_exact_bits_per_sample(parameters.codec_id)) / 8 * channelCount }
+    /// Frames that decoding gives before the sound, where the codec or the container says so.
+    var codecDelay: Int? { parameters.initial_padding > 0 ? Int(parameters.initial_padding) : nil }
     var extradata: [UInt8] {
         guard let data = parameters.extradata else { return [] }
         return Array(UnsafeBufferPointer(start: data, count: Int(parameters.extradata_size)))

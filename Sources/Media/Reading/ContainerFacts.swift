@@ -2,6 +2,8 @@
 struct ContainerFacts {
     /// Frames to drop before the sound, which libav does not drop by itself.
     var primingFrames: Int?
+    /// Frames before the sound that libav does drop.
+    var droppedFrames: Int?
     /// Frames of sound between priming and padding.
     var soundFrames: Int64?
     /// By how much `soundFrames` may be too large without anything being lost.
@@ -14,8 +16,11 @@ struct ContainerFacts {
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
         switch demuxer.name {
         case "mov,mp4,m4a,3gp,3g2,mj2": MP4Facts.read(demuxer, stream)
-        case "caf": cafPacketTable(demuxer.source)
+        case "caf": stream.isPCM ? cafDataSize(demuxer.source, stream) : cafPacketTable(demuxer.source)
         case "wav": waveDataSize(demuxer)
+        case "w64": w64DataSize(demuxer.source, stream)
+        case "dsf": dsfSampleCount(demuxer.source)
+        case "mpc8": musepackHeader(demuxer.source)
         case "mp3": MP3Header.facts(demuxer.source)
         case "ogg": oggVorbisPage(demuxer)
         default: nil
@@ -41,6 +46,62 @@ struct ContainerFacts {
             let frames = SourceEnd.granuleOfOnlyOggPage(demuxer.source)
         else { return nil }
         return ContainerFacts(soundFrames: frames, isCutAtLength: true)
+    }
+
+    /// The size of the data chunk, which begins with an edit count of four bytes; -1 while it is being written.
+    private static func cafDataSize(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
+        guard let size = chunk("data", in: source, from: 8, sizeBytes: 8, bigEndian: true)?.size, size > 4,
+            stream.blockAlign > 0
+        else { return nil }
+        return ContainerFacts(soundFrames: (size - 4) / Int64(stream.blockAlign))
+    }
+
+    /// The chunks of W64 are named by sixteen bytes and sized with their heads, eight to a step.
+    private static func w64DataSize(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
+        guard stream.isPCM, stream.blockAlign > 0 else { return nil }
+        var place: Int64 = 40
+        for _ in 0..<1000 {
+            guard let head = source.bytes(at: place, count: 24), head.count == 24 else { return nil }
+            let size = bigEndian(head[16..<24].reversed())
+            guard size >= 24, size < 1 << 60 else { return nil }
+            if head.starts(with: Array("data".utf8)) {
+                return ContainerFacts(soundFrames: (size - 24) / Int64(stream.blockAlign))
+            }
+            place += (size + 7) / 8 * 8
+        }
+        return nil
+    }
+
+    /// The samples of one bit each in a channel, of which libav makes one frame for every eight.
+    private static func dsfSampleCount(_ source: ByteSource) -> ContainerFacts? {
+        guard let bytes = source.bytes(at: 64, count: 8), bytes.count == 8 else { return nil }
+        let samples = bigEndian(bytes.reversed())
+        return samples > 0 ? ContainerFacts(soundFrames: samples / 8) : nil
+    }
+
+    /// The first packet of Musepack SV8: samples in all, and those of silence at the start. libav honours neither, nor the
+    /// 481 frames by which every decoder of it is late.
+    private static func musepackHeader(_ source: ByteSource) -> ContainerFacts? {
+        guard let bytes = source.bytes(at: 0, count: 64), bytes.count == 64,
+            bytes.starts(with: Array("MPCKSH".utf8))
+        else { return nil }
+        var place = 6
+        /// Seven bits a byte, the highest one saying that more follow.
+        func number() -> Int64 {
+            var value: Int64 = 0
+            for _ in 0..<8 {
+                value = value << 7 | Int64(bytes[place] & 0x7F)
+                place += 1
+                if bytes[place - 1] & 0x80 == 0 { break }
+            }
+            return value
+        }
+        _ = number()
+        // A checksum and a version lie between.
+        place += 5
+        let (samples, silence) = (number(), number())
+        guard samples > silence, silence < 1 << 20 else { return nil }
+        return ContainerFacts(primingFrames: 481 + Int(silence), soundFrames: samples - silence)
     }
 
     /// The size that the header claims: libav believes the file's own size instead, so a cut file looks whole to it.
@@ -117,6 +178,10 @@ enum MP3Header {
             return ContainerFacts(soundFrames: samples, tolerance: 1152)
         }
         let trims = bigEndian(frame[(tail + 21)..<(tail + 24)])
-        return ContainerFacts(soundFrames: max(0, samples - (trims >> 12) - (trims & 0xFFF)))
+        return ContainerFacts(
+            // Every decoder is late by 529 frames, which the field leaves out.
+            droppedFrames: Int(trims >> 12) + 529,
+            soundFrames: max(0, samples - (trims >> 12) - (trims & 0xFFF))
+        )
     }
 }

@@ -24,16 +24,22 @@ enum MP4Facts {
             gapless.priming + gapless.frames + gapless.padding == total,
             edits.isEmpty || start == gapless.priming
         {
-            return ContainerFacts(soundFrames: gapless.frames)
+            return ContainerFacts(droppedFrames: Int(gapless.priming), soundFrames: gapless.frames)
         }
         guard let edit = edits.first else { return nil }
         // libav joins several edits at whole packets.
         if edits.count > 1 { return ContainerFacts(isOpenEnded: true) }
-        let length = (edit.length * rate + movieScale / 2) / movieScale
-        let isExact = edit.length * rate % movieScale == 0 && mediaLength * rate % mediaScale == 0
+        let (length, rest) = ((edit.length * rate + movieScale / 2) / movieScale, total - start)
+        let rounding = rate / movieScale + 1
+        // An edit that by its coarse ticks may show all that is there shows all: the track knows its end exactly.
+        if mediaLength * rate % mediaScale == 0, abs(rest - length) <= rounding, rest > 0 {
+            return ContainerFacts(droppedFrames: Int(start), soundFrames: rest)
+        }
+        let isExact = edit.length * rate % movieScale == 0
         return ContainerFacts(
-            soundFrames: max(0, min(length, total - start)),
-            tolerance: isExact ? 0 : rate / min(movieScale, mediaScale) + 1
+            droppedFrames: Int(start),
+            soundFrames: max(0, min(length, rest)),
+            tolerance: isExact ? 0 : rounding
         )
     }
 

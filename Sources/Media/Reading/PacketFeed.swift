@@ -220,6 +220,7 @@ struct PacketFeed: ~Copyable {
         case "mov,mp4,m4a,3gp,3g2,mj2":
             return stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
         case "caf": return stream.isPCM ? nil : track.length.frames
+        case "mpc8", "dsf": return track.length.exactFrames
         default: return nil
         }
     }

@@ -24,7 +24,7 @@ public final class PacketOutput {
         self.track = track
         stream = demuxer.streams[track.index]
         stop = options.stop
-        priming = Int64(track.primingFrames ?? 0)
+        priming = Int64(track.undroppedPriming)
         feed = try PacketFeed(demuxer, track, bearsDamage: false)
         lengths = PacketLength(stream)
         if lengths.isUnreadable {
@@ -95,7 +95,7 @@ public final class PacketOutput {
         switch track.codecName {
         // A first packet gives nothing: it has none before it to overlap with.
         case "vorbis": Int(frames)
-        case "opus" where told == 0 && track.primingFrames == nil: stream.opusPreSkip
+        case "opus" where told == 0 && track.undroppedPriming == 0: stream.opusPreSkip
         default: 0
         }
     }

@@ -182,8 +182,9 @@ extension Track {
         isDefault = stream.isDefault
         bitRate = stream.bitRate
         length = LengthPromise(of: stream, in: demuxer, facts: facts)
-        primingFrames = facts?.primingFrames
         isCutAtLength = facts?.isCutAtLength ?? false
+        primingFrames = facts?.primingFrames ?? facts?.droppedFrames ?? stream.codecDelay
+        undroppedPriming = facts?.primingFrames ?? 0
         tags = stream.tags.map(Tag.init)
     }
 }

@@ -20,8 +20,10 @@ public struct Track: Sendable, Hashable {
     public let bitRate: Int?
     /// What the container says of the length, on the clock that ranges and positions use.
     public let length: LengthPromise
-    /// Frames that the encoder put before the sound, where the container says so.
+    /// Frames that the encoder put before the sound, where the container says so. They are never handed out.
     public let primingFrames: Int?
+    /// Those of them that libav does not drop.
+    let undroppedPriming: Int
     public let tags: [Tag]
     /// Whether the sound ends at its length and nothing that libav says of the last packets counts.
     let isCutAtLength: Bool

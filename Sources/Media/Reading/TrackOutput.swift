@@ -58,7 +58,7 @@ public final class TrackOutput {
         self.ranges = ranges
         self.options = options
         self.reopen = reopen
-        priming = track.primingFrames ?? 0
+        priming = track.undroppedPriming
         packet = try Packet()
         held = try SampleBlock()
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
@@ -225,7 +225,7 @@ public final class TrackOutput {
         let demuxer = try reopen()
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
-        (clock, rawClock, priming, phase, owedSilence) = (0, 0, track.primingFrames ?? 0, .decoding, 0)
+        (clock, rawClock, priming, phase, owedSilence) = (0, 0, track.undroppedPriming, .decoding, 0)
         (hasDecoded, skipsByPacket, otherRate, heldStart) = (false, false, nil, .max)
     }
 
