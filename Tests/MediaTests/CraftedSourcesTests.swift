@@ -36,6 +36,22 @@ import Testing
         #expect(abs(pcm.rms[0] * 2.0.squareRoot() - pcm.peaks[0]) < 0.05 && pcm.rms[0] > 0.1)
     }
 
+    /// Discs of DTS music are sold, and ripped, as if they held samples.
+    @Test func dtsThatPretendsToBeSamplesIsDecoded() throws {
+        let clip = Signal.sweep(rate: 44_100, frames: 40_000, channels: 2, amplitude: 0.3).pcm(.s16)
+        try FFmpeg.encode(clip, to: folder.path("a.dts"), ["-c:a", "dca", "-strict", "-2", "-b:a", "1411200"])
+        let bytes = Bytes.swapped(try Bytes.read(folder.path("a.dts")), width: 2)
+        let path = folder.path("a.wav")
+        try WAVFile.write(
+            PCM(rate: 44_100, channels: 2, format: .s16, bytes: Array(bytes.prefix(bytes.count & ~3))),
+            to: path
+        )
+        let read = try ReadBack.file(path)
+        #expect(read.track.codecName == "dts")
+        #expect(try read.pcm.frames == FFmpeg.decode(path).frames)
+        #expect(try read.pcm.bestLag(against: clip) < 1_024)
+    }
+
     @Test(arguments: [false, true]) func amrIsReadFrameByFrame(isWide: Bool) throws {
         let path = folder.path(isWide ? "a.awb" : "a.amr")
         try Bytes.write(CraftedFile.amr(isWide: isWide, frames: 50, seed: 5), to: path)

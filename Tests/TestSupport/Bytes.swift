@@ -129,7 +129,7 @@ public enum Bytes {
     }
 
     /// Each group of `width` bytes turned round: little-endian to big-endian or back.
-    static func swapped(_ bytes: [UInt8], width: Int) -> [UInt8] {
+    public static func swapped(_ bytes: [UInt8], width: Int) -> [UInt8] {
         guard width > 1 else { return bytes }
         let count = bytes.count / width * width
         return [UInt8](unsafeUninitializedCapacity: count) { out, initialized in

@@ -51,11 +51,18 @@ struct Decoder: ~Copyable {
         if result == -EAGAIN { return (.wantsInput, (0, 0)) }
         if result == SLUICE_AVERROR_EOF { return (.ended, (0, 0)) }
         try check(result, "avcodec_receive_frame")
+        // The MPEG audio decoders tell a frame the rate of the one before it.
+        if isMPEGAudio { block.pointer.pointee.sample_rate = context.pointee.sample_rate }
         guard let side = av_frame_get_side_data(block.pointer, AV_FRAME_DATA_SKIP_SAMPLES), side.pointee.size >= 10
         else { return (.filled, (0, 0)) }
         let data = side.pointee.data!
         func word(_ offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(data[offset + $1]) << (8 * $1) } }
         return (.filled, (word(0), word(4)))
+    }
+
+    private var isMPEGAudio: Bool {
+        let id = context.pointee.codec_id
+        return id == AV_CODEC_ID_MP3 || id == AV_CODEC_ID_MP2 || id == AV_CODEC_ID_MP1
     }
 
     /// Forgets what came before, as after a seek.

@@ -35,6 +35,8 @@ final class Demuxer {
         fresh.pointee.probesize = 5 << 20
         // libav looks whether 16-bit PCM is DTS in disguise: four packets hold enough frames to tell.
         fresh.pointee.max_probe_packets = 4
+        // Bare streams carry no times to wait for, and what comes later may have another rate.
+        if ["mp3", "aac", "ac3", "eac3", "dts"].contains(name) { fresh.pointee.max_ts_probe = 2 }
         fresh.pointee.error_recognition = AV_EF_CRCCHECK
         fresh.pointee.interrupt_callback = AVIOInterruptCB(
             callback: { opaque in

@@ -75,6 +75,17 @@ public struct Packet: ~Copyable {
     /// Whether it lies outside what the container wants to be heard.
     var isMarkedDiscard: Bool { pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
 
+    /// Whether the bytes are an ID3 or APE tag, as they lie between MP3 files that were joined.
+    var isTag: Bool {
+        guard let data = pointer.pointee.data, byteCount >= 3, data[0] != 0xFF else { return false }
+        return (data[0] == 0x49 && data[1] == 0x44 && data[2] == 0x33)
+            || (data[0] == 0x54 && data[1] == 0x41 && data[2] == 0x47)
+            || (data[0] == 0x41 && data[1] == 0x50 && data[2] == 0x45)
+    }
+
+    /// `nil` for packets that hold no FLAC.
+    var flacHeader: FLACFrameHeader? { withBytes { FLACFrameHeader($0) } }
+
     /// Whether the packet is sound and nothing else: nothing to drop, and no other stream that begins with it.
     var isPlain: Bool {
         var size = 0

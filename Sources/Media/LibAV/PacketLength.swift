@@ -6,48 +6,58 @@ import CLibAV
 /// before it, only the packets themselves are exact enough.
 struct PacketLength: ~Copyable {
     private let parameters: UnsafeMutablePointer<AVCodecParameters>
+    private let rate: Int
     private var vorbis: VorbisPacketLength?
+    private var flac: FLACFrameHeader?
+    /// Whether a FLAC packet did not follow the one before it: libav has put several frames into one, or lost some.
+    private(set) var isBroken = false
 
     init(_ stream: InputStream) {
         parameters = stream.pointer.pointee.codecpar
+        rate = stream.sampleRateHz
         if parameters.pointee.codec_id == AV_CODEC_ID_VORBIS { vorbis = try? VorbisPacketLength.open(stream) }
     }
 
     /// Whether the headers by which packets are read are damaged.
     var isUnreadable: Bool { parameters.pointee.codec_id == AV_CODEC_ID_VORBIS && vorbis == nil }
 
-    /// `nil` where the packet does not say. Call once for each packet, in order: Vorbis overlaps with the one before.
+    /// `nil` where the packet does not say, or is of another rate than the stream was at first. Call once for each
+    /// packet, in order: Vorbis overlaps with the one before.
     mutating func frames(in packet: borrowing Packet) -> Int64? {
         if vorbis != nil {
             let frames = vorbis!.frames(in: packet)
             return frames < 0 ? nil : Int64(frames)
         }
-        return packet.withBytes { stated(in: $0) ?? fixed(for: $0.count) }.map(Int64.init)
+        if parameters.pointee.codec_id == AV_CODEC_ID_FLAC {
+            let header = packet.withBytes { FLACFrameHeader($0) }
+            if let flac, let header, !header.follows(flac) { isBroken = true }
+            flac = header
+            return header.flatMap { $0.rate == nil || $0.rate == rate ? Int64($0.frames) : nil }
+        }
+        return packet.withBytes { stated(in: $0) ?? fixed(for: $0.count, adts: adtsRate($0)) }.map(Int64.init)
     }
 
-    /// The number of a FLAC packet's first frame, which each of them carries.
-    func flacStart(of packet: borrowing Packet, blockFrames: Int) -> Int64? {
-        packet.withBytes { FLACFrameHeader($0)?.start(blockFrames: blockFrames) }
-    }
+    /// Call after a jump: what comes next follows nothing.
+    mutating func forgetOrder() { flac = nil }
 
     private func stated(in bytes: UnsafeRawBufferPointer) -> Int? {
         switch parameters.pointee.codec_id {
         case AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3: mpeg(bytes)
+        case AV_CODEC_ID_AC3: ac3(bytes)
         case AV_CODEC_ID_EAC3: eac3(bytes)
         case AV_CODEC_ID_DTS: dts(bytes)
         case AV_CODEC_ID_OPUS: opus(bytes)
-        case AV_CODEC_ID_FLAC: FLACFrameHeader(bytes)?.frames
         case AV_CODEC_ID_ALAC: alac(bytes)
         case AV_CODEC_ID_WAVPACK: wavPack(bytes)
         default: nil
         }
     }
 
-    private func fixed(for count: Int) -> Int? {
+    private func fixed(for count: Int, adts adtsRate: Int?) -> Int? {
         switch parameters.pointee.codec_id {
-        case AV_CODEC_ID_AC3: return 1536
         // The decoder found out how long they are, doubled by SBR or not.
         case AV_CODEC_ID_AAC, AV_CODEC_ID_AAC_LATM:
+            if let adtsRate, adtsRate != rate, adtsRate * 2 != rate { return nil }
             return parameters.pointee.frame_size > 0 ? Int(parameters.pointee.frame_size) : nil
         case AV_CODEC_ID_AMR_NB, AV_CODEC_ID_AMR_WB, AV_CODEC_ID_GSM, AV_CODEC_ID_GSM_MS, AV_CODEC_ID_ADPCM_IMA_WAV,
             AV_CODEC_ID_ADPCM_MS, AV_CODEC_ID_ADPCM_IMA_QT:
@@ -61,9 +71,31 @@ struct PacketLength: ~Copyable {
         }
     }
 
+    /// The rate in an ADTS header, which SBR may double.
+    private func adtsRate(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard bytes.count >= 7, bytes[0] == 0xFF, bytes[1] & 0xF6 == 0xF0 else { return nil }
+        switch bytes[2] >> 2 & 0x0F {
+        case 0: return 96_000
+        case 1: return 88_200
+        case 2: return 64_000
+        case 3: return 48_000
+        case 4: return 44_100
+        case 5: return 32_000
+        case 6: return 24_000
+        case 7: return 22_050
+        case 8: return 16_000
+        case 9: return 12_000
+        case 10: return 11_025
+        case 11: return 8_000
+        default: return 7_350
+        }
+    }
+
     private func mpeg(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] & 0xE0 == 0xE0 else { return nil }
-        let isMPEG1 = bytes[1] & 0x18 == 0x18
+        let (isMPEG1, isMPEG2) = (bytes[1] & 0x18 == 0x18, bytes[1] & 0x18 == 0x10)
+        let full = bytes[2] >> 2 & 3 == 0 ? 44_100 : bytes[2] >> 2 & 3 == 1 ? 48_000 : 32_000
+        guard full >> (isMPEG1 ? 0 : isMPEG2 ? 1 : 2) == rate else { return nil }
         switch bytes[1] >> 1 & 3 {
         case 3: return 384
         case 2: return 1152
@@ -71,6 +103,13 @@ struct PacketLength: ~Copyable {
         default: return nil
         }
     }
+
+    private func ac3(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard bytes.count >= 6, bytes[0] == 0x0B, bytes[1] == 0x77, bytes[5] >> 3 <= 10 else { return nil }
+        return ac3Rate(bytes[4] >> 6) >> max(0, Int(bytes[5] >> 3) - 8) == rate ? 1536 : nil
+    }
+
+    private func ac3Rate(_ code: UInt8) -> Int { code == 0 ? 48_000 : code == 1 ? 44_100 : 32_000 }
 
     /// A packet may hold several frames: those of dependent and of further programs lie over the first one's time.
     private func eac3(_ bytes: UnsafeRawBufferPointer) -> Int? {
@@ -82,7 +121,7 @@ struct PacketLength: ~Copyable {
             let code = Int(bytes[place + 4] >> 4 & 3)
             let blocks = isHalfRate || code == 3 ? 6 : code + 1
             // Plain AC-3 frames in such a stream are not of this syntax.
-            guard bytes[place + 5] >> 3 > 10 else { return nil }
+            guard bytes[place + 5] >> 3 > 10, isHalfRate || ac3Rate(bytes[place + 4] >> 6) == rate else { return nil }
             if program == 0 || program == 0x80 { frames += blocks * 256 }
             place += 2 * ((Int(bytes[place + 2] & 7) << 8 | Int(bytes[place + 3])) + 1)
         }
@@ -130,40 +169,5 @@ struct PacketLength: ~Copyable {
     private func wavPack(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= 32, bytes.prefix(4).elementsEqual("wvpk".utf8) else { return nil }
         return (0..<4).reduce(0) { $0 | Int(bytes[20 + $1]) << (8 * $1) }
-    }
-}
-
-/// The first bytes of a FLAC frame, as far as they say where it lies and how long it is.
-struct FLACFrameHeader {
-    let frames: Int
-    /// The frame's number, or its first sample's where blocks vary.
-    private let number: Int64
-    private let numbersSamples: Bool
-
-    /// `nil` for bytes that do not begin with one. Its checksum is left to the decoder.
-    init?(_ bytes: UnsafeRawBufferPointer) {
-        guard bytes.count >= 9, bytes[0] == 0xFF, bytes[1] & 0xFE == 0xF8 else { return nil }
-        numbersSamples = bytes[1] & 1 == 1
-        // A number as long as its first byte has leading ones, like UTF-8.
-        let ones = (~bytes[4]).leadingZeroBitCount
-        guard ones != 1, ones < 8, bytes.count >= 4 + max(1, ones) + 2 else { return nil }
-        let length = max(1, ones)
-        var value = ones == 0 ? Int64(bytes[4]) : Int64(bytes[4]) & (0x7F >> Int64(ones))
-        for place in 5..<(4 + length) { value = value << 6 | Int64(bytes[place] & 0x3F) }
-        number = value
-        let behind = 4 + length
-        switch bytes[2] >> 4 {
-        case 1: frames = 192
-        case let code where (2...5).contains(code): frames = 144 << Int(code)
-        case 6: frames = Int(bytes[behind]) + 1
-        case 7: frames = (Int(bytes[behind]) << 8 | Int(bytes[behind + 1])) + 1
-        case let code where code >= 8: frames = 1 << Int(code)
-        default: return nil
-        }
-    }
-
-    /// The first frame, in a stream whose blocks have `blockFrames` frames each, or state their samples.
-    func start(blockFrames: Int) -> Int64? {
-        numbersSamples ? number : blockFrames > 0 ? number * Int64(blockFrames) : nil
     }
 }

@@ -33,6 +33,11 @@ struct Resampler: ~Copyable {
         try check(av_opt_set_int(settings, "out_sample_rate", Int64(output.sampleRateHz), 0), "av_opt_set_int")
         if input.sampleRateHz != output.sampleRateHz {
             try check(av_opt_set(settings, "resampler", "soxr", 0), "av_opt_set resampler=soxr")
+            // Between 16-bit samples soxr dithers by the time of day: the same input would give other bytes each time.
+            if max(input.format.bytesPerSample, output.format.bytesPerSample) <= 2 {
+                let format = SampleFormat.f32Planar.code
+                try check(av_opt_set_sample_fmt(settings, "internal_sample_fmt", format, 0), "av_opt_set_sample_fmt")
+            }
         }
         try check(swr_init(context), "swr_init")
         return resampler

@@ -168,6 +168,11 @@ enum MP3Header {
         let name = Array(frame[info..<(info + 4)])
         guard name == Array("Xing".utf8) || name == Array("Info".utf8), frame[info + 7] & 1 == 1 else { return nil }
         let flags = frame[info + 7]
+        // Behind a file that others were joined to, the header counts only the first; libav does not believe it either.
+        if flags & 2 != 0, let size = source.size {
+            let counted = bigEndian(frame[(info + 12)..<(info + 16)])
+            if counted > 0, size - place - counted > counted / 16 { return nil }
+        }
         let samples = bigEndian(frame[(info + 8)..<(info + 12)]) * (isMPEG1 ? 1152 : 576)
         guard samples > 0 else { return nil }
         // Behind frames, bytes, TOC and quality, as far as they are there.

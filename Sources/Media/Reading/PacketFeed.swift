@@ -32,16 +32,19 @@ struct PacketFeed: ~Copyable {
     private var lostBytes: Int64 = 0
     /// Frames in all packets that were handed out or skipped; `nil` once one did not say.
     private var place: Int64? = 0
-    /// Cleared after a jump that failed.
-    var mayJump = true
+    /// Cleared after a skip that failed.
+    var maySkip = true
     /// Frames in the packet that was read last.
     private var readFrames: Int64?
     private var lengths: PacketLength
-    private let roundsTimes: Bool
+    /// Whether the packets of this codec say nothing, and the container is one that does not round.
+    private let countsByContainer: Bool
     /// Where, when and with which number the first packet lies.
     private var firstPlace: Int64?
     private var firstTime: Int64?
     private var firstNumber: Int64?
+    /// The FLAC packet handed out last, and what the decoder made of it.
+    private var given: (header: FLACFrameHeader, blocks: Int64, frames: Int64)?
 
     init(_ demuxer: Demuxer, _ track: Track, bearsDamage: Bool) throws {
         self.demuxer = demuxer
@@ -50,7 +53,8 @@ struct PacketFeed: ~Copyable {
         self.bearsDamage = bearsDamage
         ahead = try Packet()
         lengths = PacketLength(stream)
-        roundsTimes = ["matroska,webm", "mpegts", "asf"].contains(demuxer.name)
+        countsByContainer =
+            track.codecName == "tta" && !["matroska,webm", "mpegts", "asf"].contains(demuxer.name)
         demuxer.select(track.index)
     }
 
@@ -58,12 +62,14 @@ struct PacketFeed: ~Copyable {
 
     /// Fills `packet`; `false` at the end. A source that breaks off ends here too: ask `takeEarlyEnd` why.
     mutating func next(into packet: inout Packet) throws -> Bool {
-        if holdsAhead {
-            holdsAhead = false
-            packet.take(&ahead)
-        } else if try !read(into: &packet) {
-            return false
-        }
+        repeat {
+            if holdsAhead {
+                holdsAhead = false
+                packet.take(&ahead)
+            } else if try !read(into: &packet) {
+                return false
+            }
+        } while isRepeated(packet)
         if let before = place { place = readFrames.map { before + $0 } }
         return true
     }
@@ -72,6 +78,7 @@ struct PacketFeed: ~Copyable {
         while true {
             do {
                 guard try demuxer.read(into: &packet, of: track.index) else { return false }
+                if demuxer.name == "mp3", packet.isTag { continue }
                 count(packet)
                 try correctSkip(&packet)
                 return true
@@ -119,16 +126,33 @@ struct PacketFeed: ~Copyable {
 
     var isAtEndOfSource: Bool { demuxer.source.isExhausted }
 
+    /// libav puts several FLAC frames into one packet where rate or channels change, and gives some of them again.
+    private mutating func isRepeated(_ packet: borrowing Packet) -> Bool {
+        guard demuxer.name == "flac", let header = packet.flacHeader else { return false }
+        if let given, given.header.numbersSamples == header.numbersSamples, header.number > given.header.number - 1 {
+            let end = given.header.number + (header.numbersSamples ? given.frames : given.blocks)
+            if header.number < end { return true }
+        }
+        given = (header, 0, 0)
+        return false
+    }
+
+    /// Notes that the packet handed out last gave a block of so many frames.
+    mutating func noteBlock(of frames: Int) {
+        given?.blocks += 1
+        given?.frames += Int64(frames)
+    }
+
     private mutating func count(_ packet: borrowing Packet) {
         packetCount += 1
         byteCount += Int64(packet.byteCount)
         lastPlace = packet.place.map { $0 + Int64(packet.byteCount) }
-        readFrames = lengths.frames(in: packet) ?? statedFrames(in: packet)
+        readFrames = countsByContainer ? frames(of: packet) : lengths.frames(in: packet)
         // The first one of Vorbis only fills the window.
         if packetCount == 1, track.codecName == "vorbis" { readFrames = 0 }
         if packetCount == 1 {
             (firstPlace, firstTime) = (packet.place, packet.timestamp)
-            firstNumber = stream.flacBlockFrames.flatMap { lengths.flacStart(of: packet, blockFrames: $0) }
+            firstNumber = stream.flacBlockFrames.flatMap { packet.flacHeader?.start(blockFrames: $0) }
         }
     }
 
@@ -137,11 +161,6 @@ struct PacketFeed: ~Copyable {
     /// Frames in `packet` by its container; `nil` where they are no whole number.
     func frames(of packet: borrowing Packet) -> Int64? {
         packet.duration > 0 ? stream.exactFrames(packet.duration, rate: track.sampleRateHz) : nil
-    }
-
-    /// The same where the container does not round.
-    private func statedFrames(in packet: borrowing Packet) -> Int64? {
-        roundsTimes ? nil : frames(of: packet)
     }
 
     /// Frames that were lost with a packet which cannot be decoded. Streams without an index hand out whatever lies
@@ -244,12 +263,12 @@ extension PacketFeed {
     /// frame that the decoder gives next, early enough for it to have found its state by `frame`. `scratch` is left
     /// with anything.
     mutating func skip(from decoded: Int64, to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        guard let place, let preroll else { return nil }
+        guard maySkip, !lengths.isBroken, let place, let preroll else { return nil }
         // Only who decodes all of a damaged source knows what it lacks; PCM lacks nothing but its end.
         guard stream.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
         // What the packets promised must have come out, or they are not to be counted by. Opus holds a little back.
         guard (0...(track.codecName == "opus" ? 960 : 0)).contains(place - decoded) else { return nil }
-        if mayJump, !holdsAhead, demuxer.source.isSeekable, frame - place > Self.leastJump,
+        if !holdsAhead, demuxer.source.isSeekable, frame - place > Self.leastJump,
             let landed = try jump(to: frame - preroll, using: &scratch)
         {
             return landed
@@ -261,6 +280,7 @@ extension PacketFeed {
     private mutating func scan(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         var hasMoved = false
         while let before = place, try next(into: &scratch) {
+            if lengths.isBroken { throw SkipFailure() }
             guard let frames = readFrames, before + frames <= frame, scratch.isPlain else {
                 putBack(&scratch, at: before)
                 // Vorbis needs one packet to fill its window, which then gives nothing.
@@ -307,7 +327,7 @@ extension PacketFeed {
         // libav may land a little earlier, by an offset of its own.
         guard try next(into: &scratch), let reached = scratch.timestamp, reached >= firstTime + now, reached <= time,
             scratch.isPlain, let landed = stream.exactFrames(reached - firstTime, rate: track.sampleRateHz)
-        else { throw JumpFailure() }
+        else { throw SkipFailure() }
         putBack(&scratch, at: landed)
         return landed
     }
@@ -317,16 +337,17 @@ extension PacketFeed {
         guard let firstNumber, let block = stream.flacBlockFrames, track.length.exactFrames != nil else { return nil }
         // The last frame may be shorter, and its number then tells libav a wrong time.
         try demuxer.seek(track.index, to: firstNumber + frame - Int64(block))
+        lengths.forgetOrder()
         guard try next(into: &scratch),
-            let landed = lengths.flacStart(of: scratch, blockFrames: block).map({ $0 - firstNumber }),
+            let landed = scratch.flacHeader?.start(blockFrames: block).map({ $0 - firstNumber }),
             landed <= frame, landed >= 0
-        else { throw JumpFailure() }
+        else { throw SkipFailure() }
         putBack(&scratch, at: landed)
         return landed
     }
 
-    /// A jump ended where nothing is certain: only reading from the start helps.
-    struct JumpFailure: Error {}
+    /// A skip met what is not certain: only reading from the start helps.
+    struct SkipFailure: Error {}
 
     private mutating func putBack(_ packet: inout Packet, at frame: Int64) {
         ahead.take(&packet)

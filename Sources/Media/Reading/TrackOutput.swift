@@ -171,6 +171,7 @@ public final class TrackOutput {
         lastShape = shape
         lastFrameCount = block.frameCount
         hasDecoded = true
+        feed.noteBlock(of: block.frameCount)
         if !skipsByPacket { priming += skip.start }
         let front = block.isMarkedDiscard ? block.frameCount : min(priming, block.frameCount)
         priming -= min(priming, front)
@@ -237,9 +238,9 @@ public final class TrackOutput {
             guard let landed = try feed.skip(from: rawClock, to: frame + dropped, using: &packet) else { return }
             decoder.flush()
             (clock, rawClock) = (landed - dropped, landed)
-        } catch is PacketFeed.JumpFailure {
+        } catch is PacketFeed.SkipFailure {
             try restart()
-            feed.mayJump = false
+            feed.maySkip = false
         } catch let error as LibAVError {
             throw MediaError(
                 error,
