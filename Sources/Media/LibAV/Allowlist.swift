@@ -16,7 +16,7 @@ enum Allowlist {
         "pcm_u8", "pcm_s8", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le",
         "pcm_f32be", "pcm_f64le", "pcm_f64be", "pcm_mulaw", "pcm_alaw", "pcm_bluray", "pcm_dvd", "pcm_lxf",
         "pcm_u16le", "pcm_u16be", "pcm_u24le", "pcm_u24be", "pcm_u32le", "pcm_u32be", "pcm_s16le_planar",
-        "adpcm_ima_wav", "adpcm_ms", "adpcm_ima_qt", "adpcm_g726", "adpcm_g722", "g722", "g726",
+        "adpcm_ima_wav", "adpcm_ms", "adpcm_ima_qt", "g722", "g726",
         "flac", "alac", "aac", "aac_latm", "mp3float", "mp2float", "mp1float", "vorbis", "opus", "wavpack",
         "wmav1", "wmav2", "wmapro", "wmalossless", "wmavoice", "ape", "mpc7", "mpc8", "tta",
         "dsd_lsbf", "dsd_msbf", "dsd_lsbf_planar", "dsd_msbf_planar", "amrnb", "amrwb", "ac3", "eac3", "dca", "gsm",

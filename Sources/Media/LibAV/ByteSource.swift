@@ -14,6 +14,12 @@ final class ByteSource {
     let size: Int64?
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
     private var offset: Int64 = 0
+    /// While a container is being opened, no more than this is read of it: what it is shows early, or never.
+    static let openingBytes: Int64 = 64 << 20
+    /// Set once the container is open.
+    var isOpen = false
+    /// Whether opening went on for too long.
+    private(set) var isOverBudget = false
     /// Bytes that libav asked for and got.
     private(set) var readBytes: Int64 = 0
     /// Whether a read has met the end of the bytes.
@@ -66,6 +72,11 @@ final class ByteSource {
     }
 
     private func read(into bytes: UnsafeMutablePointer<UInt8>, upTo count: Int) -> Int32 {
+        if !isOpen, readBytes >= Self.openingBytes {
+            isOverBudget = true
+            return SLUICE_AVERROR_INVALIDDATA
+        }
+        let count = isOpen ? count : min(count, Int(Self.openingBytes - readBytes))
         while !stop.isStopped {
             if !isSeekable {
                 var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

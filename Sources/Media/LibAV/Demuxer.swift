@@ -31,7 +31,7 @@ final class Demuxer {
         fresh.pointee.protocol_whitelist = av_strdup("none")
         fresh.pointee.format_whitelist = av_strdup(Allowlist.demuxerList)
         fresh.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
-        fresh.pointee.max_streams = 256
+        fresh.pointee.max_streams = Int32(Demuxer.mostStreams)
         fresh.pointee.probesize = 5 << 20
         // libav looks whether 16-bit PCM is DTS in disguise: four packets hold enough frames to tell.
         fresh.pointee.max_probe_packets = 4
@@ -66,8 +66,10 @@ final class Demuxer {
                     "the streams of this \(name) file cannot be described"
                 )
             }
+            if source.isOverBudget { throw Demuxer.overBudget(.invalid("avformat_find_stream_info"), name) }
             discardAllButAudio(sparesUnknown: false)
         }
+        source.isOpen = true
     }
 
     deinit { avformat_close_input(&context) }
@@ -231,13 +233,33 @@ extension Demuxer {
         return Options([("sample_rate", "\(raw.sampleRateHz)"), ("ch_layout", "\(raw.channelCount) channels")])
     }
 
+    /// Covers count as streams; no honest file comes near it.
+    static let mostStreams = 256
+
+    private static func overBudget(_ error: LibAVError, _ name: String) -> MediaError {
+        MediaError(
+            error,
+            .unreadableContainer,
+            at: .open,
+            "this looks like \(name), but no sound shows in the first \(ByteSource.openingBytes >> 20) MiB"
+        )
+    }
+
     private static func openFailure(_ error: LibAVError, _ source: ByteSource, _ name: String) -> MediaError {
         if let failure = source.failure {
             return MediaError(LibAVError("read", -failure), .sourceIO, at: .open, "the source cannot be read")
         }
-        if error.lastWords?.contains("max_streams") == true || error.result == -ENOMEM && error.lastWords != nil {
-            return MediaError(error, .tooManyStreams, at: .open, "the \(name) file has too many streams")
+        if error.lastWords?.contains("max_streams") == true {
+            // libav's own result for it is that memory ran out.
+            var failure = MediaError(
+                .tooManyStreams,
+                at: .open,
+                "the \(name) file has more than \(mostStreams) streams"
+            )
+            failure.libavText = error.text
+            return failure
         }
+        if source.isOverBudget { return overBudget(error, name) }
         return MediaError(error, .unreadableContainer, at: .open, "this looks like \(name), but cannot be opened")
     }
 }

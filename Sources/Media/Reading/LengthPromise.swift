@@ -65,6 +65,10 @@ extension LengthPromise {
             let frames = MediaTime(value: length, timescale: 1_000_000).frames(atRate: rate)?.frames ?? 0
             // Priming and padding are part of it, and at low rates they last long.
             self = .about(frames, tolerance: Int64(rate / 5) + 4096, unlessZero: true)
+        case "ogg":
+            // The last page counts the delay as well, and of a chain one link: never more than there is.
+            let sound = near - Int64(stream.codecDelay ?? 0)
+            self = .about(demuxer.hasOneStream ? sound : 0, tolerance: Int64(rate), unlessZero: true)
         case "asf":
             self = .about(demuxer.hasOneStream ? near : 0, tolerance: Int64(rate), unlessZero: true)
         default:

@@ -70,6 +70,12 @@ public final class Reader {
     }
 
     /// The decoded samples of a track, whole or in ranges, in their own shape. A reader has one output in its life.
+    ///
+    /// Ranges come in the order given and may overlap; one that begins before the end of the last needs a source that can
+    /// be read again. A time between two frames counts as the nearer one, and in the middle as the later. A range must
+    /// lie within the source: `range_outside_source` is thrown here if the length is known, else on reaching the end.
+    /// What lies before a range is not decoded where packets tell their length, unless damage is to be borne: only
+    /// decoding finds it.
     public func samples(of track: Track, ranges: [MediaTimeRange] = []) throws -> TrackOutput {
         try takeOnce()
         let stream = demuxer.streams[track.index]
