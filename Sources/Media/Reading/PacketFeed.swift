@@ -43,6 +43,8 @@ struct PacketFeed: ~Copyable {
     private var firstPlace: Int64?
     private var firstTime: Int64?
     private var firstNumber: Int64?
+    private var firstDuration: Int64 = 0
+    private var lastPage: Int64?
     /// The FLAC packet handed out last, and what the decoder made of it.
     private var given: (header: FLACFrameHeader, blocks: Int64, frames: Int64)?
 
@@ -150,7 +152,9 @@ struct PacketFeed: ~Copyable {
         readFrames = countsByContainer ? frames(of: packet) : lengths.frames(in: packet)
         // The first one of Vorbis only fills the window.
         if packetCount == 1, track.codecName == "vorbis" { readFrames = 0 }
+        lastPage = packet.place
         if packetCount == 1 {
+            firstDuration = packet.duration
             (firstPlace, firstTime) = (packet.place, packet.timestamp)
             firstNumber = stream.flacBlockFrames.flatMap { packet.flacHeader?.start(blockFrames: $0) }
         }
@@ -177,6 +181,17 @@ struct PacketFeed: ~Copyable {
     /// doubles what is decoded and not what is to be dropped.
     func skippedFrames(in packet: borrowing Packet) -> Int? {
         demuxer.name.hasPrefix("mov") && packet.skip.start > 0 ? packet.skip.start : nil
+    }
+
+    /// Frames that libav wants dropped at the end of the packet read last, and that are sound.
+    ///
+    /// Of a chained Vorbis stream whose first link has one page, it takes the first packet to give frames; it only fills
+    /// the window. A file that is one page is cut at its length.
+    var wronglyDropped: Int {
+        guard demuxer.name == "ogg", track.codecName == "vorbis", !track.isCutAtLength, firstTime == 0,
+            lastPage == firstPlace
+        else { return 0 }
+        return Int(firstDuration)
     }
 
     private var isUnindexed: Bool { ["mp3", "aac", "ac3", "eac3", "dts"].contains(demuxer.name) }

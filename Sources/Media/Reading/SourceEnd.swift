@@ -25,9 +25,10 @@ enum SourceEnd {
                 head.starts(with: Array("OggS".utf8)), head.count >= 27 + Int(head[26])
             else { return nil }
             let granule = bigEndian(head[6..<14].reversed())
-            if head[5] & 0x04 != 0 { return granule > 0 ? granule : nil }
-            if granule > 0 { return nil }
             place += 27 + Int64(head[26]) + head[27..<(27 + Int(head[26]))].reduce(0) { $0 + Int64($1) }
+            // Another link of a chain may follow.
+            if head[5] & 0x04 != 0 { return granule > 0 && place == source.size ? granule : nil }
+            if granule > 0 { return nil }
         }
         return nil
     }

@@ -173,9 +173,11 @@ public final class TrackOutput {
         hasDecoded = true
         feed.noteBlock(of: block.frameCount)
         if !skipsByPacket { priming += skip.start }
-        let front = block.isMarkedDiscard ? block.frameCount : min(priming, block.frameCount)
+        // Behind the sound, or between two edits; before it, priming says it to the frame.
+        let isDropped = block.isMarkedDiscard && priming == 0 && clock > 0
+        let front = isDropped ? block.frameCount : min(priming, block.frameCount)
         priming -= min(priming, front)
-        let back = min(skip.end, block.frameCount - front)
+        let back = min(max(0, skip.end - feed.wronglyDropped), block.frameCount - front)
         let kept = Int64(block.frameCount - front - back)
         block.trim(front: front, back: back)
         block.position = clock
