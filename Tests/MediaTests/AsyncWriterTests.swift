@@ -105,7 +105,7 @@ import Testing
     // MARK: Failure
 
     @Test func aFailedWriterThrowsAtEveryCallAndNeverSaysNotReady() async throws {
-        let file = try MemoryFile.sealed(size: 4096)
+        let file = try MemoryFile.sealed(size: 0)
         let writer = try AsyncWriter(descriptor: file.descriptor, format: resolved(.wav), capacity: 2)
         let block = try pcm.blocks(of: 1000)[0]
         let first = await #expect(throws: MediaError.self) {
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func anAppendThatWaitsLearnsOfTheFailure() async throws {
-        let file = try MemoryFile.sealed(size: 4096)
+        let file = try MemoryFile.sealed(size: 0)
         let writer = try AsyncWriter(descriptor: file.descriptor, format: resolved(.wav), capacity: 1)
         let block = try largeBlock()
         writer.actor.executor.suspend()
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func aFailureAtTheVeryEndIsThrownByFinish() async throws {
-        let file = try MemoryFile.sealed(size: 16)
+        let file = try MemoryFile.sealed(size: 0)
         let writer = try AsyncWriter(descriptor: file.descriptor, format: resolved(.wav))
         try await writer.append(pcm.blocks(of: 1000)[0])
         let problem = await #expect(throws: MediaError.self) { try await writer.finish() }
