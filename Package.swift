@@ -36,8 +36,18 @@ let package = Package(
             path: "Demo",
             swiftSettings: house
         ),
+        .executableTarget(
+            name: "media-process",
+            dependencies: ["Media", "Conversion", "TestSupport"],
+            path: "Tests/MediaProcess",
+            swiftSettings: house
+        ),
         .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: house),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),
-        .testTarget(name: "MediaTests", dependencies: ["Media", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "MediaTests",
+            dependencies: ["Media", "TestSupport", "media-process"],
+            swiftSettings: house
+        ),
     ]
 )

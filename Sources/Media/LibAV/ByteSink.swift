@@ -28,9 +28,6 @@ final class ByteSink {
         guard flags >= 0, flags & O_ACCMODE == O_RDWR, flags & O_APPEND == 0 else {
             throw MediaError(.destinationIO, at: .open, "the output is not open for reading and writing at any place")
         }
-        guard status.st_size == 0 else {
-            throw MediaError(.destinationIO, at: .open, "the output is not empty")
-        }
         self.descriptor = descriptor
         let buffer = av_malloc(Self.bufferBytes)
         guard let buffer else { throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer") }
@@ -104,6 +101,14 @@ final class ByteSink {
     func flush() throws {
         avio_flush(context)
         if let failure { throw LibAVError("pwrite", -failure) }
+    }
+
+    /// Takes away what lay behind the output's end before it was written: old bytes are no part of it.
+    func cutAtEnd() throws {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size <= size || ftruncate(descriptor, off_t(size)) == 0 else {
+            throw MediaError(.destinationIO, at: .finish, "the output cannot be cut to its length: \(errnoText(errno))")
+        }
     }
 
     // MARK: For the few headers that libav leaves wrong

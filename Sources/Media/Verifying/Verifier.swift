@@ -16,7 +16,7 @@ public enum Verifier {
         against summary: Writer.Summary,
         stop: StopSignal = StopSignal()
     ) throws -> Finding {
-        let found = try decode(descriptor, format, isEmpty: summary.plannedFrames == 0, stop)
+        let found = try decode(descriptor, format, against: summary, stop)
         guard found.frames == summary.decodedFrames else {
             throw MediaError(
                 .verifyMismatch,
@@ -37,7 +37,7 @@ public enum Verifier {
     private static func decode(
         _ descriptor: Int32,
         _ format: ResolvedFormat,
-        isEmpty: Bool,
+        against summary: Writer.Summary,
         _ stop: StopSignal
     ) throws -> Finding {
         let options = Reader.Options(
@@ -51,9 +51,22 @@ public enum Verifier {
             let output = try reader.samples(of: reader.track())
             let digest = PCMDigest()
             var block = try SampleBlock()
-            while try output.next(into: &block) { digest.update(block) }
+            var converter: FormatConverter?
+            while try output.next(into: &block) {
+                // WavPack of 8 bits decodes to 16: the digest is of the samples as they went in.
+                if format.isLossless, let shape = block.shape, let wanted = summary.digestedFormat,
+                    wanted != shape.format.interleaved
+                {
+                    if converter == nil {
+                        converter = try FormatConverter(to: shape.with(wanted))
+                    }
+                    try converter!.convert(&block) { digest.update($0) }
+                } else {
+                    digest.update(block)
+                }
+            }
             return Finding(frames: output.deliveredFrames, digest: digest.value)
-        } catch let error as MediaError where isEmpty && error.code == .noDecodableFrame {
+        } catch let error as MediaError where summary.plannedFrames == 0 && error.code == .noDecodableFrame {
             return Finding(frames: 0, digest: PCMDigest().value)
         } catch let error as MediaError where error.code != .cancelled {
             var failure = MediaError(
@@ -64,7 +77,17 @@ public enum Verifier {
             failure.libavName = error.libavName
             failure.libavText = error.libavText
             throw failure
+        } catch let error as LibAVError {
+            throw MediaError(error, .resampleFailed, at: .finish, "the output's samples cannot be compared")
         }
+    }
+}
+
+extension SampleShape {
+    fileprivate func with(_ format: SampleFormat) -> SampleShape {
+        var shape = self
+        shape.format = format
+        return shape
     }
 }
 

@@ -36,8 +36,12 @@ struct FormatConverter: ~Copyable {
             emitted += Int64(block.frameCount)
             return try emit(&block)
         }
-        if resampler == nil { resampler = try Resampler.open(from: shape, to: target) }
-        try resampler!.convert(block, into: &converted)
+        do {
+            if resampler == nil { resampler = try Resampler.open(from: shape, to: target) }
+            try resampler!.convert(block, into: &converted)
+        } catch let error as LibAVError {
+            throw failure(error)
+        }
         try emitConverted(emit)
     }
 
@@ -45,7 +49,11 @@ struct FormatConverter: ~Copyable {
     mutating func drain(_ emit: (inout SampleBlock) throws -> Void) throws {
         guard resampler != nil else { return }
         while emitted < clock.planned {
-            try resampler!.drain(into: &converted)
+            do {
+                try resampler!.drain(into: &converted)
+            } catch let error as LibAVError {
+                throw failure(error)
+            }
             if converted.frameCount == 0 { break }
             try emitConverted(emit)
         }
@@ -61,6 +69,10 @@ struct FormatConverter: ~Copyable {
         try converted.reserve(Int(missing), target)
         converted.silence()
         try emitConverted(emit)
+    }
+
+    private func failure(_ error: LibAVError) -> MediaError {
+        MediaError(error, .resampleFailed, at: .resample, "the samples cannot be brought into \(target)")
     }
 
     private mutating func emitConverted(_ emit: (inout SampleBlock) throws -> Void) throws {

@@ -35,6 +35,12 @@ final class SampleInput {
     /// Frames that the output must have for what was appended so far.
     var plannedFrames: Int64 { converter.plannedFrames }
 
+    /// Output frames that there will be with `block`, to the nearest.
+    func plannedFrames(with block: borrowing SampleBlock, rate: Int) -> Int64 {
+        let coming = Int128(block.frameCount) * Int128(encoder.value.shape.sampleRateHz) / Int128(max(1, rate))
+        return plannedFrames + Int64(clamping: coming)
+    }
+
     func append(_ block: inout SampleBlock) throws {
         try converter.convert(&block) { try take(&$0) }
     }

@@ -28,8 +28,8 @@ public final class Writer {
 
     private enum State { case waiting, writing, finished, failed(MediaError) }
 
-    /// Prepares an output of `format` behind `descriptor`, which must be a regular file, empty, and open for reading and
-    /// writing. Nothing is written before the first samples are there.
+    /// Prepares an output of `format` behind `descriptor`, which must be a regular file, open for reading and writing at any
+    /// place. Nothing is written before the first samples are there; what it held before is gone at the end.
     public init(descriptor: Int32, format: ResolvedFormat, options: Options = Options()) throws {
         try FormatCheck.check(format)
         self.format = format
@@ -85,6 +85,8 @@ public final class Writer {
         public let digest: PCMDigest.Value?
         /// Tags that this container cannot carry.
         public let lostTags: [String]
+        /// How the samples of the digest lay.
+        let digestedFormat: SampleFormat?
     }
 
     /// Drains resampler, queue and encoder, completes the headers, and checks that every planned frame is there.

@@ -10,12 +10,18 @@ public final class WriterInput {
     private var samples: SampleInput?
     private var copy: PacketCopy?
     private var lostTags: [String] = []
+    /// Frames that fit into a container whose lengths have 32 bits.
+    private let frameLimit: Int64?
 
     init(_ writer: Writer, _ muxer: Muxer, _ format: ResolvedFormat, source: PacketOutput?) {
         self.writer = writer
         self.muxer = muxer
         self.format = format
         self.source = source
+        let limit = FormatTable.rule(format.container, format.codec)?.maximumBytes
+        frameLimit = limit.flatMap { bytes in
+            format.bytesPerFrame.map { (bytes - format.headerBytes) / Int64($0) }
+        }
         guard let source else { return }
         copy = PacketCopy(of: source, as: format, into: muxer) { [unowned self] in try beginCopying(source, $0) }
     }
@@ -28,6 +34,14 @@ public final class WriterInput {
             }
             guard let shape = block.shape, block.frameCount > 0 else { return }
             if samples == nil { try begin(shape) }
+            if let limit = frameLimit, samples!.plannedFrames(with: block, rate: shape.sampleRateHz) > limit {
+                throw MediaError(
+                    .outputTooLarge,
+                    at: .write,
+                    "\(format.container.title) cannot hold more than \(limit) frames of this format",
+                    hint: "use WAV (RF64), W64 or CAF"
+                )
+            }
             try samples!.append(&block)
         }
     }
@@ -101,13 +115,15 @@ public final class WriterInput {
             )
         }
         try ContainerPatch.apply(to: muxer.sink, format, done.facts)
+        try muxer.sink.cutAtEnd()
         return Writer.Summary(
             plannedFrames: done.planned,
             writtenFrames: done.written,
             decodedFrames: copy == nil ? format.decodedFrames(of: done.planned) : done.planned,
             bytes: muxer.sink.size,
             digest: samples?.digest?.value,
-            lostTags: lostTags
+            lostTags: lostTags,
+            digestedFormat: samples?.encoder.value.shape.format.interleaved
         )
     }
 
@@ -124,12 +140,11 @@ public final class WriterInput {
             )
         }
         if samples == nil {
-            // A file of samples may hold none; what codecs make of nothing is no file.
-            guard [.pcm, .ulaw, .alaw].contains(format.codec) else {
+            guard format.mayBeEmpty else {
                 throw MediaError(
                     .emptyOutput,
                     at: .finish,
-                    "there is no frame to encode, and \(format.codec.title) needs one"
+                    "there is no frame to write, and \(format.codec.title) in \(format.container.title) needs one"
                 )
             }
             try begin(emptyShape)
@@ -151,5 +166,13 @@ public final class WriterInput {
             channelCount: format.channelCount,
             channelMask: format.layout.mask
         )
+    }
+}
+
+extension ResolvedFormat {
+    /// Whether a file without a frame is one that can be read: samples may be none, but what codecs make of nothing is no
+    /// file, and libav takes neither a W64 nor a Matroska file without data.
+    fileprivate var mayBeEmpty: Bool {
+        [.pcm, .ulaw, .alaw].contains(codec) && ![.w64, .mka].contains(container)
     }
 }

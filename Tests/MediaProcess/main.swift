@@ -1,0 +1,30 @@
+// Converts one file in a process of its own, for tests of what only another process can show: the same bytes again, and
+// a limit on file sizes.
+import Conversion
+import Glibc
+import Media
+import TestSupport
+
+let words = CommandLine.arguments
+guard words.count >= 5, let container = Container(rawValue: words[3]), let codec = Codec(rawValue: words[4]) else {
+    print("usage: media-process SOURCE DESTINATION CONTAINER CODEC [NAME=TEXT ...]")
+    exit(64)
+}
+let tags = words.dropFirst(5).map { word in
+    let parts = word.split(separator: "=", maxSplits: 1).map { String($0) }
+    return (parts[0], parts.count > 1 ? parts[1] : "")
+}
+do {
+    let source = try OpenFile.reading(words[1])
+    let destination = try OpenFile.creating(words[2])
+    let request = Converter.Request(
+        format: AudioFormat(container: container, codec: codec),
+        tags: Dictionary(tags) { $1 },
+        nameHint: words[1]
+    )
+    let outcome = try Converter(request).run(from: source.descriptor, to: destination.descriptor)
+    print(outcome.summary.bytes)
+} catch let error as MediaError {
+    print(error.code.rawValue)
+    exit(1)
+}

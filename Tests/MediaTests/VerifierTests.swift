@@ -1,0 +1,60 @@
+import Conversion
+import Media
+import TestSupport
+import Testing
+
+/// The verifier says yes to what was written, and no to anything else.
+@Suite struct VerifierTests {
+    private let folder: TemporaryFolder
+    private let wav: String
+
+    init() throws {
+        folder = try TemporaryFolder.create()
+        wav = folder.path("source.wav")
+        try WAVFile.write(Signal.noise(seed: 2, rate: 48_000, frames: 30_000, channels: 2).pcm(.s16), to: wav)
+    }
+
+    @Test(arguments: FormatRow.all) func everyOutputIsFoundToBeAsPlanned(row: FormatRow) throws {
+        let format = AudioFormat(container: row.rule.container, codec: row.rule.codec)
+        let outcome = try Converted.file(wav, to: folder.path("out"), as: format, verifies: true)
+        let found = try #require(outcome.verified)
+        #expect(found.frames == outcome.summary.decodedFrames)
+        if row.rule.isLossless { #expect(found.digest == outcome.summary.digest) }
+    }
+
+    /// A bit of the sound, in the middle of the file.
+    @Test(arguments: [Container.wav, .aiff, .caf, .flac, .wavpack, .m4a, .mka])
+    func flippedBitIsFound(container: Container) throws {
+        let codec: Codec? = container == .m4a ? .alac : nil
+        let code = try codeAfter(container, codec) { path in
+            var bytes = try Bytes.read(path)
+            bytes[bytes.count / 2] ^= 0x10
+            try Bytes.write(bytes, to: path)
+        }
+        #expect(code == .verifyMismatch)
+    }
+
+    @Test(arguments: FormatRow.all) func missingTailIsFound(row: FormatRow) throws {
+        let code = try codeAfter(row.rule.container, row.rule.codec) { path in
+            try Bytes.truncate(path, toFraction: 0.7)
+        }
+        #expect(code == .verifyMismatch)
+    }
+
+    /// Converts, lets `change` change the file, and verifies that.
+    private func codeAfter(
+        _ container: Container,
+        _ codec: Codec?,
+        _ change: (String) throws -> Void
+    ) throws -> MediaError.Code? {
+        let path = folder.path("changed")
+        let format = AudioFormat(container: container, codec: codec)
+        let outcome = try Converted.file(wav, to: path, as: format, verifies: true)
+        try change(path)
+        let file = try OpenFile.reading(path)
+        let descriptor = file.descriptor
+        return Converted.code {
+            try Verifier.verify(descriptor: descriptor, format: outcome.format, against: outcome.summary)
+        }
+    }
+}
