@@ -9,7 +9,7 @@ import Testing
 
     @Test(arguments: FormatRow.all) func sameConversionGivesTheSameBytes(row: FormatRow) throws {
         let folder = try TemporaryFolder.create()
-        let source = try Covered.flac(frames: 12_345, in: folder)
+        let source = try Covered.flac()
         let format = AudioFormat(container: row.rule.container, codec: row.rule.codec)
         let outputs = ["once", "again", "elsewhere"].map { folder.path($0) }
         for output in outputs.prefix(2) { try Converted.file(source, to: output, as: format, tags: Self.tags) }
@@ -24,7 +24,7 @@ import Testing
     /// Two runs within a second would agree on the time of day.
     @Test func nobodyWritesTheTimeOfDay() throws {
         let folder = try TemporaryFolder.create()
-        let source = try Covered.flac(frames: 1_000, in: folder)
+        let source = try Covered.flac()
         for container in Container.allCases where container != .raw {
             let output = folder.path("out." + container.fileExtensions[0])
             try Converted.file(source, to: output, as: AudioFormat(container: container))

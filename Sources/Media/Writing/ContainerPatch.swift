@@ -12,7 +12,7 @@ enum ContainerPatch {
 
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: Facts) throws {
         switch (format.container, format.codec) {
-        case (.m4a, _), (.mp4, .aac): try MP4Patch.apply(to: sink, format, facts)
+        case (.m4a, _), (.mp4, _): try MP4Patch.apply(to: sink, format, facts)
         case (.caf, .opus), (.caf, .alac): try CAFPatch.apply(to: sink, format, facts)
         case (.mka, _), (.webm, _):
             try MatroskaPatch.apply(to: sink, format, facts)

@@ -46,7 +46,6 @@ struct TagPlan {
         switch format.container {
         case .raw, .w64, .au: false
         case .wav: waveInfo.contains(tag.key.lowercased())
-        case .mp4: mp4Known.contains(tag.key.lowercased()) || format.codec == .aac
         default: true
         }
     }

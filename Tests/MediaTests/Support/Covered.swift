@@ -13,23 +13,29 @@ enum Covered {
 
     enum Cover: String, CaseIterable, Sendable { case jpg, png }
 
-    /// A FLAC of a sweep in stereo with all the tags and a cover of 60 by 40.
-    static func flac(frames: Int, cover: Cover = .jpg, in folder: TemporaryFolder) throws -> String {
-        let path = folder.path("covered.flac")
-        let picture = try picture(cover, in: folder)
-        let wav = folder.path("covered.wav")
-        try WAVFile.write(Signal.sweep(rate: 44_100, frames: frames, channels: 2).pcm(.s16), to: wav)
-        let named = tags.flatMap { ["-metadata", "\($0.name)=\($0.text)"] }
-        try FFmpeg.run(
-            ["-y", "-i", wav, "-i", picture, "-map", "0", "-map", "1", "-c:v", "copy", "-c:a", "flac"]
-                + ["-disposition:v", "attached_pic"] + named + [path]
-        )
-        return path
-    }
+    /// A FLAC of 5,000 frames in stereo with all the tags and a cover of 60 by 40, made once for all tests.
+    static func flac(_ cover: Cover = .jpg) throws -> String { try sources.get()[cover]!.flac }
 
-    static func picture(_ cover: Cover, in folder: TemporaryFolder) throws -> String {
-        let path = folder.path("cover." + cover.rawValue)
-        try FFmpeg.run(["-y", "-f", "lavfi", "-i", "testsrc=size=60x40", "-frames:v", "1", path])
-        return path
+    /// The cover alone.
+    static func picture(_ cover: Cover = .jpg) throws -> [UInt8] { try Bytes.read(sources.get()[cover]!.picture) }
+
+    private static let home = Result { try TemporaryFolder.create() }
+
+    private static let sources: Result<[Cover: (flac: String, picture: String)], any Error> = Result {
+        let folder = try home.get()
+        let wav = folder.path("sweep.wav")
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 5_000, channels: 2).pcm(.s16), to: wav)
+        let named = tags.flatMap { ["-metadata", "\($0.name)=\($0.text)"] }
+        return try Dictionary(
+            uniqueKeysWithValues: Cover.allCases.map { cover in
+                let (flac, picture) = (folder.path("\(cover).flac"), folder.path("cover.\(cover)"))
+                try FFmpeg.run(["-y", "-f", "lavfi", "-i", "testsrc=size=60x40", "-frames:v", "1", picture])
+                try FFmpeg.run(
+                    ["-y", "-i", wav, "-i", picture, "-map", "0", "-map", "1", "-c:v", "copy", "-c:a", "flac"]
+                        + ["-disposition:v", "attached_pic"] + named + [flac]
+                )
+                return (cover, (flac, picture))
+            }
+        )
     }
 }

@@ -1,0 +1,194 @@
+import Conversion
+import Media
+import TestSupport
+import Testing
+
+/// Fifteen tags and a cover from a FLAC into every container: what it can carry arrives, what it cannot is told.
+@Suite struct TagTests {
+    @Test(arguments: FormatRow.all) func everyTagArrivesOrIsToldToBeLost(row: FormatRow) throws {
+        let folder = try TemporaryFolder.create()
+        let source = try Covered.flac()
+        let path = folder.path("out." + row.rule.container.fileExtensions[0])
+        let format = AudioFormat(container: row.rule.container, codec: row.rule.codec)
+        let summary = try Converted.file(source, to: path, as: format, verifies: true).summary
+        let lost = Set(summary.lostTags.map { $0.lowercased() })
+        let probe: Probe? =
+            row.rule.container == .raw
+            ? nil : try FFmpeg.probe(path, row.rule.container == .adts ? ["-f", "aac"] : [])
+        var found: [String: String] = [:]
+        for tags in [probe?.tags ?? [:], probe?.audio.first?.tags ?? [:]] {
+            for (name, text) in tags { found[name.lowercased()] = text }
+        }
+        let raw = RawShape(
+            try AudioFormat(container: .raw).resolved(
+                for: .init(
+                    sampleRateHz: 44_100,
+                    channelCount: 2,
+                    bitDepth: 16,
+                    codecName: "",
+                    isLossless: true
+                )
+            )
+        )
+        let ours = try Decoded.file(path, raw: row.rule.container == .raw ? raw : nil).description
+        var failures: [String] = []
+        for (name, text) in Covered.tags {
+            let key = row.written(name)
+            let theirs = found[key]
+            let mine = ours.tags.first { $0.key.lowercased() == key }?.value
+            if lost.contains(name.lowercased()) {
+                if mine != nil { failures.append("\(name) is there, and told to be lost") }
+            } else {
+                if theirs != text { failures.append("\(name): ffprobe finds \(theirs ?? "nothing")") }
+                if mine != text { failures.append("\(name): our reader finds \(mine ?? "nothing")") }
+            }
+        }
+        #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
+        #expect(lost.count == (lost.contains("cover") ? 1 : 0) + Self.lostCount(row.rule.container), "\(lost.sorted())")
+    }
+
+    /// How many of the fifteen a container has no place for.
+    private static func lostCount(_ container: Container) -> Int {
+        switch container {
+        case .raw, .w64, .au: 15
+        // LIST/INFO knows title, artist, album, genre, date, track, comment and copyright.
+        case .wav: 7
+        default: 0
+        }
+    }
+
+    /// Every container that can hold a picture holds it, byte for byte, as a picture and nothing else.
+    @Test(arguments: Container.allCases, Covered.Cover.allCases)
+    func coverArrivesByteForByte(container: Container, cover: Covered.Cover) throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("out." + container.fileExtensions[0])
+        let format = AudioFormat(container: container)
+        let summary = try Converted.file(Covered.flac(cover), to: path, as: format, verifies: true).summary
+        guard Self.pictured.contains(container) else {
+            #expect(summary.lostTags.contains("cover"))
+            return
+        }
+        #expect(!summary.lostTags.contains("cover"))
+        let file = try OpenFile.reading(path)
+        let found = try Reader(descriptor: file.descriptor, options: .init(nameHint: path)).description.cover
+        #expect(try found?.bytes == Covered.picture(cover))
+        let probe = try FFmpeg.probe(path)
+        let others = probe.streams.filter { $0.kind != "audio" }
+        #expect(others.count == 1 && others[0].isAttachedPicture)
+        #expect(others.first?.codec == (cover == .png ? "png" : "mjpeg"))
+        #expect(others.first?.width == 60 && others.first?.height == 40)
+    }
+
+    private static let pictured: Set<Container> = [.mp3, .flac, .m4a, .mp4, .mka, .ogg, .aiff, .aifc]
+
+    @Test(arguments: [Container.flac, .ogg, .mka]) func copiedPacketsKeepTheirTagsAndCover(container: Container) throws
+    {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("copy")
+        try Converted.file(Covered.flac(), to: path, as: AudioFormat(container: container, codec: .copy))
+        let copy = try Decoded.file(path)
+        #expect(try copy.bytes == Decoded.file(Covered.flac()).bytes)
+        #expect(try copy.description.cover?.bytes == Covered.picture())
+        let found = Set(copy.description.tags.map(\.value))
+        #expect(found.isSuperset(of: Covered.tags.map(\.text)))
+    }
+
+    // MARK: How, in each container
+
+    @Test func mp3HasID3OfTheVersionThatCarsRead() throws {
+        let bytes = try converted(.mp3)
+        #expect(bytes.starts(with: Array("ID3".utf8) + [3, 0]))
+        #expect(Bytes.find("APIC", in: bytes) != nil && Bytes.find("TXXX", in: bytes) != nil)
+    }
+
+    @Test(arguments: [Codec.vorbis, .opus, .flac]) func oggHasThePictureAmongItsComments(codec: Codec) throws {
+        let bytes = try converted(.ogg, codec)
+        #expect(Bytes.find("METADATA_BLOCK_PICTURE=", in: bytes) != nil)
+        // One logical stream: a cover as Theora would begin another.
+        var (begins, place) = (0, 0)
+        while let page = Bytes.find("OggS", in: bytes, from: place) {
+            if bytes[page + 5] & 2 != 0 { begins += 1 }
+            place = page + 4
+        }
+        #expect(begins == 1)
+    }
+
+    @Test func m4aHasItsCoverAndItsOwnNames() throws {
+        let bytes = try converted(.m4a)
+        for name in ["covr", "----", "com.apple.iTunes", "REPLAYGAIN_TRACK_GAIN", "iTunSMPB"] {
+            #expect(Bytes.find(name, in: bytes) != nil, "\(name)")
+        }
+    }
+
+    @Test func aiffHasID3AndWAVHasINFO() throws {
+        #expect(Bytes.find("ID3 ", in: try converted(.aiff)) != nil)
+        let wav = try converted(.wav)
+        let list = try #require(Bytes.find("LIST", in: wav))
+        #expect(wav[list + 8..<list + 12].elementsEqual(Array("INFO".utf8)))
+    }
+
+    @Test func matroskaHasTheCoverAsAnAttachment() throws {
+        let bytes = try converted(.mka)
+        #expect(Bytes.find("cover.jpg", in: bytes) != nil && Bytes.find("image/jpeg", in: bytes) != nil)
+    }
+
+    /// The fields of iTunSMPB: priming, padding, sound.
+    @Test(arguments: [1, 1023, 1024, 1025, 44_100]) func gaplessTextSaysTheTrueNumbers(frames: Int) throws {
+        let folder = try TemporaryFolder.create()
+        let (wav, m4a) = (folder.path("s.wav"), folder.path("o.m4a"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: frames).pcm(.s16), to: wav)
+        try Converted.file(wav, to: m4a, as: AudioFormat(container: .m4a))
+        let text = try #require(try FFmpeg.probe(m4a).tags["iTunSMPB"])
+        let numbers = text.split(separator: " ").map { Int($0, radix: 16) }
+        let packets = (1024 + frames + 1023) / 1024
+        #expect(numbers.count == 12)
+        #expect(Array(numbers.prefix(4)) == [0, 1024, packets * 1024 - 1024 - frames, frames])
+        #expect(text.split(separator: " ").map(\.count) == [8, 8, 8, 16] + Array(repeating: 8, count: 8))
+    }
+
+    // MARK: Choosing
+
+    @Test func requestOverridesByName() throws {
+        let folder = try TemporaryFolder.create()
+        let source = try Covered.flac()
+        let path = folder.path("out.flac")
+        let wishes = ["TITLE": "Another", "artist": "", "new": "one"]
+        try Converted.file(source, to: path, as: AudioFormat(container: .flac), tags: wishes)
+        let tags = try Decoded.file(path).description.tags
+        func values(_ name: String) -> [String] { tags.filter { $0.key.lowercased() == name }.map(\.value) }
+        #expect(values("title") == ["Another"])
+        #expect(values("artist").isEmpty)
+        #expect(values("new") == ["one"])
+        #expect(values("album") == ["Album"])
+    }
+
+    /// What a container says of itself would be a lie in another.
+    @Test func technicalTagsStayBehind() throws {
+        let folder = try TemporaryFolder.create()
+        let source = try Covered.flac()
+        let (m4a, path) = (folder.path("first.m4a"), folder.path("second.flac"))
+        try Converted.file(source, to: m4a, as: AudioFormat(container: .m4a))
+        try Converted.file(m4a, to: path, as: AudioFormat(container: .flac))
+        let names = Set(try Decoded.file(path).description.tags.map { $0.key.lowercased() })
+        let technical = ["major_brand", "minor_version", "compatible_brands", "itunsmpb", "encoder", "handler_name"]
+        #expect(names.isDisjoint(with: technical))
+        #expect(names.isSuperset(of: Covered.tags.map { $0.name.lowercased() }))
+        let found = try Decoded.file(path).description.cover?.bytes
+        #expect(try found == Covered.picture())
+    }
+
+    private func converted(_ container: Container, _ codec: Codec? = nil) throws -> [UInt8] {
+        let folder = try TemporaryFolder.create()
+        let source = try Covered.flac()
+        try Converted.file(source, to: folder.path("out"), as: AudioFormat(container: container, codec: codec))
+        return try Bytes.read(folder.path("out"))
+    }
+}
+
+extension FormatRow {
+    /// A tag's name in small letters, as it stands in a file: Matroska's names have no spaces.
+    fileprivate func written(_ name: String) -> String {
+        let isMatroska = rule.container == .mka || rule.container == .webm
+        return String(name.lowercased().map { isMatroska && $0 == " " ? "_" : $0 })
+    }
+}
