@@ -9,6 +9,7 @@
 #include <libavutil/avutil.h>
 #include <libavutil/base64.h>
 #include <libavutil/channel_layout.h>
+#include <libavutil/crc.h>
 #include <libavutil/dict.h>
 #include <libavutil/error.h>
 #include <libavutil/hash.h>
@@ -19,6 +20,7 @@
 #include <libavutil/samplefmt.h>
 #include <libswresample/swresample.h>
 
+static const int SLUICE_PROBE_SCORE_RETRY = AVPROBE_SCORE_RETRY;
 static const int SLUICE_AVERROR_EOF = AVERROR_EOF;
 static const int SLUICE_AVERROR_EXIT = AVERROR_EXIT;
 static const int SLUICE_AVERROR_INVALIDDATA = AVERROR_INVALIDDATA;

@@ -11,7 +11,7 @@ public struct Converter: Sendable {
         /// The wanted stretches, one after another; the whole track when empty.
         public var ranges: [MediaTimeRange]
         public var damage: DamageMode
-        /// Decodes the output again and compares.
+        /// Decodes the output again and compares, and compares a FLAC source with its own digest.
         public var verifies: Bool
         /// Set over the source's tags, name by name; an empty value takes the tag away.
         public var tags: [String: String]
@@ -71,7 +71,13 @@ public struct Converter: Sendable {
     ) throws -> Outcome {
         let reader = try Reader(
             descriptor: source,
-            options: .init(nameHint: request.nameHint, raw: request.raw, damage: request.damage, stop: stop)
+            options: .init(
+                nameHint: request.nameHint,
+                raw: request.raw,
+                damage: request.damage,
+                checksDigest: request.verifies,
+                stop: stop
+            )
         )
         let track = try reader.track(request.track)
         let format = try resolve(track)

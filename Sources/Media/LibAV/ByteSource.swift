@@ -113,6 +113,14 @@ final class ByteSource {
         return offset
     }
 
+    /// Fills `buffer` from a place of a regular file, and says with how many bytes; zero at its end and on failure.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at place: Int64) -> Int {
+        guard isSeekable, place >= 0 else { return 0 }
+        let got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(place))
+        if got < 0, failure == nil { failure = errno }
+        return max(0, got)
+    }
+
     /// Reads bytes at a place of a regular file, for the few headers that libav does not hand out; `nil` elsewhere.
     func bytes(at place: Int64, count: Int) -> [UInt8]? {
         guard isSeekable, place >= 0, count > 0 else { return nil }

@@ -6,6 +6,8 @@ import Glibc
 final class Demuxer {
     let source: ByteSource
     private(set) var context: UnsafeMutablePointer<AVFormatContext>?
+    /// Set for streams of bare frames, whose packets are then ours and not libav's.
+    private(set) var framed: FramedPackets?
     private let stop: StopSignal
     /// A packet that was read to see what the stream is; it comes first.
     private var first: Packet
@@ -59,20 +61,23 @@ final class Demuxer {
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)
             if result < 0 {
-                throw MediaError(
-                    LibAVError("avformat_find_stream_info", result),
-                    .unreadableContainer,
-                    at: .probe,
-                    "the streams of this \(name) file cannot be described"
-                )
+                let error = LibAVError("avformat_find_stream_info", result)
+                let detail = "the streams of this \(name) file cannot be described"
+                throw MediaError(error, source.failure == nil ? .unreadableContainer : .sourceIO, at: .probe, detail)
             }
             if source.isOverBudget { throw Demuxer.overBudget(.invalid("avformat_find_stream_info"), name) }
             discardAllButAudio(sparesUnknown: false)
+        }
+        if reading.raw == nil, streams.first?.isAudio == true {
+            framed = FramedPackets(source, streams[0], demuxer: name)
         }
         source.isOpen = true
     }
 
     deinit { avformat_close_input(&context) }
+
+    /// A file with more has something else in mind.
+    static let streamLimit: Int32 = 256
 
     /// libav's name of the container format; several, where it cannot tell them apart before opening.
     let name: String
@@ -110,6 +115,12 @@ final class Demuxer {
 
     /// Fills `packet` with the next one of the selected stream; `false` at the end of the source.
     func read(into packet: inout Packet, of stream: Int) throws -> Bool {
+        if let framed {
+            let isThere = try framed.read(into: &packet)
+            if stop.isStopped { throw LibAVError("read", SLUICE_AVERROR_EXIT) }
+            if let failure = source.failure { throw LibAVError("read", -failure) }
+            return isThere
+        }
         if holdsFirst {
             holdsFirst = false
             packet.take(&first)
@@ -143,13 +154,13 @@ final class Demuxer {
         if avio_seek(context!.pointee.pb, place, SEEK_SET) < 0 { throw LibAVError("avio_seek", -EIO) }
     }
 
-    /// Finds the next frame of raw AAC behind bytes that are none, and says how many they were; `nil` for formats that
-    /// find their own way, and where there is no further frame.
-    func resynchronise() -> Int64? {
-        guard name == "aac", let pb = context!.pointee.pb, let size = source.size else { return nil }
-        let start = avio_seek(pb, 0, SEEK_CUR)
-        guard start >= 0, start < size, let place = ADTSSync.next(in: source, from: start) else { return nil }
-        return avio_seek(pb, place, SEEK_SET) >= 0 ? place - start : nil
+    /// Goes to the next block of WavPack behind the one at `place`, and says where that is; `nil` for formats that find
+    /// their own way, and where there is no further block.
+    func resynchronise(behind place: Int64) -> Int64? {
+        guard name == "wv", let pb = context!.pointee.pb, let next = WavPackSync.next(in: source, from: place + 1),
+            avio_seek(pb, next, SEEK_SET) >= 0
+        else { return nil }
+        return next
     }
 
     /// Reads the first packet of a WAV, by which libav decides whether its PCM is PCM, and asks for larger ones from
@@ -158,6 +169,9 @@ final class Demuxer {
         holdsFirst = av_read_frame(context, first.pointer) >= 0
         av_opt_set_int(context!.pointee.priv_data, "max_size", 65_536, 0)
     }
+
+    /// Whether lengths are no more than a guess by the bit rate.
+    var lengthIsGuessed: Bool { context!.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE }
 
     /// What a stream is may show only in its packets: it gets its chance until probing is over.
     private func discardAllButAudio(sparesUnknown: Bool) {
@@ -184,7 +198,7 @@ extension Demuxer {
         if let size = source.size, size == 0 {
             throw MediaError(.emptyInput, at: .open, "the source has no bytes")
         }
-        if holdsTagsOnly(source) { throw MediaError(.tagsOnly, at: .open, "the source holds tags and no audio") }
+        try refuseLessThanAFrame(source)
         var format: UnsafePointer<AVInputFormat>?
         let result = av_probe_input_buffer2(source.context, &format, nameHint ?? "", nil, 0, 1 << 20)
         // A handful of raw AAC frames is too little for libav to be sure, and is taken for anything.
@@ -210,15 +224,43 @@ extension Demuxer {
         return format!
     }
 
-    /// Whether an ID3v2 tag, with or without an ID3v1 tag behind it, is all there is.
-    private static func holdsTagsOnly(_ source: ByteSource) -> Bool {
-        guard let size = source.size, let head = source.bytes(at: 0, count: 10), head.count == 10 else { return false }
-        if size == 128, head.starts(with: Array("TAG".utf8)) { return true }
-        guard head.starts(with: Array("ID3".utf8)) else { return false }
-        var end: Int64 = 10 + head[6...9].reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
-        if head[5] & 0x10 != 0 { end += 10 }
-        if end < size, size - end == 128, source.bytes(at: end, count: 3) == Array("TAG".utf8) { return true }
-        return end >= size
+    /// libav takes a few bytes for whatever their first ones remind it of.
+    private static func refuseLessThanAFrame(_ source: ByteSource) throws {
+        guard let size = source.size else { return }
+        let end = TagBlocks.soundEnd(of: source, size: size)
+        let place = TagBlocks.end(in: source, before: end)
+        if place >= end { throw MediaError(.tagsOnly, at: .open, "the source holds tags and no audio") }
+        guard end - place < 8192, let bytes = source.bytes(at: place, count: 8) else { return }
+        let head = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } << UInt64(8 * (8 - bytes.count))
+        for syntax in [FrameSyntax.mpegAudio, .adts, .ac3] {
+            guard let header = syntax.header(head) else { continue }
+            let behind = place + Int64(header.bytes)
+            // A single frame of MP3 is less than libav's demuxer wants to see.
+            if behind > end || behind == end && syntax == .mpegAudio {
+                throw MediaError(.noDecodableFrame, at: .open, "\(end - place) bytes are less than two frames")
+            }
+        }
+    }
+
+    /// Whether the bytes say what the format is, and not only the name of the file.
+    private static func isRecognised(_ source: ByteSource, as name: String) -> Bool {
+        guard var bytes = source.bytes(at: 0, count: 1 << 16) else { return true }
+        let count = bytes.count
+        bytes += [UInt8](repeating: 0, count: Int(AVPROBE_PADDING_SIZE))
+        return bytes.withUnsafeMutableBufferPointer { buffer in
+            "".withCString { empty in
+                var probe = AVProbeData(
+                    filename: empty,
+                    buf: buffer.baseAddress,
+                    buf_size: Int32(count),
+                    mime_type: nil
+                )
+                var score: Int32 = 0
+                guard let found = av_probe_input_format3(&probe, 1, &score) else { return false }
+                // libav itself calls less than a quarter a reason to look further.
+                return score >= SLUICE_PROBE_SCORE_RETRY && String(cString: found.pointee.name) == name
+            }
+        }
     }
 
     private static func rawFormat(_ raw: RawShape) throws -> UnsafePointer<AVInputFormat> {
@@ -249,6 +291,9 @@ extension Demuxer {
         if let failure = source.failure {
             return MediaError(LibAVError("read", -failure), .sourceIO, at: .open, "the source cannot be read")
         }
+        if let mark = Protection.mark(in: source, demuxer: name) {
+            return MediaError(error, .protectedContent, at: .open, "the file is protected (\(mark))")
+        }
         if error.lastWords?.contains("max_streams") == true {
             // libav's own result for it is that memory ran out.
             var failure = MediaError(
@@ -258,6 +303,9 @@ extension Demuxer {
             )
             failure.libavText = error.text
             return failure
+        }
+        if !isRecognised(source, as: name) {
+            return MediaError(error, .unknownContainer, at: .open, "nothing but its name says that this is \(name)")
         }
         if source.isOverBudget { return overBudget(error, name) }
         return MediaError(error, .unreadableContainer, at: .open, "this looks like \(name), but cannot be opened")

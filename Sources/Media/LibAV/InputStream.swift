@@ -39,6 +39,7 @@ struct InputStream {
     var pcmBytesPerFrame: Int { Int(av_get_exact_bits_per_sample(parameters.codec_id)) / 8 * channelCount }
     /// Frames that decoding gives before the sound, where the codec or the container says so.
     var codecDelay: Int? { parameters.initial_padding > 0 ? Int(parameters.initial_padding) : nil }
+    var startsAtZero: Bool { pointer.pointee.start_time == 0 }
     var extradata: [UInt8] {
         guard let data = parameters.extradata else { return [] }
         return Array(UnsafeBufferPointer(start: data, count: Int(parameters.extradata_size)))

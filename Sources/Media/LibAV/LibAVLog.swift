@@ -23,7 +23,7 @@ enum LibAVLog {
         let words = String(cString: slot)
         slot[0] = 0
         let printable = words.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }
-        return String(printable).trimmingSpaces()
+        return String(printable).withoutAddresses().trimmingSpaces()
     }
 
     private static let capacity = 512
@@ -44,6 +44,16 @@ enum LibAVLog {
 }
 
 extension String {
+    /// `[mp3 @ 0x55d0c0ffee00]` as `[mp3]`: where libav's objects lie differs from run to run and helps nobody.
+    func withoutAddresses() -> String {
+        var (rest, kept) = (self[...], "")
+        while let sign = rest.firstRange(of: " @ 0x") {
+            kept += rest[..<sign.lowerBound]
+            rest = rest[sign.upperBound...].drop { $0.isHexDigit }
+        }
+        return kept + rest
+    }
+
     fileprivate func trimmingSpaces() -> String {
         var rest = self[...]
         while rest.first == " " { rest = rest.dropFirst() }

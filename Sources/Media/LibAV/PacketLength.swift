@@ -40,6 +40,21 @@ struct PacketLength: ~Copyable {
     /// Call after a jump: what comes next follows nothing.
     mutating func forgetOrder() { flac = nil }
 
+    /// Frames in all of `packets` but the first, which lie one behind the other in `bytes`; `nil` where one does not say.
+    func frames(in bytes: UnsafeRawBufferPointer, _ packets: [Range<Int>]) -> Int64? {
+        let own = vorbis == nil ? nil : VorbisPacketLength.open(parameters)
+        var sum: Int64 = 0
+        for (number, packet) in packets.enumerated() {
+            let packet = UnsafeRawBufferPointer(rebasing: bytes[packet])
+            let stated = vorbis == nil ? stated(in: packet) ?? FLACFrameHeader(packet)?.frames : own?.frames(in: packet)
+            guard let frames = stated, frames >= 0 else {
+                return nil
+            }
+            if number > 0 { sum += Int64(frames) }
+        }
+        return sum
+    }
+
     private func stated(in bytes: UnsafeRawBufferPointer) -> Int? {
         switch parameters.pointee.codec_id {
         case AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3: mpeg(bytes)

@@ -30,6 +30,16 @@ final class VorbisPacketLength {
         return VorbisPacketLength(adopting: context)
     }
 
+    /// For a stream that is read; `nil` where its headers are no good.
+    static func open(_ parameters: UnsafePointer<AVCodecParameters>) -> VorbisPacketLength? {
+        let (data, size) = (parameters.pointee.extradata, parameters.pointee.extradata_size)
+        return av_vorbis_parse_init(data, size).map(VorbisPacketLength.init(adopting:))
+    }
+
+    func frames(in bytes: UnsafeRawBufferPointer) -> Int {
+        Int(av_vorbis_parse_frame(context, bytes.bindMemory(to: UInt8.self).baseAddress, Int32(bytes.count)))
+    }
+
     /// Call once for each packet, in order.
     func frames(in packet: borrowing Packet) -> Int {
         Int(av_vorbis_parse_frame(context, packet.pointer.pointee.data, packet.pointer.pointee.size))

@@ -1,25 +1,9 @@
-/// Finds frames in raw AAC.
+/// Recognises raw AAC.
 enum ADTSSync {
-    private static let windowBytes = 64 * 1024
-
-    /// The first place from `start` on where a frame begins that another one follows.
-    static func next(in source: ByteSource, from start: Int64) -> Int64? {
-        var place = start
-        while let window = source.bytes(at: place, count: windowBytes), window.count >= 7 {
-            for offset in 0...(window.count - 7) {
-                guard let length = frameLength(window[offset...]) else { continue }
-                let following = source.bytes(at: place + Int64(offset + length), count: 7)
-                if following.flatMap({ frameLength($0[...]) }) != nil { return place + Int64(offset) }
-            }
-            place += Int64(window.count - 6)
-        }
-        return nil
-    }
-
     /// Whether `source` holds nothing but frames, tags before and behind them not counted.
     static func isStream(_ source: ByteSource) -> Bool {
         guard let size = source.size else { return false }
-        var place = MP3Header.endOfTags(source)
+        var place = TagBlocks.end(in: source, before: size)
         var frames = 0
         // More than libav needs to see by itself.
         while frames < 16, place < size, let head = source.bytes(at: place, count: 7),

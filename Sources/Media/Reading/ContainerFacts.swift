@@ -21,7 +21,7 @@ struct ContainerFacts {
         case "w64": w64DataSize(demuxer.source, stream)
         case "dsf": dsfSampleCount(demuxer.source)
         case "mpc8": musepackHeader(demuxer.source)
-        case "mp3": MP3Header.facts(demuxer.source)
+        case "mp3", "aac", "ac3", "eac3": demuxer.framed?.header?.facts
         case "ogg": oggVorbisPage(demuxer)
         default: nil
         }
@@ -142,51 +142,5 @@ struct ContainerFacts {
             place = body + size + (isBig ? 0 : size & 1)
         }
         return nil
-    }
-}
-
-/// The Xing or Info header of an MP3, with LAME's delay and padding behind it.
-enum MP3Header {
-    /// Where the ID3v2 tags at the start of a source end.
-    static func endOfTags(_ source: ByteSource) -> Int64 {
-        var place: Int64 = 0
-        while let tag = source.bytes(at: place, count: 10), tag.count == 10, tag.starts(with: Array("ID3".utf8)) {
-            place += 10 + tag[6...9].reduce(0) { $0 << 7 | Int64($1 & 0x7F) } + (tag[5] & 0x10 != 0 ? 10 : 0)
-        }
-        return place
-    }
-
-    static func facts(_ source: ByteSource) -> ContainerFacts? {
-        let place = endOfTags(source)
-        guard let frame = source.bytes(at: place, count: 256), frame.count == 256, frame[0] == 0xFF,
-            frame[1] & 0xE0 == 0xE0
-        else { return nil }
-        let isMPEG1 = frame[1] & 0x18 == 0x18
-        let isMono = frame[3] & 0xC0 == 0xC0
-        let side = isMPEG1 ? (isMono ? 17 : 32) : (isMono ? 9 : 17)
-        let info = 4 + side
-        let name = Array(frame[info..<(info + 4)])
-        guard name == Array("Xing".utf8) || name == Array("Info".utf8), frame[info + 7] & 1 == 1 else { return nil }
-        let flags = frame[info + 7]
-        // Behind a file that others were joined to, the header counts only the first; libav does not believe it either.
-        if flags & 2 != 0, let size = source.size {
-            let counted = bigEndian(frame[(info + 12)..<(info + 16)])
-            if counted > 0, size - place - counted > counted / 16 { return nil }
-        }
-        let samples = bigEndian(frame[(info + 8)..<(info + 12)]) * (isMPEG1 ? 1152 : 576)
-        guard samples > 0 else { return nil }
-        // Behind frames, bytes, TOC and quality, as far as they are there.
-        let tail = info + 8 + 4 + (flags & 2 != 0 ? 4 : 0) + (flags & 4 != 0 ? 100 : 0) + (flags & 8 != 0 ? 4 : 0)
-        let encoder = Array(frame[tail..<min(tail + 4, 256)])
-        guard tail + 24 <= 256, ["LAME", "Lavf", "Lavc"].contains(where: { Array($0.utf8) == encoder }) else {
-            // Without LAME's fields the count may or may not include the header's own frame.
-            return ContainerFacts(soundFrames: samples, tolerance: 1152)
-        }
-        let trims = bigEndian(frame[(tail + 21)..<(tail + 24)])
-        return ContainerFacts(
-            // Every decoder is late by 529 frames, which the field leaves out.
-            droppedFrames: Int(trims >> 12) + 529,
-            soundFrames: max(0, samples - (trims >> 12) - (trims & 0xFFF))
-        )
     }
 }

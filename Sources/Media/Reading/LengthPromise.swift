@@ -42,6 +42,10 @@ extension LengthPromise {
             self = facts.tolerance == 0 ? .exact(sound) : .about(sound, tolerance: facts.tolerance)
             return
         }
+        if demuxer.lengthIsGuessed {
+            self = .none
+            return
+        }
         let exact = stream.duration.flatMap { stream.exactFrames($0, rate: rate) } ?? 0
         let near = stream.duration.map { stream.nearestFrames($0, rate: rate) } ?? 0
         switch demuxer.name {
@@ -66,9 +70,13 @@ extension LengthPromise {
             // Priming and padding are part of it, and at low rates they last long.
             self = .about(frames, tolerance: Int64(rate / 5) + 4096, unlessZero: true)
         case "ogg":
-            // The last page counts the delay as well, and of a chain one link: never more than there is.
+            // Of a chain the last page knows one link only, and of a stream that was cut out of another too much.
+            let preSkip = Int64(stream.codecName == "opus" ? stream.opusPreSkip : 0)
             let sound = near - Int64(stream.codecDelay ?? 0)
-            self = .about(demuxer.hasOneStream ? sound : 0, tolerance: Int64(rate), unlessZero: true)
+            self =
+                exact > preSkip && stream.startsAtZero && demuxer.source.endsAsItBegan
+                ? .exact(exact - preSkip)
+                : .about(demuxer.hasOneStream ? sound : 0, tolerance: Int64(rate), unlessZero: true)
         case "asf":
             self = .about(demuxer.hasOneStream ? near : 0, tolerance: Int64(rate), unlessZero: true)
         default:
@@ -78,6 +86,16 @@ extension LengthPromise {
 
     private static func about(_ frames: Int64, tolerance: Int64, unlessZero: Bool) -> LengthPromise {
         frames > 0 ? .about(frames, tolerance: tolerance) : .none
+    }
+}
+
+extension ByteSource {
+    /// Whether an Ogg file is one stream from its first page to its marked last one.
+    fileprivate var endsAsItBegan: Bool {
+        guard let first = OggPages(self)?.goodPage(at: 0), let last = SourceEnd(ofOgg: self).lastPage else {
+            return false
+        }
+        return last.endsStream && first.serial == last.serial
     }
 }
 

@@ -3,13 +3,6 @@ import Conversion
 /// The packets of one track on their way to the decoder: what each should hold, what is missing between them, skipping
 /// ahead, and how they end.
 struct PacketFeed: ~Copyable {
-    /// Frames that ought to lie before a packet and do not.
-    struct Gap {
-        let code: MediaError.Code
-        let frames: Int64
-        let detail: String
-    }
-
     /// Whether the source itself failed, and not what it holds.
     var ioFailed: Bool { demuxer.source.failure != nil }
 
@@ -19,17 +12,19 @@ struct PacketFeed: ~Copyable {
     private let bearsDamage: Bool
     /// A packet that was read too early and comes next.
     private var ahead: Packet
+    /// Takes turns with it: nothing is allocated per packet.
+    private var spare: Packet?
     private var holdsAhead = false
     private var earlyEnd: LibAVError?
-    /// By how much timestamps run ahead of the decoded frames, gaps already noted included.
-    private var timestampBase: Int64 = 0
-    private var timedPackets = 0
-    private static let settlingPackets = 4
-    private var byteCount: Int64 = 0
+    private var watch: TimestampWatch?
+    private let pages: OggPages?
+    /// What is known of the way to the packet in hand, and to the one ahead.
+    private var arrival = Arrival()
+    private var arrivalAhead = Arrival()
+    /// Whether the next packet only fills the decoder's window.
+    private var givesNothing = false
     private var packetCount: Int64 = 0
-    /// Where the bytes of the last packet end in the source.
-    private var lastPlace: Int64?
-    private var lostBytes: Int64 = 0
+    private var lastPlace: Int64 = 0
     /// Frames in all packets that were handed out or skipped; `nil` once one did not say.
     private var place: Int64? = 0
     /// Cleared after a skip that failed.
@@ -48,6 +43,12 @@ struct PacketFeed: ~Copyable {
     /// The FLAC packet handed out last, and what the decoder made of it.
     private var given: (header: FLACFrameHeader, blocks: Int64, frames: Int64)?
 
+    private struct Arrival {
+        /// What was found missing before the packet.
+        var loss: Loss?
+        var pages = OggPages.Arrival()
+    }
+
     init(_ demuxer: Demuxer, _ track: Track, bearsDamage: Bool) throws {
         self.demuxer = demuxer
         self.stream = demuxer.streams[track.index]
@@ -57,6 +58,8 @@ struct PacketFeed: ~Copyable {
         lengths = PacketLength(stream)
         countsByContainer =
             track.codecName == "tta" && !["matroska,webm", "mpegts", "asf"].contains(demuxer.name)
+        watch = TimestampWatch(demuxer.name, track)
+        pages = demuxer.name == "ogg" ? OggPages(demuxer.source) : nil
         demuxer.select(track.index)
     }
 
@@ -64,30 +67,42 @@ struct PacketFeed: ~Copyable {
 
     /// Fills `packet`; `false` at the end. A source that breaks off ends here too: ask `takeEarlyEnd` why.
     mutating func next(into packet: inout Packet) throws -> Bool {
+        var isThere: Bool
         repeat {
             if holdsAhead {
                 holdsAhead = false
                 packet.take(&ahead)
-            } else if try !read(into: &packet) {
-                return false
+                isThere = true
+            } else {
+                isThere = try read(into: &packet)
             }
-        } while isRepeated(packet)
-        if let before = place { place = readFrames.map { before + $0 } }
+            arrival = arrivalAhead
+        } while isThere && isRepeated(packet)
+        guard isThere else { return false }
+        lastPage = packet.place
+        if let before = place { place = readFrames.map { before + $0 + (arrival.loss?.frames ?? 0) } }
         return true
     }
 
     private mutating func read(into packet: inout Packet) throws -> Bool {
+        arrivalAhead = Arrival()
         while true {
             do {
-                guard try demuxer.read(into: &packet, of: track.index) else { return false }
+                guard try demuxer.read(into: &packet, of: track.index) else {
+                    arrivalAhead.loss = demuxer.framed?.takeLoss() ?? arrivalAhead.loss
+                    return false
+                }
                 if demuxer.name == "mp3", packet.isTag { continue }
+                arrivalAhead.loss = demuxer.framed?.takeLoss() ?? arrivalAhead.loss
                 count(packet)
                 try correctSkip(&packet)
                 return true
             } catch let error as LibAVError {
                 if error.wasInterrupted || error.isOutOfMemory || ioFailed { throw error }
-                if bearsDamage, let skipped = demuxer.resynchronise() {
-                    lostBytes += skipped
+                if let next = demuxer.resynchronise(behind: lastPlace) {
+                    lastPlace = next
+                    let detail = "some bytes here are no \(track.codecName)"
+                    arrivalAhead.loss = Loss(code: .corruptStream, frames: 0, detail: detail, cause: error)
                     continue
                 }
                 earlyEnd = error
@@ -115,9 +130,10 @@ struct PacketFeed: ~Copyable {
     /// Whether another packet follows the one in hand.
     mutating func hasMore() throws -> Bool {
         guard !holdsAhead else { return true }
-        var packet = try Packet()
+        var packet = try spare.take() ?? Packet()
         holdsAhead = try read(into: &packet)
         ahead.take(&packet)
+        spare = consume packet
         return holdsAhead
     }
 
@@ -126,7 +142,27 @@ struct PacketFeed: ~Copyable {
         return earlyEnd
     }
 
-    var isAtEndOfSource: Bool { demuxer.source.isExhausted }
+    /// What was found missing before the packet handed out last, or behind all of them.
+    mutating func takeLoss() -> Loss? {
+        defer { arrival.loss = nil }
+        return arrival.loss
+    }
+
+    /// Whether the packet in hand was put together from parts that do not belong together.
+    mutating func isSpliced() throws -> Bool {
+        guard pages != nil, try hasMore() else { return false }
+        return arrivalAhead.pages.gap == .within
+    }
+
+    /// Whether what of a packet cannot be decoded is no more than the byte that makes odd chunks even.
+    func isPadding(_ packet: borrowing Packet) -> Bool {
+        stream.isPCM && stream.blockAlign > 1 && packet.byteCount % stream.blockAlign == 1
+    }
+
+    /// Whether the source was read to its end: what is missing now is missing there.
+    var isAtEndOfSource: Bool {
+        demuxer.name == "matroska,webm" ? MatroskaEnd.isBroken(demuxer.source) : demuxer.source.isExhausted
+    }
 
     /// libav puts several FLAC frames into one packet where rate or channels change, and gives some of them again.
     private mutating func isRepeated(_ packet: borrowing Packet) -> Bool {
@@ -147,12 +183,13 @@ struct PacketFeed: ~Copyable {
 
     private mutating func count(_ packet: borrowing Packet) {
         packetCount += 1
-        byteCount += Int64(packet.byteCount)
-        lastPlace = packet.place.map { $0 + Int64(packet.byteCount) }
         readFrames = countsByContainer ? frames(of: packet) : lengths.frames(in: packet)
         // The first one of Vorbis only fills the window.
         if packetCount == 1, track.codecName == "vorbis" { readFrames = 0 }
-        lastPage = packet.place
+        if let place = packet.place {
+            lastPlace = place
+            if let pages { arrivalAhead.pages = pages.arrive(at: place, firstFrames: readFrames, lengths) }
+        }
         if packetCount == 1 {
             firstDuration = packet.duration
             (firstPlace, firstTime) = (packet.place, packet.timestamp)
@@ -167,23 +204,13 @@ struct PacketFeed: ~Copyable {
         packet.duration > 0 ? stream.exactFrames(packet.duration, rate: track.sampleRateHz) : nil
     }
 
-    /// Frames that were lost with a packet which cannot be decoded. Streams without an index hand out whatever lies
-    /// between two good packets as one: then its bytes tell.
-    func lostFrames(with packet: borrowing Packet, usual: Int64) -> Int64 {
-        let one = frames(of: packet) ?? usual
-        guard isUnindexed, packetCount > 1 else { return one }
-        let others = (byteCount - Int64(packet.byteCount)) / (packetCount - 1)
-        guard others > 0 else { return one }
-        return one * max(1, (Int64(packet.byteCount) + others / 2) / others)
-    }
-
     /// Frames to drop from this packet's on, where that is the packet's to say and not the decoder's: of MP4, SBR
     /// doubles what is decoded and not what is to be dropped.
     func skippedFrames(in packet: borrowing Packet) -> Int? {
         demuxer.name.hasPrefix("mov") && packet.skip.start > 0 ? packet.skip.start : nil
     }
 
-    /// Frames that libav wants dropped at the end of the packet read last, and that are sound.
+    /// Frames that libav wants dropped at the end of the packet in hand, and that are sound.
     ///
     /// Of a chained Vorbis stream whose first link has one page, it takes the first packet to give frames; it only fills
     /// the window. A file that is one page is cut at its length.
@@ -194,56 +221,68 @@ struct PacketFeed: ~Copyable {
         return Int(firstDuration)
     }
 
-    private var isUnindexed: Bool { ["mp3", "aac", "ac3", "eac3", "dts"].contains(demuxer.name) }
-
-    /// Whether containers and codecs are such that a packet gives exactly the frames that it states.
-    var statesFramesExactly: Bool {
-        ["mov,mp4,m4a,3gp,3g2,mj2", "caf", "ogg"].contains(demuxer.name)
-            && ["opus", "alac", "flac"].contains(track.codecName)
+    /// Frames from `packet`, in hand, to the next one, where containers and codecs are such that it gives exactly those;
+    /// `nil` elsewhere, and for the last one.
+    mutating func exactFrames(of packet: borrowing Packet) throws -> Int64? {
+        let isMP4 = demuxer.name == "mov,mp4,m4a,3gp,3g2,mj2"
+        guard isMP4 || demuxer.name == "caf",
+            ["opus", "alac", "flac"].contains(track.codecName) || isMP4 && track.codecName == "aac",
+            let time = packet.timestamp, try hasMore(), let following = ahead.timestamp, following > time
+        else { return nil }
+        return stream.exactFrames(following - time, rate: track.sampleRateHz)
     }
 
     // MARK: Gaps
 
-    /// The frames missing between what was decoded so far and where `packet` says that it belongs.
+    /// What is missing before the packet in hand, by the container's clock where it has a good one; `nil` when nothing
+    /// is.
     ///
-    /// `decoded` counts all frames since the start of the source, priming included.
-    mutating func gap(before packet: borrowing Packet, decoded: Int64, usual: Int64) throws -> Gap? {
-        if lostBytes > 0 {
-            defer { lostBytes = 0 }
-            let others = max(1, byteCount / max(1, packetCount))
-            return Gap(
-                code: .corruptStream,
-                frames: max(1, (lostBytes + others / 2) / others) * (frames(of: packet) ?? usual),
-                detail: "\(lostBytes) bytes here are no \(track.codecName)"
-            )
+    /// `decoded` counts all frames since the start of the source, priming included; `estimate` is what is believed lost
+    /// since then, and `usual` the frames of a packet.
+    mutating func missing(before packet: borrowing Packet, decoded: Int64, estimate: Loss?, usual: Int64) throws
+        -> Loss?
+    {
+        guard watch != nil, !givesNothing else {
+            givesNothing = false
+            return estimate
         }
-        guard let slack = timestampSlack, let time = packet.timestamp else { return nil }
-        let frame = stream.nearestFrames(time, rate: track.sampleRateHz)
-        timedPackets += 1
-        // Decoders may hold back their first frames: the offset is taken when they have found their stride.
-        guard timedPackets > Self.settlingPackets else {
-            timestampBase = frame - decoded
-            return nil
+        let isSuspect = arrival.pages.gap != .none
+        guard let frame = clockFrame(of: packet) else {
+            return isSuspect ? estimate ?? Loss(code: .corruptStream, frames: 0, detail: Self.brokenPages) : estimate
         }
-        let step = frame - timestampBase - decoded
-        guard abs(step) > slack else { return nil }
-        // A single wrong timestamp is no gap, and time that runs backwards loses no sound.
-        if try hasMore(), let following = ahead.timestamp, following < time { return nil }
-        timestampBase += step
-        guard step > 0 else { return nil }
-        let missing = MediaTime(frames: step, rate: track.sampleRateHz)
-        return Gap(code: .timelineGap, frames: step, detail: "\(missing) of sound are missing by the container's clock")
+        let lost = estimate?.frames ?? 0
+        switch watch!.judge(frame, decoded: decoded, lost: lost, usual: usual, isSuspect: isSuspect) {
+        case .agrees: return estimate
+        case .ahead(let step):
+            // A single wrong timestamp is no gap.
+            if try isAlone(frame, decoded + lost, usual) { return estimate }
+            let frames = watch!.wholePackets(step, of: usual)
+            watch!.accept(frame, decoded: decoded + frames)
+            if let estimate { return estimate.costing(frames) }
+            if isSuspect { return Loss(code: .corruptStream, frames: frames, detail: Self.brokenPages) }
+            let missing = MediaTime(frames: frames, rate: track.sampleRateHz)
+            let detail = "\(missing) of sound are missing by the container's clock"
+            return Loss(code: .timelineGap, frames: frames, detail: detail)
+        case .behind(let step):
+            if try isAlone(frame, decoded + lost, usual) { return estimate }
+            // Time that runs backwards loses no sound; it may show that less was lost than it seemed.
+            let frames = watch!.wholePackets(max(0, min(step, lost)), of: usual)
+            watch!.accept(frame, decoded: decoded + frames)
+            return estimate?.costing(frames)
+        }
     }
 
-    /// How far timestamps may stray from the count of frames; `nil` where they are made from it anyway.
-    private var timestampSlack: Int64? {
-        switch demuxer.name {
-        case "matroska,webm", "mpegts", "asf": Int64(track.sampleRateHz / 10)
-        case "ogg": Int64(track.sampleRateHz / 20)
-        case "flac": 0
-        default: nil
+    private static let brokenPages = "pages are missing here"
+
+    /// Whether the packet behind the one at `frame` takes up where the one before left off, at `decoded` frames.
+    private mutating func isAlone(_ frame: Int64, _ decoded: Int64, _ usual: Int64) throws -> Bool {
+        guard pages == nil, try hasMore(), let following = ahead.timestamp.map({ self.frame(at: $0) }) else {
+            return false
         }
+        return watch!.distance(following, decoded: decoded + usual) < watch!.distance(frame, decoded: decoded) / 2
     }
+
+    private func frame(at time: Int64) -> Int64 { stream.nearestFrames(time, rate: track.sampleRateHz) }
 
     // MARK: Ends
 
@@ -254,16 +293,24 @@ struct PacketFeed: ~Copyable {
         case "mov,mp4,m4a,3gp,3g2,mj2":
             return stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
         case "caf": return stream.isPCM ? nil : track.length.frames
-        case "mpc8", "dsf": return track.length.exactFrames
+        // libav reads on behind the samples.
+        case "mpc8", "dsf", "au": return track.length.exactFrames
         default: return nil
         }
     }
 
-    /// Whether the source stops without what ends its kind: Ogg's last page, or the rest of an MP3 frame.
+    /// Whether what lies behind the promised length is no sound: only MP3 is joined to files of which its header knows
+    /// nothing.
+    var endsWhereItPromised: Bool { track.length.exactFrames != nil && demuxer.name != "mp3" }
+
+    /// Whether the source stops without what ends its kind: Ogg's last page, the rest of a Matroska cluster, of an
+    /// MP4 box or of ASF's packets.
     var endsUnmarked: Bool {
         switch demuxer.name {
         case "ogg": !SourceEnd.hasOggEnd(demuxer.source)
-        case "mp3": SourceEnd.hasCutMP3Frame(demuxer.source, behind: lastPlace)
+        case "matroska,webm": MatroskaEnd.isBroken(demuxer.source)
+        case "mov,mp4,m4a,3gp,3g2,mj2": FragmentChain.isBroken(demuxer.source)
+        case "asf": ASFEnd.isCut(demuxer.source)
         default: false
         }
     }
@@ -283,7 +330,7 @@ extension PacketFeed {
         guard stream.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
         // What the packets promised must have come out, or they are not to be counted by. Opus holds a little back.
         guard (0...(track.codecName == "opus" ? 960 : 0)).contains(place - decoded) else { return nil }
-        if !holdsAhead, demuxer.source.isSeekable, frame - place > Self.leastJump,
+        if demuxer.source.isSeekable, frame - place > Self.leastJump,
             let landed = try jump(to: frame - preroll, using: &scratch)
         {
             return landed
@@ -296,14 +343,30 @@ extension PacketFeed {
         var hasMoved = false
         while let before = place, try next(into: &scratch) {
             if lengths.isBroken { throw SkipFailure() }
-            guard let frames = readFrames, before + frames <= frame, scratch.isPlain else {
+            let start = try clockPlace(of: scratch, counted: before)
+            guard let frames = readFrames, start + frames <= frame, scratch.isPlain else {
                 putBack(&scratch, at: before)
                 // Vorbis needs one packet to fill its window, which then gives nothing.
+                givesNothing = hasMoved && track.codecName == "vorbis"
                 return hasMoved ? before + (track.codecName == "vorbis" ? readFrames ?? 0 : 0) : nil
             }
+            place = start + frames
             hasMoved = true
         }
         return hasMoved ? place : nil
+    }
+
+    /// The first frame of a packet that is skipped: what is missing before it moves it, wanted or not.
+    private mutating func clockPlace(of packet: borrowing Packet, counted: Int64) throws -> Int64 {
+        let start = counted + (arrival.loss?.frames ?? 0)
+        guard watch != nil, let frame = clockFrame(of: packet) else { return start }
+        let isSuspect = arrival.pages.gap != .none
+        return watch!.place(of: frame, counted: start, usual: readFrames ?? 0, isSuspect: isSuspect)
+    }
+
+    /// Where the container puts the packet in hand; `nil` where it does not say.
+    private func clockFrame(of packet: borrowing Packet) -> Int64? {
+        pages == nil ? packet.timestamp.map { self.frame(at: $0) } : arrival.pages.frame
     }
 
     /// Jumps in the file, where it is certain which frame lies where; `nil` where it is not.
@@ -321,6 +384,7 @@ extension PacketFeed {
         guard let firstPlace, stream.blockAlign > 0, let size = demuxer.source.size,
             frame < (size - firstPlace) / Int64(stream.blockAlign)
         else { return nil }
+        holdsAhead = false
         try demuxer.seek(toByte: firstPlace + frame * Int64(stream.blockAlign))
         place = frame
         return frame
@@ -338,6 +402,7 @@ extension PacketFeed {
                 inStepsOf: stream.isPCM ? nil : step
             )
         else { return nil }
+        holdsAhead = false
         try demuxer.seek(track.index, to: time)
         // libav may land a little earlier, by an offset of its own.
         guard try next(into: &scratch), let reached = scratch.timestamp, reached >= firstTime + now, reached <= time,
@@ -350,6 +415,7 @@ extension PacketFeed {
     /// Each frame carries its number, protected by the checksum that its decoding confirms.
     private mutating func jumpByFrameNumber(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         guard let firstNumber, let block = stream.flacBlockFrames, track.length.exactFrames != nil else { return nil }
+        holdsAhead = false
         // The last frame may be shorter, and its number then tells libav a wrong time.
         try demuxer.seek(track.index, to: firstNumber + frame - Int64(block))
         lengths.forgetOrder()

@@ -70,9 +70,11 @@ public final class PacketOutput {
                 stream: track.index
             )
         }
-        if let gap = try feed.gap(before: packet, decoded: rawFrames, usual: frames) {
-            throw failure(gap.code, gap.detail)
+        let found = feed.takeLoss()
+        if let loss = try feed.missing(before: packet, decoded: rawFrames, estimate: found, usual: frames) {
+            throw failure(loss.code, loss.detail)
         }
+        if try feed.isSpliced() { throw failure(.corruptStream, "a packet lacks its middle") }
         var (start, end) = packet.skip
         if isFirst { start = max(start, silentStart(frames, start)) }
         isFirst = false
@@ -115,6 +117,7 @@ public final class PacketOutput {
         if track.length.shortfall(deliveredFrames) > 0 {
             throw failure(.truncated, "the header promises frame \(track.length.frames ?? 0), the data ends before")
         }
+        if let loss = feed.takeLoss(), track.length.exactFrames == nil { throw failure(loss.code, loss.detail) }
         if feed.endsUnmarked { throw failure(.truncated, "the source stops in the middle of its stream") }
     }
 

@@ -13,6 +13,9 @@ public final class Reader {
         public var raw: RawShape?
         /// What to do where the source is damaged.
         public var damage: DamageMode
+        /// Whether to compare whole tracks with the digest that their container carries of them; it costs a little time.
+        /// Only FLAC has one.
+        public var checksDigest: Bool
         /// Ends the reading from another thread.
         public var stop: StopSignal
 
@@ -20,11 +23,13 @@ public final class Reader {
             nameHint: String? = nil,
             raw: RawShape? = nil,
             damage: DamageMode = .strict,
+            checksDigest: Bool = false,
             stop: StopSignal = StopSignal()
         ) {
             self.nameHint = nameHint
             self.raw = raw
             self.damage = damage
+            self.checksDigest = checksDigest
             self.stop = stop
         }
     }
@@ -127,8 +132,6 @@ public final class Reader {
 }
 
 extension Reader {
-    private static let protectedCodes: Set<String> = ["drms", "aavd", "enca", "drmi"]
-
     private static func refuseWhatCannotBeRead(_ streams: [InputStream], _ description: SourceDescription) throws {
         guard !description.tracks.isEmpty else {
             if streams.isEmpty {
@@ -136,7 +139,7 @@ extension Reader {
             }
             throw MediaError(.noAudioTrack, at: .probe, "this \(description.container) file has no audio track")
         }
-        if let track = description.tracks.first(where: { protectedCodes.contains($0.fourCC) }) {
+        if let track = description.tracks.first(where: { Protection.fourCCs.contains($0.fourCC) }) {
             throw MediaError(
                 .protectedContent,
                 at: .probe,
@@ -151,7 +154,7 @@ extension Reader {
             throw MediaError(
                 .unsupportedCodec,
                 at: .probe,
-                "\(track.codecName) is not decoded here",
+                track.codecName == "none" ? "the track's codec is not known" : "\(track.codecName) is not decoded here",
                 stream: track.index
             )
         }

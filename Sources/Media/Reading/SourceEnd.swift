@@ -1,19 +1,26 @@
-/// How sources end that promise no length: by a mark, or by a last frame that is whole.
-enum SourceEnd {
-    /// Whether the last page of an Ogg file ends its stream. Pages are at most 65,307 bytes long.
-    static func hasOggEnd(_ source: ByteSource) -> Bool {
-        guard let size = source.size else { return true }
-        let count = min(size, 65_536)
-        let tail = source.bytes(at: size - count, count: Int(count)) ?? []
-        let capture = Array("OggS".utf8)
+/// How an Ogg file ends: with the mark of its last page, or without.
+struct SourceEnd {
+    /// The last whole page.
+    let lastPage: OggPages.Page?
+
+    /// Looks at the end of `source`; pages are at most 65,307 bytes long.
+    init(ofOgg source: ByteSource) {
+        guard let size = source.size, let pages = OggPages(source) else {
+            lastPage = nil
+            return
+        }
+        let count = Int(min(size, Int64(2 * OggPages.greatestPage)))
+        let start = size - Int64(count)
+        let tail = source.bytes(at: start, count: count) ?? []
         var place = tail.count - 27
         while place >= 0 {
-            if tail[place] == capture[0], tail[place..<(place + 4)].elementsEqual(capture), tail[place + 4] == 0 {
-                return tail[place + 5] & 0x04 != 0
+            if tail[place] == 0x4F, tail[place + 1] == 0x67, let page = pages.goodPage(at: start + Int64(place)) {
+                lastPage = page
+                return
             }
             place -= 1
         }
-        return false
+        lastPage = nil
     }
 
     /// The position at the end of the first Ogg page with sound, if that page ends the stream as well.
@@ -33,11 +40,8 @@ enum SourceEnd {
         return nil
     }
 
-    /// Whether an MPEG audio frame begins behind the last packet and does not end: the file was cut off in it.
-    static func hasCutMP3Frame(_ source: ByteSource, behind place: Int64?) -> Bool {
-        guard let place, let size = source.size, place < size,
-            let head = source.bytes(at: place, count: 4), head.count >= 2
-        else { return false }
-        return head[0] == 0xFF && head[1] & 0xE0 == 0xE0
+    /// Whether the last page ends its stream; a pipe is given the benefit of the doubt.
+    static func hasOggEnd(_ source: ByteSource) -> Bool {
+        source.size == nil || SourceEnd(ofOgg: source).lastPage?.endsStream == true
     }
 }

@@ -8,27 +8,35 @@ public final class TrackOutput {
     /// Frames handed out so far.
     public private(set) var deliveredFrames: Int64 = 0
     /// What was missing, and where.
-    public private(set) var damage = DamageAccount()
+    public internal(set) var damage = DamageAccount()
 
     /// Packets that went through the decoder: what a range costs.
     private(set) var decodedPackets = 0
 
-    private let options: Reader.Options
+    let options: Reader.Options
     private let reopen: () throws -> Demuxer
-    private let ranges: [Range<Int64>]
-    private var rangeIndex = 0
+    let ranges: [Range<Int64>]
+    var rangeIndex = 0
     private var decoder: Decoder
-    private var feed: PacketFeed
-    private var packet: Packet
+    var feed: PacketFeed
+    var packet: Packet
     /// The next decoded frame's number; the sound starts at zero.
-    private var clock: Int64 = 0
+    var clock: Int64 = 0
     /// The same with everything that was decoded and dropped: what timestamps count.
-    private var rawClock: Int64 = 0
+    var rawClock: Int64 = 0
     /// Decoded frames still to be dropped before the sound begins.
-    private var priming: Int
-    private var hasDecoded = false
+    var priming: Int
+    var hasDecoded = false
     /// Frames of silence that stand for damage and are still to be handed out.
-    private var owedSilence: Int64 = 0
+    var owedSilence: Int64 = 0
+    /// What is believed lost since the last good packet; the container's clock may know better when the next one comes.
+    var pending: Loss?
+    /// The first place that the container marks as damaged, until something is found missing.
+    var suspicion: Int64?
+    /// What the packet in the decoder states, and where it begins.
+    var stated: Int64?
+    var statedStart: Int64 = 0
+    var gaveTooMuch = false
     private var lastShape: SampleShape?
     private var lastFrameCount = 0
     /// Whether blocks came at another rate than the track's, and what of them is less than one frame of the track.
@@ -40,6 +48,8 @@ public final class TrackOutput {
     private var heldStart = Int64.max
     private var servesHeld = false
     private var phase = Phase.decoding
+    /// Set where the whole track is read and compared.
+    let digest: FLACDigest?
 
     private enum Phase { case decoding, draining, ended }
 
@@ -63,6 +73,8 @@ public final class TrackOutput {
         held = try SampleBlock()
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
+        let isWhole = ranges == [0..<Int64.max]
+        digest = options.checksDigest && isWhole ? FLACDigest(demuxer.streams[track.index]) : nil
     }
 
     private static func decoder(of track: Track, in demuxer: Demuxer) throws -> Decoder {
@@ -124,7 +136,7 @@ public final class TrackOutput {
         do {
             let (answer, skip) = try decoder.receive(into: &block)
             switch answer {
-            case .filled: return keepSound(of: &block, skip)
+            case .filled: return try keepSound(of: &block, skip)
             case .ended:
                 phase = .ended
                 try settleEnd()
@@ -148,13 +160,26 @@ public final class TrackOutput {
             return try decoder.sendEnd()
         }
         noteSkip()
-        if otherRate == nil, let gap = try feed.gap(before: packet, decoded: rawClock, usual: usualFrames) {
-            try note(gap.code, frames: gap.frames, gap.detail)
+        try settlePacket()
+        let found = feed.takeLoss()
+        pending = pending?.followed(by: found) ?? found
+        // A stream that changed its rate is past comparing with the container's clock.
+        let loss =
+            otherRate == nil
+            ? try feed.missing(before: packet, decoded: rawClock, estimate: pending, usual: usualFrames) : pending
+        if let loss {
+            pending = nil
+            try enter(loss)
         }
+        pending = nil
         // A packet that is cut short by the end of the source is settled there.
-        if packet.isMarkedCorrupt, try feed.hasMore() {
-            try note(.corruptStream, frames: 0, "the container marks this packet as damaged")
+        if packet.isMarkedCorrupt, try feed.hasMore() { try suspect() }
+        if try feed.isSpliced() {
+            let one = feed.frames(of: packet) ?? usualFrames
+            return try bear(Loss(code: .corruptStream, frames: one, detail: "a packet lacks its middle"))
         }
+        stated = try feed.exactFrames(of: packet)
+        statedStart = rawClock
         decodedPackets += 1
         try decoder.send(packet)
     }
@@ -166,12 +191,19 @@ public final class TrackOutput {
     }
 
     /// Drops priming and padding off a fresh block and puts the rest on the clock.
-    private func keepSound(of block: inout SampleBlock, _ skip: (start: Int, end: Int)) -> Bool {
+    private func keepSound(of block: inout SampleBlock, _ skip: (start: Int, end: Int)) throws -> Bool {
         guard let shape = block.shape else { return false }
         lastShape = shape
         lastFrameCount = block.frameCount
         hasDecoded = true
         feed.noteBlock(of: block.frameCount)
+        if let stated {
+            let excess = rawClock - statedStart + Int64(block.frameCount) - stated
+            if excess >= 120 {
+                block.trim(front: 0, back: Int(min(excess, Int64(block.frameCount))))
+                gaveTooMuch = true
+            }
+        }
         if !skipsByPacket { priming += skip.start }
         // Behind the sound, or between two edits; before it, priming says it to the frame.
         let isDropped = block.isMarkedDiscard && priming == 0 && clock > 0
@@ -198,6 +230,7 @@ public final class TrackOutput {
         block.trim(front: Int(front), back: Int(back))
         if front > 0 { block.position = range.lowerBound }
         deliveredFrames += Int64(block.frameCount)
+        digest?.update(block)
         return true
     }
 
@@ -230,6 +263,7 @@ public final class TrackOutput {
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
         (clock, rawClock, priming, phase, owedSilence) = (0, 0, track.undroppedPriming, .decoding, 0)
         (hasDecoded, skipsByPacket, otherRate, heldStart) = (false, false, nil, .max)
+        (pending, stated, suspicion) = (nil, nil, nil)
     }
 
     /// Jumps over what lies before `frame`, as far as that is exact.
@@ -256,98 +290,6 @@ public final class TrackOutput {
         }
     }
 
-    // MARK: Damage
-
-    private func note(_ error: LibAVError) throws {
-        if error.wasInterrupted || error.isOutOfMemory || feed.ioFailed {
-            throw MediaError(
-                error,
-                .sourceIO,
-                at: .decode,
-                "the source cannot be read on",
-                stream: track.index,
-                position: position,
-                frame: clock
-            )
-        }
-        // Decoders start cold after a jump: what they trip over before the range is not part of it.
-        if clock < ranges[rangeIndex].lowerBound {
-            let lost = feed.frames(of: packet) ?? usualFrames
-            clock += lost
-            rawClock += lost
-            return
-        }
-        if options.damage == .strict {
-            let isCut = try !feed.hasMore() && feed.isAtEndOfSource
-            throw MediaError(
-                error,
-                isCut ? .truncated : .corruptStream,
-                at: .decode,
-                isCut ? "the source ends in the middle of its data" : "the \(track.codecName) data cannot be decoded",
-                stream: track.index,
-                position: position,
-                frame: clock
-            )
-        }
-        var lost = feed.lostFrames(with: packet, usual: usualFrames)
-        let inPriming = min(Int64(priming), lost)
-        priming -= Int(inPriming)
-        rawClock += inPriming
-        lost -= inPriming
-        try note(.corruptStream, frames: lost, "")
-    }
-
-    /// Enters `frames` lost frames at the clock, or throws when damage is not to be borne.
-    private func note(_ code: MediaError.Code, frames: Int64, _ detail: String) throws {
-        if options.damage == .strict {
-            throw MediaError(code, at: .decode, detail, stream: track.index, position: position, frame: clock)
-        }
-        damage.note(code, at: clock, frames: frames)
-        rawClock += frames
-        if options.damage == .conceal { owedSilence += frames } else { clock += frames }
-    }
-
-    private func endEarly(_ error: LibAVError) throws {
-        let cutOff = feed.isAtEndOfSource
-        guard options.damage == .strict else {
-            // The promised length, where there is one, decides how much is missing.
-            return try note(cutOff ? .truncated : .corruptStream, frames: 0, "")
-        }
-        throw MediaError(
-            error,
-            cutOff ? .truncated : .corruptStream,
-            at: .decode,
-            cutOff ? "the source ends in the middle of its data" : "the container cannot be read on",
-            stream: track.index,
-            position: position,
-            frame: clock
-        )
-    }
-
-    /// At the end of the source: is all there that was promised?
-    private func settleEnd() throws {
-        if !hasDecoded, clock == 0 {
-            throw MediaError(
-                .noDecodableFrame,
-                at: .decode,
-                "no frame of the \(track.codecName) track could be decoded",
-                stream: track.index
-            )
-        }
-        let missing = track.length.shortfall(clock)
-        if missing > 0 {
-            let promised = track.length.frames!
-            try note(
-                .truncated,
-                frames: missing,
-                "the header promises \(MediaTime(frames: promised, rate: track.sampleRateHz)) "
-                    + "(frame \(promised)), the data ends before"
-            )
-        } else if feed.endsUnmarked {
-            try note(.truncated, frames: 0, "the source stops in the middle of its stream")
-        }
-    }
-
     private func checkEnd(_ range: Range<Int64>) throws {
         let end = min(clock, soundEnd)
         guard range.upperBound == .max ? range.lowerBound > end : range.upperBound > end else { return }
@@ -365,9 +307,10 @@ public final class TrackOutput {
 
     private func fillSilence(_ block: inout SampleBlock) throws {
         let frames = min(owedSilence, Self.silenceFrames)
-        let shape = lastShape ?? decoder.shape ?? track.silentShape
+        var shape = lastShape ?? decoder.shape ?? track.silentShape
+        shape.sampleRateHz = track.sampleRateHz
         do {
-            try block.reserve(Int(onBlockClock(frames, rate: shape.sampleRateHz)), shape)
+            try block.reserve(Int(frames), shape)
         } catch let error as LibAVError {
             throw MediaError(error, .outOfMemory, at: .decode, "no memory for a block of silence")
         }
@@ -379,10 +322,10 @@ public final class TrackOutput {
 
     // MARK: Clocks
 
-    private var position: MediaTime { MediaTime(frames: clock, rate: track.sampleRateHz) }
+    var position: MediaTime { MediaTime(frames: reached, rate: track.sampleRateHz) }
 
     /// How many frames a packet of this codec gives.
-    private var usualFrames: Int64 { Int64(decoder.frameSize > 0 ? decoder.frameSize : lastFrameCount) }
+    var usualFrames: Int64 { Int64(decoder.frameSize > 0 ? decoder.frameSize : lastFrameCount) }
 
     /// Frames of a block in frames of the track; what is less than one is kept for the next block.
     private func onTrackClock(_ frames: Int64, rate: Int) -> Int64 {

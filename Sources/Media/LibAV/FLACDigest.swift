@@ -1,0 +1,62 @@
+import CLibAV
+import Conversion
+
+/// The MD5 that a FLAC file carries of its own samples, computed again from what was decoded.
+final class FLACDigest {
+    private var context: OpaquePointer?
+    private let expected: [UInt8]
+    private let depth: Int
+    private var scratch: [UInt8] = []
+
+    /// `nil` for other codecs, and where the file carries none.
+    init?(_ stream: InputStream) {
+        let header = stream.extradata
+        guard stream.codecName == "flac", header.count >= 34, header[18..<34].contains(where: { $0 != 0 }) else {
+            return nil
+        }
+        expected = Array(header[18..<34])
+        depth = (Int(header[12] & 1) << 4 | Int(header[13] >> 4)) + 1
+        guard av_hash_alloc(&context, "MD5") >= 0 else { return nil }
+        av_hash_init(context)
+    }
+
+    deinit { av_hash_freep(&context) }
+
+    /// Samples count in as many whole bytes as they need, interleaved, least byte first.
+    func update(_ block: borrowing SampleBlock) {
+        guard let shape = block.shape, shape.format.kind == .integer else { return }
+        let (channels, width) = (shape.channelCount, shape.format.bytesPerSample)
+        let (kept, shift) = ((depth + 7) / 8, 8 * width - depth)
+        guard width == 2 || width == 4, shift >= 0 else { return }
+        let count = block.frameCount * channels * kept
+        if scratch.count < count { scratch = [UInt8](repeating: 0, count: count) }
+        scratch.withUnsafeMutableBytes { out in
+            for channel in 0..<channels {
+                let isPlanar = shape.format.isPlanar
+                block.withPlane(isPlanar ? channel : 0) { plane in
+                    var source = isPlanar ? 0 : channel * width
+                    var target = channel * kept
+                    for _ in 0..<block.frameCount {
+                        let value =
+                            width == 2
+                            ? Int32(plane.loadUnaligned(fromByteOffset: source, as: Int16.self)) >> Int32(shift)
+                            : plane.loadUnaligned(fromByteOffset: source, as: Int32.self) >> Int32(shift)
+                        for byte in 0..<kept {
+                            out[target + byte] = UInt8(truncatingIfNeeded: value >> Int32(8 * byte))
+                        }
+                        source += isPlanar ? width : width * channels
+                        target += kept * channels
+                    }
+                }
+            }
+            av_hash_update(context, out.baseAddress, count)
+        }
+    }
+
+    /// Whether the samples so far are those that the file was made of; nothing can be added after it was asked for.
+    func matches() -> Bool {
+        var sum = [UInt8](repeating: 0, count: Int(AV_HASH_MAX_SIZE))
+        av_hash_final_bin(context, &sum, Int32(sum.count))
+        return sum.prefix(16).elementsEqual(expected)
+    }
+}

@@ -1,0 +1,199 @@
+import CLibAV
+import Glibc
+
+/// The packets of a stream of bare frames, with what is missing between them.
+///
+/// It stands in for libav's demuxer and parser once they have described the stream.
+final class FramedPackets {
+    /// What the header of an MP3 says of its length; `nil` without one.
+    let header: MP3Header?
+    private let walk: FrameWalk
+    private let stream: InputStream
+    private var held: FrameWalk.Step?
+    private var loss: Loss?
+    /// Frames of sound handed out or lost so far, at the stream's own rate.
+    private var frames: Int64 = 0
+    private var ticks: Int64 = 0
+    private var latest: FrameHeader
+    private var packetCount: Int64 = 0
+    private var byteCount: Int64 = 0
+    private var missing: Missing?
+
+    /// What the header's count of frames makes of bytes that are none: `frames` are shared out over `estimate`.
+    private struct Missing {
+        var frames: Int64
+        var estimate: Int64
+    }
+
+    /// `nil` where libav's own packets must do: in containers, and on pipes, which cannot be searched.
+    init?(_ source: ByteSource, _ stream: InputStream, demuxer name: String) {
+        guard let syntax = FrameSyntax(demuxer: name), let walk = FrameWalk(source, syntax) else { return nil }
+        let begin = walk.next()
+        guard case .frame(let place, let first) = begin else { return nil }
+        self.walk = walk
+        self.stream = stream
+        held = begin
+        latest = first
+        let isMP3 = syntax == .mpegAudio
+        header = isMP3 ? MP3Header(source, at: place, bytes: first.bytes, framesPerFrame: first.frames) : nil
+    }
+
+    /// Fills `packet`; `false` at the end. Ask `takeLoss` each time what was missing before it.
+    func read(into packet: inout Packet) throws -> Bool {
+        while true {
+            switch held ?? walk.next() {
+            case .frame(let place, let first):
+                held = nil
+                if isInfo(place, first) { continue }
+                let bytes = takeDependents(of: first)
+                try fill(&packet, place, bytes, first)
+                return true
+            case .junk(let place, let bytes, let beginsFrame):
+                held = nil
+                note(bytes, at: place, beginsFrame)
+            case .cutFrame(_, let header):
+                held = nil
+                let lost = onTrackClock(Int64(header.frames), header)
+                add(Loss(code: .truncated, frames: lost, detail: "the source ends in the middle of a frame"))
+            case .ended:
+                held = .ended
+                return false
+            }
+        }
+    }
+
+    func takeLoss() -> Loss? {
+        defer { loss = nil }
+        return loss
+    }
+
+    // MARK: Packets
+
+    /// E-AC-3 may lay further frames of the same moment behind the first.
+    private func takeDependents(of first: FrameHeader) -> Int {
+        var bytes = first.bytes
+        guard walk.syntax == .ac3 else { return bytes }
+        while true {
+            held = walk.next()
+            guard case .frame(_, let other) = held, other.frames == 0 else { return bytes }
+            bytes += other.bytes
+        }
+    }
+
+    private func fill(_ packet: inout Packet, _ place: Int64, _ bytes: Int, _ header: FrameHeader) throws {
+        packet.clear()
+        try check(av_new_packet(packet.pointer, Int32(bytes)), "av_new_packet")
+        let got = walk.copy(place, into: .init(start: packet.pointer.pointee.data, count: bytes))
+        if got < bytes { throw LibAVError("read", -EIO) }
+        let base = stream.pointer.pointee.time_base
+        let rate = AVRational(num: 1, den: Int32(header.sampleRateHz))
+        let duration = av_rescale_q(Int64(header.frames), rate, base)
+        packet.pointer.pointee.stream_index = stream.pointer.pointee.index
+        packet.pointer.pointee.pts = ticks
+        packet.pointer.pointee.dts = ticks
+        packet.pointer.pointee.duration = duration
+        packet.pointer.pointee.pos = place
+        packet.pointer.pointee.flags = AV_PKT_FLAG_KEY
+        let priming = packetCount == 0 ? max(0, (self.header?.priming ?? 0) - Int(frames)) : 0
+        let padding = padding(at: place + Int64(bytes), header) ?? 0
+        if priming > 0 || padding > 0 { try packet.setSkip(start: priming, end: padding) }
+        ticks += duration
+        frames += Int64(header.frames)
+        packetCount += 1
+        byteCount += Int64(bytes)
+        latest = header
+    }
+
+    /// How much of the frame that ends at `place` is the encoder's padding.
+    private func padding(at place: Int64, _ header: FrameHeader) -> Int? {
+        guard let info = self.header, let soundEnd = info.soundEnd else { return nil }
+        let after = frames + Int64(header.frames)
+        guard after > soundEnd, after <= info.frames else { return nil }
+        // A count that is too small was never told of what was joined on: then there is no padding here.
+        let ahead = FrameWalk(ahead: walk)
+        for _ in 0..<((info.frames - after) / Int64(header.frames)) { _ = ahead.next() }
+        if case .frame(let next, let other) = ahead.next(), !isInfo(next, other) { return nil }
+        return Int(min(after - soundEnd, Int64(header.frames)))
+    }
+
+    /// Whether a frame holds no sound but what encoders say of themselves. Joined files have some in their midst.
+    private func isInfo(_ place: Int64, _ header: FrameHeader) -> Bool {
+        guard walk.syntax == .mpegAudio, header.bytes >= 40 else { return false }
+        return withUnsafeTemporaryAllocation(byteCount: 40, alignment: 1) { head in
+            walk.copy(place, into: head) == 40 && MP3Header.isInfo(UnsafeRawBufferPointer(head))
+        }
+    }
+
+    // MARK: Losses
+
+    private func note(_ bytes: Int64, at place: Int64, _ beginsFrame: Bool) {
+        var lost = estimate(bytes, at: place, beginsFrame)
+        if lost == 0 { return }
+        if missing == nil { missing = countMissing(behind: lost) }
+        if let known = missing, known.estimate > 0 {
+            // Whole frames only, and in the end exactly as many as are missing.
+            let one = framesPerPacket
+            let share = lost >= known.estimate ? known.frames : (known.frames / one * lost / known.estimate) * one
+            missing = Missing(frames: known.frames - share, estimate: known.estimate - lost)
+            lost = share
+        }
+        guard lost > 0 else { return }
+        frames += lost
+        let rate = AVRational(num: 1, den: Int32(latest.sampleRateHz))
+        ticks += av_rescale_q(lost, rate, stream.pointer.pointee.time_base)
+        // Less than a frame at the end is the beginning of one.
+        let isCut = walk.isAtEnd && packetCount > 0 && bytes < byteCount / packetCount
+        let detail =
+            isCut
+            ? "the source ends in the middle of a frame" : "\(bytes) bytes at byte \(place) are no \(stream.codecName)"
+        add(Loss(code: isCut ? .truncated : .corruptStream, frames: onTrackClock(lost, latest), detail: detail))
+    }
+
+    private func add(_ other: Loss) { loss = loss?.followed(by: other) ?? other }
+
+    /// Frames that so many bytes are likely to have held.
+    private func estimate(_ bytes: Int64, at place: Int64, _ beginsFrame: Bool) -> Int64 {
+        let one = max(1, packetCount > 0 ? byteCount / packetCount : bytes)
+        let count = (bytes + one / 2) / one
+        // A few zeros between frames are what editors leave behind.
+        if count == 0, !beginsFrame, isSilent(place, Int(bytes)) { return 0 }
+        return max(1, count) * framesPerPacket
+    }
+
+    private func isSilent(_ place: Int64, _ bytes: Int) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: bytes, alignment: 1) { buffer in
+            walk.copy(place, into: buffer) == bytes && buffer.allSatisfy { $0 == 0 }
+        }
+    }
+
+    /// Looks through the rest of the source once, to tell by the header's count what damage has cost.
+    private func countMissing(behind first: Int64) -> Missing? {
+        guard let total = header?.frames else { return nil }
+        let ahead = FrameWalk(ahead: walk)
+        var (present, estimate, pieces) = (Int64(0), first, Int64(1))
+        while true {
+            switch ahead.next() {
+            case .frame(let place, let header): if !isInfo(place, header) { present += Int64(header.frames) }
+            case .junk(let place, let bytes, let begins):
+                estimate += self.estimate(bytes, at: place, begins)
+                pieces += 1
+            case .cutFrame: return Missing(frames: 0, estimate: 0)
+            case .ended:
+                let lost = total - frames - present
+                // A count that is too small is no help. One that is much too large may mean that the end is missing
+                // as well: but not where all the rest is whole, and one place is all there is to blame.
+                guard lost >= 0, pieces == 1 || lost <= estimate + pieces * framesPerPacket else {
+                    return Missing(frames: 0, estimate: 0)
+                }
+                return Missing(frames: lost, estimate: estimate)
+            }
+        }
+    }
+
+    private var framesPerPacket: Int64 { Int64(latest.frames) }
+
+    private func onTrackClock(_ frames: Int64, _ header: FrameHeader) -> Int64 {
+        let rate = stream.sampleRateHz
+        return header.sampleRateHz == rate ? frames : frames * Int64(rate) / Int64(header.sampleRateHz)
+    }
+}

@@ -1,0 +1,152 @@
+import CLibAV
+
+/// Follows the pages of an Ogg file beside libav, which passes over broken ones without a word.
+final class OggPages {
+    private let source: ByteSource
+    private var place: Int64 = 0
+    /// The last good page of each stream.
+    private var lastPages: [UInt32: Page] = [:]
+    private var gaps: [UInt32: Break] = [:]
+    private var buffer = [UInt8](repeating: 0, count: OggPages.greatestPage)
+
+    static let greatestPage = 27 + 255 + 255 * 255
+    private static let streamLimit = 256
+
+    /// `nil` for a source that cannot be searched.
+    init?(_ source: ByteSource) {
+        guard source.isSeekable else { return nil }
+        self.source = source
+    }
+
+    enum Break {
+        case none
+        /// Pages are missing, and packets with them.
+        case between
+        /// The same, and the packet before them was put together from parts that do not belong together.
+        case within
+    }
+
+    /// What is known of a packet by the page it begins on.
+    struct Arrival {
+        var gap = Break.none
+        /// Its first frame on the stream's clock; `nil` where the pages do not tell.
+        var frame: Int64?
+    }
+
+    /// Goes to the page at `target`, where a packet of `firstFrames` begins, and says what the way there shows. Only
+    /// the first packet of a page learns anything; say the places in order.
+    func arrive(at target: Int64, firstFrames: Int64?, _ lengths: borrowing PacketLength) -> Arrival {
+        var arrival = Arrival()
+        while place <= target, !source.stop.isStopped {
+            guard let page = goodPage(at: place) else {
+                guard let other = nextCapture(behind: place) else {
+                    place = .max
+                    break
+                }
+                place = other
+                continue
+            }
+            let last = lastPages[page.serial]
+            if let last, page.number != last.number &+ 1, !page.beginsStream {
+                gaps[page.serial] = last.isOpen ? .within : .between
+            }
+            if lastPages.count < Self.streamLimit || last != nil { lastPages[page.serial] = page }
+            if place == target {
+                arrival.gap = gaps.removeValue(forKey: page.serial) ?? .none
+                if arrival.gap != .none {
+                    arrival.frame = firstFrames.flatMap { start(of: page, behind: last, firstFrames: $0, lengths) }
+                } else if let last, last.granule > 0, !last.isOpen {
+                    arrival.frame = last.granule
+                }
+            }
+            place += Int64(page.bytes)
+        }
+        return arrival
+    }
+
+    /// The first frame of the first packet that begins on the page in the buffer: its granule counts the frames up to
+    /// the end of the last packet that ends on it.
+    private func start(of page: Page, behind last: Page?, firstFrames: Int64, _ lengths: borrowing PacketLength)
+        -> Int64?
+    {
+        guard page.granule > 0 else { return nil }
+        var packets: [Range<Int>] = []
+        var (begin, end) = (page.bodyStart, page.bodyStart)
+        for segment in 27..<page.bodyStart {
+            end += Int(buffer[segment])
+            if buffer[segment] < 255 {
+                packets.append(begin..<end)
+                begin = end
+            }
+        }
+        if page.continues, !packets.isEmpty { packets.removeFirst() }
+        guard !packets.isEmpty else { return nil }
+        guard let frames = buffer.withUnsafeBytes({ lengths.frames(in: $0, packets) }) else { return nil }
+        let start = page.granule - frames - firstFrames
+        guard page.endsStream, let last, !last.isOpen, firstFrames > 0 else { return start }
+        // The last page leaves out the padding: but what is missing before it were whole packets.
+        let missing = max(0, start - last.granule)
+        return last.granule + (missing + firstFrames - 1) / firstFrames * firstFrames
+    }
+
+    struct Page {
+        let serial: UInt32
+        let number: UInt32
+        let granule: Int64
+        let bytes: Int
+        let bodyStart: Int
+        /// Whether it begins with the rest of a packet.
+        let continues: Bool
+        let beginsStream: Bool
+        let endsStream: Bool
+        /// Whether its last packet goes on behind it.
+        let isOpen: Bool
+    }
+
+    /// The page at `place` if it is whole and its checksum right.
+    func goodPage(at place: Int64) -> Page? {
+        let got = buffer.withUnsafeMutableBytes { source.read(into: .init(rebasing: $0[..<282]), at: place) }
+        guard got >= 27, buffer.starts(with: [0x4F, 0x67, 0x67, 0x53, 0]) else { return nil }
+        let segments = Int(buffer[26])
+        guard got >= 27 + segments else { return nil }
+        let bytes = 27 + segments + buffer[27..<(27 + segments)].reduce(0) { $0 + Int($1) }
+        if bytes > got {
+            let all = buffer.withUnsafeMutableBytes { source.read(into: .init(rebasing: $0[..<bytes]), at: place) }
+            guard all == bytes else { return nil }
+        }
+        let stated = little(22)
+        for index in 22..<26 { buffer[index] = 0 }
+        let sum = av_crc(av_crc_get_table(AV_CRC_32_IEEE), 0, buffer, bytes).byteSwapped
+        guard sum == stated else { return nil }
+        return Page(
+            serial: little(14),
+            number: little(18),
+            granule: Int64(little(6)) | Int64(Int32(bitPattern: little(10))) << 32,
+            bytes: bytes,
+            bodyStart: 27 + segments,
+            continues: buffer[5] & 1 != 0,
+            beginsStream: buffer[5] & 2 != 0,
+            endsStream: buffer[5] & 4 != 0,
+            isOpen: segments > 0 && buffer[26 + segments] == 255
+        )
+    }
+
+    private func nextCapture(behind place: Int64) -> Int64? {
+        var start = place + 1
+        while !source.stop.isStopped {
+            let got = buffer.withUnsafeMutableBytes { source.read(into: $0, at: start) }
+            guard got >= 4 else { return nil }
+            for offset in 0...(got - 4) where buffer[offset] == 0x4F {
+                if buffer[offset..<(offset + 4)].elementsEqual([0x4F, 0x67, 0x67, 0x53]) {
+                    return start + Int64(offset)
+                }
+            }
+            start += Int64(got - 3)
+        }
+        return nil
+    }
+
+    private func little(_ offset: Int) -> UInt32 {
+        (0..<4).reduce(0) { $0 | UInt32(buffer[offset + $1]) << (8 * UInt32($1)) }
+    }
+}

@@ -1,0 +1,79 @@
+/// What the Xing, Info or VBRI header of an MP3 says, with LAME's delay and padding behind it.
+struct MP3Header {
+    /// Frames of sound that the decoder gives, priming and padding included; the header's own frame is none of them.
+    let frames: Int64
+    /// Frames to drop before the sound; zero where the encoder says nothing.
+    let priming: Int
+    /// Where padding begins, counted as `frames` are; `nil` where the encoder says nothing.
+    let soundEnd: Int64?
+    /// Whether the file is much longer than the header knows.
+    let isJoined: Bool
+
+    /// A decoder gives its output so many frames late.
+    private static let decoderDelay = 529
+
+    /// Frames between priming and padding, and how far that may be off.
+    var facts: ContainerFacts {
+        // Behind a file that others were joined to, the header counts only the first; libav does not believe it either.
+        if isJoined { return ContainerFacts(droppedFrames: priming) }
+        guard let soundEnd else {
+            // Without LAME's fields the count may or may not include the header's own frame.
+            return ContainerFacts(soundFrames: frames, tolerance: 1152)
+        }
+        return ContainerFacts(droppedFrames: priming, soundFrames: max(0, soundEnd - Int64(priming)))
+    }
+
+    /// Whether the frame that begins with `head`, at least 40 bytes of it, is such a header and no sound.
+    static func isInfo(_ head: UnsafeRawBufferPointer) -> Bool {
+        guard head.count >= 40, head[0] == 0xFF else { return false }
+        if isWord(head, at: 36, "VBRI") { return true }
+        let place = 4 + sideBytes(head[1], head[3])
+        guard isWord(head, at: place, "Xing") || isWord(head, at: place, "Info") else { return false }
+        return head[4..<place].allSatisfy { $0 == 0 }
+    }
+
+    /// Reads the frame at `place`; `nil` where it is none that counts frames.
+    init?(_ source: ByteSource, at place: Int64, bytes: Int, framesPerFrame: Int) {
+        guard let frame = source.bytes(at: place, count: min(max(bytes, 0), 512)), frame.count >= 64,
+            frame.withUnsafeBytes(MP3Header.isInfo)
+        else { return nil }
+        let info = 4 + MP3Header.sideBytes(frame[1], frame[3])
+        let rest = source.size.map { $0 - place } ?? 0
+        if frame[36..<40].elementsEqual("VBRI".utf8) {
+            let counted = bigEndian(frame[46..<50])
+            isJoined = counted > 0 && rest - counted > counted / 16
+            let count = bigEndian(frame[50..<54])
+            guard count > 0 else { return nil }
+            (frames, priming, soundEnd) = (count * Int64(framesPerFrame), 0, nil)
+            return
+        }
+        let flags = frame[info + 7]
+        guard flags & 1 == 1 else { return nil }
+        let count = bigEndian(frame[(info + 8)..<(info + 12)])
+        guard count > 0 else { return nil }
+        let counted = flags & 2 != 0 ? bigEndian(frame[(info + 12)..<(info + 16)]) : 0
+        isJoined = counted > 0 && rest - counted > counted / 16
+        frames = count * Int64(framesPerFrame)
+        // Behind frames, bytes, TOC and quality, as far as they are there.
+        let tail = info + 12 + (flags & 2 != 0 ? 4 : 0) + (flags & 4 != 0 ? 100 : 0) + (flags & 8 != 0 ? 4 : 0)
+        guard tail + 24 <= frame.count,
+            ["LAME", "Lavf", "Lavc"].contains(where: { frame[tail..<(tail + 4)].elementsEqual($0.utf8) })
+        else {
+            (priming, soundEnd) = (0, nil)
+            return
+        }
+        let trims = bigEndian(frame[(tail + 21)..<(tail + 24)])
+        priming = Int(trims >> 12) + MP3Header.decoderDelay
+        soundEnd = frames - max(0, (trims & 0xFFF) - Int64(MP3Header.decoderDelay))
+    }
+
+    /// Bytes of side information in a frame of layer III.
+    private static func sideBytes(_ second: UInt8, _ fourth: UInt8) -> Int {
+        let isMono = fourth & 0xC0 == 0xC0
+        return second & 0x18 == 0x18 ? (isMono ? 17 : 32) : (isMono ? 9 : 17)
+    }
+
+    private static func isWord(_ head: UnsafeRawBufferPointer, at place: Int, _ word: StaticString) -> Bool {
+        place + 4 <= head.count && (0..<4).allSatisfy { head[place + $0] == word.utf8Start[$0] }
+    }
+}

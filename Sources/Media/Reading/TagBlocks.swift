@@ -1,0 +1,92 @@
+/// Tags that lie among the frames of a stream without a container: they are not sound, and not damage.
+enum TagBlocks {
+    /// Bytes of the tag that begins at `place`; `nil` where none does, or where it would reach behind `end`.
+    static func length(in source: ByteSource, at place: Int64, before end: Int64) -> Int64? {
+        guard let head = source.bytes(at: place, count: 32), head.count >= 3 else { return nil }
+        if head.starts(with: id3v1) { return min(128, end - place) }
+        let length = id3v2Length(head) ?? apeLength(head) ?? lyricsLength(head, in: source, at: place)
+        return length.flatMap { $0 <= end - place ? $0 : nil }
+    }
+
+    /// Where the tags at the start of a file end, which may be `end` itself.
+    static func end(in source: ByteSource, before end: Int64) -> Int64 {
+        var place: Int64 = 0
+        // A file of a thousand tags in a row has something else in mind.
+        for _ in 0..<1000 {
+            guard place < end, let length = length(in: source, at: place, before: end), length > 0 else { break }
+            place += length
+        }
+        return place
+    }
+
+    /// Where the tags at the end of a file begin: ID3v1, Lyrics3 and APE, in any order and number.
+    static func soundEnd(of source: ByteSource, size: Int64) -> Int64 {
+        var end = size
+        while end > 0, let tail = source.bytes(at: max(0, end - 128), count: Int(min(128, end))) {
+            if let length = trailingLength(tail, in: source, end: end), length <= end {
+                end -= length
+            } else {
+                break
+            }
+        }
+        return end
+    }
+
+    private static let id3v1 = Array("TAG".utf8)
+    private static let ape = Array("APETAGEX".utf8)
+    private static let lyricsStart = Array("LYRICSBEGIN".utf8)
+    private static let lyricsEnd1 = Array("LYRICSEND".utf8)
+    private static let lyricsEnd2 = Array("LYRICS200".utf8)
+
+    private static func trailingLength(_ tail: [UInt8], in source: ByteSource, end: Int64) -> Int64? {
+        if tail.count == 128, tail.starts(with: id3v1) { return 128 }
+        if tail.count >= 32, tail.suffix(32).starts(with: ape) {
+            let footer = Array(tail.suffix(32))
+            return little(footer, 12) + (footer[23] & 0x80 != 0 ? 32 : 0)
+        }
+        if tail.count >= 15, tail.suffix(9).elementsEqual(lyricsEnd2) {
+            let digits = tail.suffix(15).prefix(6)
+            guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            return digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) } + 15
+        }
+        if tail.suffix(9).elementsEqual(lyricsEnd1) {
+            // The first version does not state its size, and ends within 5,100 bytes.
+            let count = min(end, 5_200)
+            guard let bytes = source.bytes(at: end - count, count: Int(count)),
+                let start = place(of: lyricsStart, in: bytes)
+            else { return nil }
+            return count - Int64(start)
+        }
+        return nil
+    }
+
+    private static func id3v2Length(_ head: [UInt8]) -> Int64? {
+        guard head.count >= 10, head.starts(with: Array("ID3".utf8)), head[3] != 0xFF, head[4] != 0xFF,
+            head[6...9].allSatisfy({ $0 < 0x80 })
+        else { return nil }
+        return 10 + head[6...9].reduce(0) { $0 << 7 | Int64($1) } + (head[5] & 0x10 != 0 ? 10 : 0)
+    }
+
+    private static func apeLength(_ head: [UInt8]) -> Int64? {
+        guard head.count == 32, head.starts(with: ape) else { return nil }
+        // The size covers items and footer; a header comes on top. A lone footer ends a tag that began before.
+        return head[23] & 0x20 != 0 ? 32 + little(head, 12) : 32
+    }
+
+    private static func lyricsLength(_ head: [UInt8], in source: ByteSource, at place: Int64) -> Int64? {
+        guard head.starts(with: lyricsStart), let bytes = source.bytes(at: place, count: 1 << 16) else { return nil }
+        let end = TagBlocks.place(of: lyricsEnd2, in: bytes) ?? TagBlocks.place(of: lyricsEnd1, in: bytes)
+        return end.map { Int64($0 + 9) }
+    }
+
+    private static func little(_ bytes: [UInt8], _ offset: Int) -> Int64 {
+        (0..<4).reduce(0) { $0 | Int64(bytes[offset + $1]) << (8 * $1) }
+    }
+
+    private static func place(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
+        guard bytes.count >= pattern.count else { return nil }
+        return (0...(bytes.count - pattern.count)).first {
+            bytes[$0] == pattern[0] && bytes[$0..<($0 + pattern.count)].elementsEqual(pattern)
+        }
+    }
+}

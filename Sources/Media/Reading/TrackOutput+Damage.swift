@@ -1,0 +1,164 @@
+import Conversion
+
+/// What an output does about damage: it throws, or keeps the account and the clock right.
+extension TrackOutput {
+    /// Compares what the last packet gave with what its container states, where that is exact.
+    func settlePacket() throws {
+        guard let stated else { return }
+        self.stated = nil
+        let given = rawClock - statedStart
+        // Opus holds a little back when it changes its mode, and is exact in steps of 2.5 ms.
+        let missing = track.codecName == "opus" ? (stated - given + 20) / 120 * 120 : stated - given
+        guard missing > 0 || gaveTooMuch else { return }
+        let detail =
+            gaveTooMuch ? "a packet gave more than \(stated) frames" : "a packet gave \(given) frames of \(stated)"
+        gaveTooMuch = false
+        try bear(Loss(code: .corruptStream, frames: max(0, missing), detail: detail))
+    }
+
+    func note(_ error: LibAVError) throws {
+        if error.wasInterrupted || error.isOutOfMemory || feed.ioFailed {
+            throw MediaError(
+                error,
+                .sourceIO,
+                at: .decode,
+                "the source cannot be read on",
+                stream: track.index,
+                position: position,
+                frame: clock
+            )
+        }
+        stated = nil
+        if feed.endsWhereItPromised, track.length.shortfall(reached) == 0 { return }
+        if feed.isPadding(packet), try !feed.hasMore() { return }
+        let isCut = try !feed.hasMore() && feed.isAtEndOfSource
+        try bear(
+            Loss(
+                code: isCut ? .truncated : .corruptStream,
+                frames: feed.frames(of: packet) ?? usualFrames,
+                detail: isCut
+                    ? "the source ends in the middle of its data" : "the \(track.codecName) data cannot be decoded",
+                cause: error
+            )
+        )
+    }
+
+    /// Takes note of damage that the next packet's place on the container's clock may put right.
+    func bear(_ loss: Loss) throws {
+        if options.damage == .strict, isWanted(loss) { throw failure(loss) }
+        pending = pending?.followed(by: loss) ?? loss
+    }
+
+    /// Takes note that the container distrusts the packet in hand, of which nothing may be missing.
+    func suspect() throws {
+        let loss = Loss(code: .corruptStream, frames: 0, detail: "the container marks this packet as damaged")
+        if options.damage == .strict, isWanted(loss) { throw failure(loss) }
+        suspicion = suspicion ?? clock
+    }
+
+    /// Enters `loss` at the clock, or throws when damage is not to be borne. What lies before the range is passed over.
+    func enter(_ loss: Loss) throws {
+        if options.damage == .strict, isWanted(loss) { throw failure(loss) }
+        var frames = min(loss.frames, room)
+        let inPriming = min(Int64(priming), frames)
+        priming -= Int(inPriming)
+        rawClock += frames
+        frames -= inPriming
+        let range = ranges[rangeIndex]
+        let start = max(reached, range.lowerBound)
+        let counted = min(reached + frames, range.upperBound) - start
+        if counted > 0 || isWanted(loss) {
+            damage.note(loss.code, at: start, frames: max(0, counted))
+            suspicion = nil
+        }
+        if options.damage == .conceal, counted > 0 { owedSilence += frames } else { clock += frames }
+    }
+
+    /// Whether `loss`, at the clock, touches the range in hand: decoders start cold after a jump, and what they trip
+    /// over before the range is not part of it.
+    private func isWanted(_ loss: Loss) -> Bool {
+        let range = ranges[rangeIndex]
+        return reached < range.upperBound && reached + max(1, loss.frames) > range.lowerBound
+    }
+
+    /// The longest loss that can be: damaged numbers must not make hours of silence.
+    private var room: Int64 {
+        guard let promised = track.length.frames else { return Int64(track.sampleRateHz) * 3600 }
+        if feed.endsWhereItPromised { return max(0, promised - reached) }
+        let left = promised + Int64(track.sampleRateHz / 5) - reached
+        return left > 0 ? left : Int64(track.sampleRateHz) * 3600
+    }
+
+    /// The clock with the silence that is still to be handed out.
+    var reached: Int64 { clock + owedSilence }
+
+    private func failure(_ loss: Loss) -> MediaError {
+        let (place, frame) = (MediaTime(frames: reached, rate: track.sampleRateHz), reached)
+        guard let cause = loss.cause else {
+            return MediaError(loss.code, at: .decode, loss.detail, stream: track.index, position: place, frame: frame)
+        }
+        return MediaError(
+            cause,
+            loss.code,
+            at: .decode,
+            loss.detail,
+            stream: track.index,
+            position: place,
+            frame: frame
+        )
+    }
+
+    func endEarly(_ error: LibAVError) throws {
+        if feed.endsWhereItPromised, track.length.shortfall(reached + (pending?.frames ?? 0)) == 0 { return }
+        let isCut = feed.isAtEndOfSource
+        // The promised length, where there is one, decides how much is missing.
+        try bear(
+            Loss(
+                code: isCut ? .truncated : .corruptStream,
+                frames: 0,
+                detail: isCut ? "the source ends in the middle of its data" : "the container cannot be read on",
+                cause: error
+            )
+        )
+    }
+
+    /// At the end of the source: is all there that was promised?
+    func settleEnd() throws {
+        if !hasDecoded, pending == nil, clock == 0 {
+            throw MediaError(
+                .noDecodableFrame,
+                at: .decode,
+                "no frame of the \(track.codecName) track could be decoded",
+                stream: track.index
+            )
+        }
+        let found = feed.takeLoss()
+        let isComplete = track.length.exactFrames.map { reached >= $0 } ?? false
+        if let loss = pending?.followed(by: found) ?? found, !isComplete {
+            let left = track.length.exactFrames.map { max(0, $0 - reached) } ?? .max
+            try enter(Loss(code: loss.code, frames: min(loss.frames, left), detail: loss.detail, cause: loss.cause))
+        }
+        pending = nil
+        let missing = track.length.shortfall(reached)
+        if missing > 0 {
+            let promised = track.length.frames!
+            try enter(
+                Loss(
+                    code: .truncated,
+                    frames: missing,
+                    detail: "the header promises \(MediaTime(frames: promised, rate: track.sampleRateHz)) "
+                        + "(frame \(promised)), the data ends before"
+                )
+            )
+        } else if feed.endsUnmarked, damage.isEmpty {
+            try enter(
+                Loss(code: .truncated, frames: 0, detail: "the source stops in the middle of its stream")
+            )
+        }
+        if let digest, damage.isEmpty, !digest.matches() {
+            let detail = "the samples are not those of which the header has the MD5"
+            try enter(Loss(code: .corruptStream, frames: 0, detail: detail))
+        }
+        if let suspicion, damage.isEmpty { damage.note(.corruptStream, at: suspicion, frames: 0) }
+    }
+}

@@ -1,0 +1,32 @@
+/// Finds blocks in WavPack.
+enum WavPackSync {
+    private static let windowBytes = 64 * 1024
+
+    /// The first place from `start` on where a block begins that another one follows, or the end.
+    static func next(in source: ByteSource, from start: Int64) -> Int64? {
+        guard let size = source.size else { return nil }
+        let soundEnd = TagBlocks.soundEnd(of: source, size: size)
+        var place = start
+        while let window = source.bytes(at: place, count: windowBytes), window.count >= 32 {
+            for offset in 0...(window.count - 32) where window[offset] == 0x77 {
+                guard let length = blockLength(window[offset...]) else { continue }
+                let end = place + Int64(offset + length)
+                let following = source.bytes(at: end, count: 32)
+                if end == soundEnd || following.flatMap({ blockLength($0[...]) }) != nil {
+                    return place + Int64(offset)
+                }
+            }
+            place += Int64(window.count - 31)
+        }
+        return nil
+    }
+
+    /// Bytes of the block whose header `bytes` begin with.
+    private static func blockLength(_ bytes: ArraySlice<UInt8>) -> Int? {
+        guard bytes.count >= 32, bytes.starts(with: [0x77, 0x76, 0x70, 0x6B]) else { return nil }
+        let first = bytes.startIndex
+        let length = (0..<4).reduce(0) { $0 | Int(bytes[first + 4 + $1]) << (8 * $1) } + 8
+        let version = Int(bytes[first + 8]) | Int(bytes[first + 9]) << 8
+        return (0x402...0x410).contains(version) && length >= 32 && length < 1 << 20 ? length : nil
+    }
+}

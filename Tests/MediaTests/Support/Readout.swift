@@ -1,0 +1,106 @@
+import Conversion
+import TestSupport
+
+@testable import Media
+
+/// What a read of some bytes gave, up to its end or to the error that ended it.
+struct Readout: Sendable, CustomStringConvertible {
+    /// The first channel, full scale at 1.
+    private(set) var samples: [Float] = []
+    private(set) var blocks = 0
+    private(set) var length = LengthPromise.none
+    private(set) var account = DamageAccount()
+    private(set) var error: MediaError?
+    private(set) var rate = 0
+    /// Whether all blocks came at the track's rate: damaged headers may claim others.
+    private(set) var hasOneRate = true
+
+    var frames: Int { samples.count }
+    var description: String {
+        "\(frames) of \(length) frames, \(error?.description ?? "no error"), lost \(account.stretches.prefix(5))"
+    }
+    var promised: Int? { length.exactFrames.map { Int($0) } }
+
+    /// Reads the main track of `bytes`, whose name ends like `name`. Only what is no fault of the bytes throws.
+    init(
+        _ bytes: [UInt8],
+        _ damage: DamageMode = .strict,
+        name: String,
+        ranges: [MediaTimeRange] = [],
+        checksDigest: Bool = false
+    ) throws {
+        let folder = try TemporaryFolder.create()
+        try Bytes.write(bytes, to: folder.path(name))
+        let file = try OpenFile.reading(folder.path(name))
+        do {
+            try read(file.descriptor, .init(nameHint: name, damage: damage, checksDigest: checksDigest), ranges)
+        } catch let error as MediaError {
+            self.error = error
+        }
+    }
+
+    private mutating func read(_ descriptor: Int32, _ options: Reader.Options, _ ranges: [MediaTimeRange]) throws {
+        let reader = try Reader(descriptor: descriptor, options: options)
+        let track = try reader.track()
+        (length, rate) = (track.length, track.sampleRateHz)
+        let output = try reader.samples(of: track, ranges: ranges)
+        var block = try SampleBlock()
+        do {
+            while try output.next(into: &block) {
+                blocks += 1
+                append(block)
+            }
+        } catch {
+            account = output.damage
+            throw error
+        }
+        account = output.damage
+        guard output.deliveredFrames == Int64(frames) else {
+            throw SupportError("read", "\(output.deliveredFrames) frames were counted, \(frames) came")
+        }
+    }
+
+    private mutating func append(_ block: borrowing SampleBlock) {
+        guard let shape = block.shape else { return }
+        hasOneRate = hasOneRate && shape.sampleRateHz == rate
+        let (count, step) = (block.frameCount, shape.format.isPlanar ? 1 : shape.channelCount)
+        let start = samples.count
+        samples.append(contentsOf: repeatElement(0, count: count))
+        samples.withUnsafeMutableBufferPointer { out in
+            block.withPlane(0) { plane in
+                switch shape.format.interleaved {
+                case .u8:
+                    let from = plane.bindMemory(to: UInt8.self)
+                    for frame in 0..<count { out[start &+ frame] = Float(from[frame &* step]) / 128 - 1 }
+                case .s16:
+                    let from = plane.bindMemory(to: Int16.self)
+                    for frame in 0..<count { out[start &+ frame] = Float(from[frame &* step]) / 32_768 }
+                case .s32:
+                    let from = plane.bindMemory(to: Int32.self)
+                    for frame in 0..<count { out[start &+ frame] = Float(from[frame &* step]) / 2_147_483_648 }
+                case .f32:
+                    let from = plane.bindMemory(to: Float.self)
+                    for frame in 0..<count { out[start &+ frame] = from[frame &* step] }
+                default: break
+                }
+            }
+        }
+    }
+
+    /// How well the sound of `range` fits that of `other` at the same place: 1 for the same sound, about 0 for noise
+    /// that lies a frame off.
+    func fit(_ other: Readout, in range: Range<Int>) -> Float {
+        guard range.upperBound <= frames, range.upperBound <= other.frames else { return 0 }
+        var (product, mine, theirs): (Float, Float, Float) = (0, 0, 0)
+        for frame in range {
+            product += samples[frame] * other.samples[frame]
+            mine += samples[frame] * samples[frame]
+            theirs += other.samples[frame] * other.samples[frame]
+        }
+        return mine > 0 && theirs > 0 ? product / (mine * theirs).squareRoot() : 0
+    }
+
+    func isSilent(in range: Range<Int>) -> Bool {
+        range.upperBound <= frames && samples[range].allSatisfy { $0 == 0 }
+    }
+}
