@@ -16,6 +16,8 @@ final class Demuxer {
     /// Opens what `source` holds.
     init(_ source: ByteSource, _ reading: Reader.Options) throws {
         LibAVLog.capture()
+        LibAVLog.forget()
+        _ = Demuxer.allocationLimit
         self.source = source
         first = try Packet()
         self.stop = source.stop
@@ -33,7 +35,9 @@ final class Demuxer {
         fresh.pointee.protocol_whitelist = av_strdup("none")
         fresh.pointee.format_whitelist = av_strdup(Allowlist.demuxerList)
         fresh.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
-        fresh.pointee.max_streams = Int32(Demuxer.mostStreams)
+        // Some demuxers pass over streams beyond the limit in silence, others call it a lack of memory: it lies higher
+        // than ours.
+        fresh.pointee.max_streams = Int32(4 * Demuxer.mostStreams)
         fresh.pointee.probesize = 5 << 20
         // libav looks whether 16-bit PCM is DTS in disguise: four packets hold enough frames to tell.
         fresh.pointee.max_probe_packets = 4
@@ -71,10 +75,14 @@ final class Demuxer {
         if reading.raw == nil, streams.first?.isAudio == true {
             framed = FramedPackets(source, streams[0], demuxer: name)
         }
+        if Int(context!.pointee.nb_streams) > Demuxer.mostStreams { throw Demuxer.tooManyStreams(name) }
         source.isOpen = true
     }
 
     deinit { avformat_close_input(&context) }
+
+    /// The largest piece of memory that libav may ask for: headers of a few bytes can claim tables of gigabytes.
+    private static let allocationLimit: Void = av_max_alloc(1 << 30)
 
     /// A file with more has something else in mind.
     static let streamLimit: Int32 = 256
@@ -294,21 +302,16 @@ extension Demuxer {
         if let mark = Protection.mark(in: source, demuxer: name) {
             return MediaError(error, .protectedContent, at: .open, "the file is protected (\(mark))")
         }
-        if error.lastWords?.contains("max_streams") == true {
-            // libav's own result for it is that memory ran out.
-            var failure = MediaError(
-                .tooManyStreams,
-                at: .open,
-                "the \(name) file has more than \(mostStreams) streams"
-            )
-            failure.libavText = error.text
-            return failure
-        }
+        if error.lastWords?.contains("max_streams") == true { return tooManyStreams(name) }
+        if source.isOverBudget { return overBudget(error, name) }
         if !isRecognised(source, as: name) {
             return MediaError(error, .unknownContainer, at: .open, "nothing but its name says that this is \(name)")
         }
-        if source.isOverBudget { return overBudget(error, name) }
         return MediaError(error, .unreadableContainer, at: .open, "this looks like \(name), but cannot be opened")
+    }
+
+    private static func tooManyStreams(_ name: String) -> MediaError {
+        MediaError(.tooManyStreams, at: .open, "the \(name) file has more than \(mostStreams) streams")
     }
 }
 

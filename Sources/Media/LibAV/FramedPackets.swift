@@ -109,10 +109,10 @@ final class FramedPackets {
         guard let info = self.header, let soundEnd = info.soundEnd else { return nil }
         let after = frames + Int64(header.frames)
         guard after > soundEnd, after <= info.frames else { return nil }
-        // A count that is too small was never told of what was joined on: then there is no padding here.
+        // Whoever joined something on did not ask for padding, nor where it lies: then all of it is kept.
         let ahead = FrameWalk(ahead: walk)
         for _ in 0..<((info.frames - after) / Int64(header.frames)) { _ = ahead.next() }
-        if case .frame(let next, let other) = ahead.next(), !isInfo(next, other) { return nil }
+        if case .frame = ahead.next() { return nil }
         return Int(min(after - soundEnd, Int64(header.frames)))
     }
 

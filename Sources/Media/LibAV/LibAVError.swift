@@ -38,6 +38,8 @@ struct LibAVError: Error {
         case SLUICE_AVERROR_OUTPUT_CHANGED: "OUTPUT_CHANGED"
         case SLUICE_AVERROR_BUFFER_TOO_SMALL: "BUFFER_TOO_SMALL"
         case SLUICE_AVERROR_EXTERNAL: "EXTERNAL"
+        // Some decoders answer a bare -1, which is no errno: codecs ask for no permissions.
+        case -1 where "\(operation)".hasPrefix("avcodec"): "UNKNOWN"
         default: errnoName ?? "\(result)"
         }
     }
@@ -69,6 +71,7 @@ struct LibAVError: Error {
 @discardableResult @inline(__always)
 func check(_ result: Int32, _ operation: StaticString) throws -> Int32 {
     if result < 0 { throw LibAVError(operation, result) }
+    LibAVLog.forget()
     return result
 }
 

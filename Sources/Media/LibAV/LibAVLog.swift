@@ -26,6 +26,12 @@ enum LibAVLog {
         return String(printable).withoutAddresses().trimmingSpaces()
     }
 
+    /// What was said before a call that succeeded does not explain a later failure.
+    @inline(__always)
+    static func forget() {
+        if let known = pthread_getspecific(key) { known.storeBytes(of: 0, as: UInt8.self) }
+    }
+
     private static let capacity = 512
 
     /// One buffer per thread, freed when the thread ends.

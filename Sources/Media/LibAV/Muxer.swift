@@ -18,6 +18,7 @@ final class Muxer {
     /// `name` is libav's name of the muxer.
     init(_ sink: ByteSink, name: String) throws {
         LibAVLog.capture()
+        LibAVLog.forget()
         self.sink = sink
         try check(avformat_alloc_output_context2(&context, nil, name, nil), "avformat_alloc_output_context2")
         context!.pointee.pb = sink.context

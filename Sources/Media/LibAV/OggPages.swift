@@ -7,6 +7,8 @@ final class OggPages {
     /// The last good page of each stream.
     private var lastPages: [UInt32: Page] = [:]
     private var gaps: [UInt32: Break] = [:]
+    /// Whether a stream began behind the sound of another.
+    private(set) var isChained = false
     private var buffer = [UInt8](repeating: 0, count: OggPages.greatestPage)
 
     static let greatestPage = 27 + 255 + 255 * 255
@@ -47,6 +49,7 @@ final class OggPages {
                 continue
             }
             let last = lastPages[page.serial]
+            if page.beginsStream, lastPages.contains(where: { $0.value.granule > 0 }) { isChained = true }
             if let last, page.number != last.number &+ 1, !page.beginsStream {
                 gaps[page.serial] = last.isOpen ? .within : .between
             }

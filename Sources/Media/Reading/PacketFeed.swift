@@ -299,9 +299,11 @@ struct PacketFeed: ~Copyable {
         }
     }
 
-    /// Whether what lies behind the promised length is no sound: only MP3 is joined to files of which its header knows
-    /// nothing.
-    var endsWhereItPromised: Bool { track.length.exactFrames != nil && demuxer.name != "mp3" }
+    /// Whether what lies behind the promised length is no sound: only MP3 and Ogg are joined to files of which their
+    /// first part knows nothing.
+    var endsWhereItPromised: Bool {
+        track.length.exactFrames != nil && demuxer.name != "mp3" && pages?.isChained != true
+    }
 
     /// Whether the source stops without what ends its kind: Ogg's last page, the rest of a Matroska cluster, of an
     /// MP4 box or of ASF's packets.

@@ -68,7 +68,8 @@ extension TrackOutput {
         let start = max(reached, range.lowerBound)
         let counted = min(reached + frames, range.upperBound) - start
         if counted > 0 || isWanted(loss) {
-            damage.note(loss.code, at: start, frames: max(0, counted))
+            // Damaged packets may have given more than there was: what is behind the end has no place of its own.
+            damage.note(loss.code, at: min(start, certainEnd ?? .max), frames: max(0, counted))
             suspicion = nil
         }
         if options.damage == .conceal, counted > 0 { owedSilence += frames } else { clock += frames }
@@ -81,10 +82,13 @@ extension TrackOutput {
         return reached < range.upperBound && reached + max(1, loss.frames) > range.lowerBound
     }
 
+    /// Where nothing more is handed out, once there is damage.
+    private var certainEnd: Int64? { feed.endsWhereItPromised ? track.length.exactFrames : feed.soundEnd }
+
     /// The longest loss that can be: damaged numbers must not make hours of silence.
     private var room: Int64 {
         guard let promised = track.length.frames else { return Int64(track.sampleRateHz) * 3600 }
-        if feed.endsWhereItPromised { return max(0, promised - reached) }
+        if let certainEnd { return max(0, certainEnd - reached) }
         let left = promised + Int64(track.sampleRateHz / 5) - reached
         return left > 0 ? left : Int64(track.sampleRateHz) * 3600
     }

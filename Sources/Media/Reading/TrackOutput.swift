@@ -198,7 +198,7 @@ public final class TrackOutput {
         hasDecoded = true
         feed.noteBlock(of: block.frameCount)
         if let stated {
-            let excess = rawClock - statedStart + Int64(block.frameCount) - stated
+            let excess = rawClock - statedStart + Int64(block.frameCount - skip.end) - stated
             if excess >= 120 {
                 block.trim(front: 0, back: Int(min(excess, Int64(block.frameCount))))
                 gaveTooMuch = true
@@ -237,7 +237,7 @@ public final class TrackOutput {
     /// Where the sound ends for certain; what decoders give beyond it is padding.
     private var soundEnd: Int64 {
         // More than was promised would be news, and is kept, but for padding and for what stands in for damage.
-        (damage.isEmpty ? feed.soundEnd : track.length.exactFrames) ?? .max
+        (damage.isEmpty || !feed.endsWhereItPromised ? feed.soundEnd : track.length.exactFrames) ?? .max
     }
 
     // MARK: Ranges

@@ -14,6 +14,10 @@ struct Readout: Sendable, CustomStringConvertible {
     private(set) var rate = 0
     /// Whether all blocks came at the track's rate: damaged headers may claim others.
     private(set) var hasOneRate = true
+    /// Whether there was more than anybody would want to keep: a damaged header can promise days.
+    private(set) var isCutOff = false
+
+    private static let greatestLength = 4_000_000
 
     var frames: Int { samples.count }
     var description: String {
@@ -49,6 +53,10 @@ struct Readout: Sendable, CustomStringConvertible {
             while try output.next(into: &block) {
                 blocks += 1
                 append(block)
+                if frames > Self.greatestLength {
+                    isCutOff = true
+                    return
+                }
             }
         } catch {
             account = output.damage

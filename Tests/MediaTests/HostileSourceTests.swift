@@ -1,0 +1,30 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Bytes that mean ill: whatever they say, every step gives sound or ends, and the end has a code.
+@Suite struct HostileSourceTests {
+    private static let kinds: [SampleFile.Kind] = [
+        .mp3VBR, .flac, .oggVorbis, .oggOpus, .m4aAAC, .m4aALAC, .cafOpus, .wav, .wavPack, .mkaAAC, .tsAAC, .wma,
+    ]
+
+    /// No seed is left out: none of them crashed libav.
+    @Test(.timeLimit(.minutes(2)), arguments: kinds) func flippedBitsEndInAnAnswer(kind: SampleFile.Kind) throws {
+        let sample = try SampleFile.of(kind)
+        let rates = [0.000_1, 0.000_5, 0.002, 0.008, 0.02]
+        for seed in 0..<25 as Range<UInt64> {
+            // Also the headers: nothing is spared.
+            let bytes = Damage.flipped(sample.bytes, seed: seed, rate: rates[Int(seed) % rates.count])
+            let read = try Readout(bytes, seed.isMultiple(of: 2) ? .conceal : .strict, name: kind.fileName)
+            #expect(read.blocks <= read.frames)
+            if let error = read.error {
+                #expect(!error.detail.isEmpty, "\(kind.rawValue), seed \(seed): \(error)")
+                #expect(!error.description.contains("0x"), "\(kind.rawValue), seed \(seed): \(error)")
+            } else if read.account.isEmpty, !read.isCutOff {
+                #expect(read.frames >= read.promised ?? 0, "\(kind.rawValue), seed \(seed)")
+            }
+        }
+    }
+}
