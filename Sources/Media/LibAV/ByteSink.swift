@@ -13,7 +13,7 @@ final class ByteSink {
     /// The errno of the first write that failed; the output is lost from then on.
     private(set) var failure: Int32?
 
-    private static let bufferBytes = 256 * 1024
+    private static let bufferBytes = 64 * 1024
 
     init(descriptor: Int32) throws {
         var status = stat()
@@ -49,6 +49,8 @@ final class ByteSink {
             throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer")
         }
         context.pointee.seekable = AVIO_SEEKABLE_NORMAL
+        // Without it libav hands over every packet by itself.
+        context.pointee.min_packet_size = Int32(Self.bufferBytes)
     }
 
     deinit {

@@ -39,6 +39,8 @@ final class Demuxer {
         // than ours.
         fresh.pointee.max_streams = Int32(4 * Demuxer.mostStreams)
         fresh.pointee.probesize = 5 << 20
+        // libav notes the place of every packet it passes, up to a megabyte; nothing here looks them up.
+        fresh.pointee.max_index_size = 64 << 10
         // libav looks whether 16-bit PCM is DTS in disguise: four packets hold enough frames to tell.
         fresh.pointee.max_probe_packets = 4
         // Bare streams carry no times to wait for, and what comes later may have another rate.
@@ -175,7 +177,7 @@ final class Demuxer {
     /// then on: 4 KiB are dear in short clips.
     private func readFirstPacket() {
         holdsFirst = av_read_frame(context, first.pointer) >= 0
-        av_opt_set_int(context!.pointee.priv_data, "max_size", 65_536, 0)
+        av_opt_set_int(context!.pointee.priv_data, "max_size", 16_384, 0)
     }
 
     /// Whether lengths are no more than a guess by the bit rate.

@@ -15,8 +15,8 @@ struct SampleSizes {
     private let blockBytes: Int
     private let blocksInMemory: Int
 
-    /// Sixteen blocks of 64 KiB hold half a million samples: three hours of AAC.
-    init(blockBytes: Int = 64 * 1024, blocksInMemory: Int = 16) {
+    /// Eight blocks of 16 KiB hold some sixty thousand samples: half an hour of AAC.
+    init(blockBytes: Int = 16 * 1024, blocksInMemory: Int = 8) {
         self.blockBytes = blockBytes
         self.blocksInMemory = blocksInMemory
     }
