@@ -26,6 +26,7 @@ demo: ## build it and show it at work
 
 test: ## build and run all tests
 	@scripts/prepare build test
+	swift build -c release --product pump-allocations
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
 
@@ -35,12 +36,12 @@ build: ## build for release
 
 lint: ## check layout and documentation comments, and build with warnings as errors
 	@scripts/prepare build
-	swift format lint --strict --recursive --parallel Sources Tests Package.swift
+	swift format lint --strict --recursive --parallel Sources Tests Demo Benches Package.swift
 	SLUICE_STRICT=1 swift build --build-tests --scratch-path $(strict_folder)
 
 format: ## lay the code out anew, in place
 	@scripts/prepare
-	swift format --in-place --recursive --parallel Sources Tests Package.swift
+	swift format --in-place --recursive --parallel Sources Tests Demo Benches Package.swift
 
 docs: ## build the documentation of the Media library and of the values it speaks in
 	@scripts/prepare build
@@ -53,4 +54,7 @@ docs: ## build the documentation of the Media library and of the values it speak
 
 bench: ## measure, with a release build
 	@scripts/prepare build bench
-	swift run -c release bench $(ARGS)
+	@$(MAKE) --silent -C Benches/floor
+	swift build -c release --product bench-ours --static-swift-stdlib
+	swift build -c release --product bench
+	.build/release/bench $(ARGS)

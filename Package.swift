@@ -36,17 +36,33 @@ let package = Package(
             path: "Demo",
             swiftSettings: house
         ),
+        // Programs that tests run: one conversion in a process of its own, and one that counts what malloc is asked for.
         .executableTarget(
             name: "media-process",
             dependencies: ["Media", "Conversion", "TestSupport"],
             path: "Tests/MediaProcess",
             swiftSettings: house
         ),
+        .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
+        .executableTarget(
+            name: "pump-allocations",
+            dependencies: ["Media", "Conversion", "AllocationCounter"],
+            path: "Tests/PumpAllocations",
+            swiftSettings: house
+        ),
+        .executableTarget(name: "bench", dependencies: ["TestSupport"], path: "Benches/bench", swiftSettings: house),
+        // Apart from the bench, so that what is measured links nothing but Media.
+        .executableTarget(
+            name: "bench-ours",
+            dependencies: ["Media", "Conversion"],
+            path: "Benches/ours",
+            swiftSettings: house
+        ),
         .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: house),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),
         .testTarget(
             name: "MediaTests",
-            dependencies: ["Media", "TestSupport", "media-process"],
+            dependencies: ["Media", "TestSupport", "media-process", "pump-allocations"],
             swiftSettings: house
         ),
     ]

@@ -3,17 +3,7 @@ import TestSupport
 
 /// Conversions in a process of their own, by the program `media-process` that is built beside the tests.
 enum MediaProcess {
-    /// Beside the running test bundle, wherever that was built.
-    static let path: String = {
-        let bundle = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        // The runner may live with the toolchain; then the bundle is among its words.
-        let places = [bundle].compactMap { $0 } + CommandLine.arguments
-        for place in places {
-            let candidate = URL(fileURLWithPath: place).deletingLastPathComponent().path + "/media-process"
-            if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
-        }
-        return "media-process"
-    }()
+    static let path = BuiltProgram.path("media-process")
 
     /// Converts, and returns what the program printed: the bytes written, or the code of the error.
     static func convert(_ words: [String], fileSizeLimit kilobytes: Int? = nil) throws -> String {

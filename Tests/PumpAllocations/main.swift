@@ -1,0 +1,38 @@
+// Converts the first argument into the second, in the format of the preset that the third names, and prints how many
+// heap allocations Swift code made while the pump ran, and how many blocks it moved.
+import AllocationCounter
+import Conversion
+import Glibc
+import Media
+
+let words = CommandLine.arguments
+let source = open(words[1], O_RDONLY)
+let destination = open(words[2], O_RDWR | O_CREAT | O_TRUNC, 0o600)
+
+let reader = try Reader(descriptor: source)
+let track = try reader.track()
+let format = try Preset.named(words[3]).format(forExtension: words[4]).resolved(for: track.shape)
+let writer = try Writer(descriptor: destination, format: format)
+let (output, input) = (try reader.samples(of: track), try writer.samples())
+
+var block = try SampleBlock()
+var blocks = 0
+// The first blocks open the encoder and find their memory; what is counted is the steady state.
+while blocks < 16, try output.next(into: &block) {
+    try input.append(&block)
+    blocks += 1
+}
+allocation_counter_start()
+while try output.next(into: &block) {
+    try input.append(&block)
+    blocks += 1
+}
+let allocations = allocation_counter_stop()
+_ = try writer.finish()
+
+// A counter that counts nothing would please everybody: this allocation must be seen.
+allocation_counter_start()
+let control = UnsafeMutablePointer<Int>.allocate(capacity: 1_000)
+let seen = allocation_counter_stop()
+control.deallocate()
+print("\(allocations) allocations in \(blocks - 16) blocks, control \(seen)")
