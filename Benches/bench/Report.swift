@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+
+/// One table of the report: what was measured, and each row beside its target.
+struct Section: Encodable {
+    let name: String
+    /// What was done, in a line or two.
+    let explanation: String
+    let columns: [String]
+    private(set) var rows: [Row] = []
+
+    struct Row: Encodable {
+        let cells: [String]
+        /// The same in numbers, by name.
+        let numbers: [String: Double]
+        /// `ok` or `over`; empty where there is no target.
+        let verdict: String
+    }
+
+    init(_ name: String, _ explanation: String, columns: [String]) {
+        (self.name, self.explanation, self.columns) = (name, explanation, columns)
+    }
+
+    /// Adds a row; `isWithin` is `nil` where the row has no target.
+    mutating func add(_ cells: [String], numbers: [String: Double], isWithin: Bool?) {
+        rows.append(Row(cells: cells, numbers: numbers, verdict: isWithin.map { $0 ? "ok" : "over" } ?? ""))
+    }
+
+    /// A Markdown table under its title.
+    var text: String {
+        let header = columns + [""]
+        let body = rows.map { $0.cells + [$0.verdict] }
+        let widths = header.indices.map { column in ([header] + body).map { $0[column].count }.max() ?? 0 }
+        func line(_ cells: [String]) -> String {
+            let padded = zip(cells, widths).enumerated().map { index, cell in
+                // Words begin at the left, numbers end at the right.
+                index == 0 ? cell.0.filled(to: cell.1) : cell.0.filled(to: cell.1, fromLeft: true)
+            }
+            return "| " + padded.joined(separator: " | ") + " |"
+        }
+        let rule = widths.enumerated().map { $0 == 0 ? String(repeating: "-", count: $1) : rightRule($1) }
+        return ([explanation, "", line(header), "| " + rule.joined(separator: " | ") + " |"] + body.map(line))
+            .joined(separator: "\n")
+    }
+
+    private func rightRule(_ width: Int) -> String { String(repeating: "-", count: max(0, width - 1)) + ":" }
+}
+
+/// The report as a file for programs.
+enum Report {
+    private struct Whole: Encodable {
+        let isQuick: Bool
+        let cores: Int
+        let processor: String
+        let sections: [Section]
+    }
+
+    static func write(_ sections: [Section], to path: String, isQuick: Bool) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        let whole = Whole(
+            isQuick: isQuick,
+            cores: ProcessInfo.processInfo.activeProcessorCount,
+            processor: ProcFile.value("model name", in: "/proc/cpuinfo") ?? "unknown",
+            sections: sections
+        )
+        try Bytes.write([UInt8](encoder.encode(whole)), to: path)
+    }
+}
+
+extension Double {
+    /// With that many digits behind the point.
+    func fixed(_ digits: Int) -> String { String(format: "%.\(digits)f", self) }
+}
+
+extension String {
+    func filled(to width: Int, fromLeft: Bool = false) -> String {
+        let space = String(repeating: " ", count: Swift.max(0, width - count))
+        return fromLeft ? space + self : self + space
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import TestSupport
+
+/// Where the benches work: the programs, the core they are pinned to, and folders for what they read and write.
+struct Workbench {
+    let isQuick: Bool
+    /// The program that converts with Media.
+    let ours: String
+    /// The C program that calls libav by hand.
+    let floor: String
+    /// The one core on which all that is timed runs.
+    let core: Int
+    /// In memory where the machine offers that, so that disks stay out of the times.
+    let fastFolder: BenchFolder
+    /// In the temporary directory, for what is too large for memory.
+    let largeFolder: BenchFolder
+
+    init(_ options: Options) throws {
+        isQuick = options.isQuick
+        let here = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+        ours = try Self.find("bench-ours", beside: here, "swift build -c release --product bench-ours")
+        floor = try Self.find("floor", beside: here, "make -C Benches/floor")
+        core = try Self.lastCore()
+        largeFolder = try BenchFolder.create(in: ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp")
+        let memory = "/dev/shm"
+        let isRoomy = (try? BenchFolder.freeBytes(in: memory)).map { $0 > 4 << 30 } ?? false
+        fastFolder = isRoomy ? try BenchFolder.create(in: memory) : largeFolder
+    }
+
+    /// Looks beside this program and in the folders above it.
+    private static func find(_ name: String, beside program: URL, _ command: String) throws -> String {
+        var folder = program.deletingLastPathComponent()
+        while folder.path.count > 1 {
+            let found = folder.appending(path: name, directoryHint: .notDirectory).path
+            if FileManager.default.isExecutableFile(atPath: found) { return found }
+            folder = folder.deletingLastPathComponent()
+        }
+        throw SupportError("find the program \(name)", "build it first: \(command)")
+    }
+
+    /// The last of those that this process may use: the first one serves more interrupts.
+    private static func lastCore() throws -> Int {
+        let cores = ProcFile.value("Cpus_allowed_list", in: "/proc/self/status")
+        guard let last = cores?.split(whereSeparator: { !$0.isNumber }).last, let core = Int(last) else {
+            throw SupportError("choose a core", "/proc/self/status names none")
+        }
+        return core
+    }
+}
+
+/// A fresh folder, removed with all it holds when the last reference goes.
+final class BenchFolder: Sendable {
+    /// The full path, without a slash at the end.
+    let path: String
+
+    private init(adopting path: String) { self.path = path }
+
+    deinit {
+        // What cannot be removed stays behind: there is nobody left to tell.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    static func create(in parent: String) throws -> BenchFolder {
+        var template = Array("\(parent)/sluice-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SupportError("create a folder in \(parent)", errno: errno) }
+        return BenchFolder(adopting: String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
+    }
+
+    /// A folder in this one, created if need be.
+    func folder(_ name: String) throws -> String {
+        let path = "\(self.path)/\(name)"
+        guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw SupportError("create \(path)", errno: errno) }
+        return path
+    }
+
+    var freeBytes: Int { get throws { try Self.freeBytes(in: path) } }
+
+    static func freeBytes(in path: String) throws -> Int {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { throw SupportError("ask \(path) for room", errno: errno) }
+        return Int(status.f_bavail) * Int(status.f_frsize)
+    }
+}
