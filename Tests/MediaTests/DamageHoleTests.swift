@@ -95,5 +95,10 @@ import Testing
         }
         let check = try DamageCheck(bytes, as: .wavPack, "great numbers")
         #expect(check.conceal.frames == sample.clean.frames)
+        // In a fragment the time of all that follows: a packet would have to hold a year.
+        let fragments = try SampleFile.of(.fragmentedMP4)
+        let flipped = Damage.flipped(fragments.bytes, seed: 46, rate: 0.002, from: fragments.bytes.count / 20)
+        let late = try DamageCheck(flipped, as: .fragmentedMP4, "a year in a packet")
+        #expect(late.conceal.frames <= 2 * fragments.clean.frames)
     }
 }

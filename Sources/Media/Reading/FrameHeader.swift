@@ -34,6 +34,7 @@ enum FrameSyntax {
 
     // MARK: MPEG audio, ISO 11172-3 and 13818-3
 
+    private static let mpegSampleRates = [44_100, 48_000, 32_000]
     private static let layer1Rates = [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448]
     private static let layer2Rates = [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384]
     private static let layer3Rates = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
@@ -50,7 +51,7 @@ enum FrameSyntax {
             return nil
         }
         let isMPEG1 = version == 3
-        let sampleRate = [44_100, 48_000, 32_000][frequency] >> (isMPEG1 ? 0 : version == 2 ? 1 : 2)
+        let sampleRate = mpegSampleRates[frequency] >> (isMPEG1 ? 0 : version == 2 ? 1 : 2)
         let rates =
             switch (isMPEG1, layer) {
             case (true, 1): layer1Rates
@@ -90,6 +91,7 @@ enum FrameSyntax {
 
     // MARK: AC-3 and E-AC-3, ETSI TS 102 366
 
+    private static let ac3SampleRates = [48_000, 44_100, 32_000, 0]
     private static let ac3Rates = [
         32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640,
     ]
@@ -98,7 +100,7 @@ enum FrameSyntax {
         guard head >> 48 == 0x0B77 else { return nil }
         let version = head >> 19 & 31
         let frequency = Int(head >> 30 & 3)
-        let sampleRate = [48_000, 44_100, 32_000, 0][frequency]
+        let sampleRate = ac3SampleRates[frequency]
         if version <= 10 {
             let code = Int(head >> 24 & 0x3F)
             guard frequency != 3, code < 2 * ac3Rates.count else { return nil }
@@ -113,14 +115,14 @@ enum FrameSyntax {
         let code = Int(head >> 28 & 3)
         let isReduced = frequency == 3
         guard bytes > 7, !isReduced || code != 3 else { return nil }
-        let blocks = isReduced ? 6 : [1, 2, 3, 6][code]
+        let blocks = isReduced || code == 3 ? 6 : code + 1
         let streamType = head >> 46 & 3
         let belongsToOther = streamType == 1 || head >> 43 & 7 != 0
         guard streamType != 3 else { return nil }
         return FrameHeader(
             bytes: bytes,
             frames: belongsToOther ? 0 : 256 * blocks,
-            sampleRateHz: isReduced ? [24_000, 22_050, 16_000, 0][code] : sampleRate,
+            sampleRateHz: isReduced ? ac3SampleRates[code] / 2 : sampleRate,
             kind: 0x0B77_0000 | UInt32(isReduced ? 4 + code : frequency) << 8 | 16
         )
     }

@@ -24,6 +24,8 @@ final class FrameWalk {
     private var windowCount = 0
 
     private static let windowBytes = 64 * 1024
+    /// Bytes before the first frame; libav looks no further either.
+    private static let greatestLead: Int64 = 64 * 1024
 
     /// `nil` for a source that cannot be searched, and where there is no frame.
     init?(_ source: ByteSource, _ syntax: FrameSyntax) {
@@ -34,7 +36,7 @@ final class FrameWalk {
         window = [UInt8](repeating: 0, count: Self.windowBytes)
         skipTags()
         // What lies before the first frame was never part of the stream: recordings begin where they begin.
-        guard let first = nextStart(from: place) else { return nil }
+        guard let first = nextStart(from: place, upTo: place + Self.greatestLead) else { return nil }
         place = first
     }
 
@@ -114,13 +116,17 @@ final class FrameWalk {
     var isAtEnd: Bool { place >= end }
 
     private func mayBeTag(at place: Int64) -> Bool {
-        [UInt8(ascii: "I"), UInt8(ascii: "T"), UInt8(ascii: "A"), UInt8(ascii: "L")].contains(byte(at: place) ?? 0)
+        switch byte(at: place) {
+        case UInt8(ascii: "I"), UInt8(ascii: "T"), UInt8(ascii: "A"), UInt8(ascii: "L"): true
+        default: false
+        }
     }
 
     // MARK: Looking for frames
 
     /// The first place from `start` on where a frame begins that is certainly one.
-    private func nextStart(from start: Int64) -> Int64? {
+    private func nextStart(from start: Int64, upTo limit: Int64 = .max) -> Int64? {
+        let end = min(end, limit)
         var candidate = start
         let first: UInt8 = syntax == .ac3 ? 0x0B : 0xFF
         while candidate < end, !source.stop.isStopped {

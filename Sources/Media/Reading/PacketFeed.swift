@@ -229,7 +229,8 @@ struct PacketFeed: ~Copyable {
             ["opus", "alac", "flac"].contains(track.codecName) || isMP4 && track.codecName == "aac",
             let time = packet.timestamp, try hasMore(), let following = ahead.timestamp, following > time
         else { return nil }
-        return stream.exactFrames(following - time, rate: track.sampleRateHz)
+        // No packet of theirs is longer than a few thousand frames: a greater step is a gap, or a wrong number.
+        return stream.exactFrames(following - time, rate: track.sampleRateHz).flatMap { $0 <= 1 << 16 ? $0 : nil }
     }
 
     // MARK: Gaps

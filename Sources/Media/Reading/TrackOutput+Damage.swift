@@ -87,10 +87,10 @@ extension TrackOutput {
 
     /// The longest loss that can be: damaged numbers must not make hours of silence.
     private var room: Int64 {
-        guard let promised = track.length.frames else { return Int64(track.sampleRateHz) * 3600 }
+        guard let promised = track.length.frames else { return Int64(track.sampleRateHz) * 600 }
         if let certainEnd { return max(0, certainEnd - reached) }
         let left = promised + Int64(track.sampleRateHz / 5) - reached
-        return left > 0 ? left : Int64(track.sampleRateHz) * 3600
+        return left > 0 ? left : Int64(track.sampleRateHz) * 600
     }
 
     /// The clock with the silence that is still to be handed out.
