@@ -1,4 +1,5 @@
 import Glibc
+import Media
 
 /// Converts with Media, in one process and on one thread, and prints one line of JSON: what `bench` measures.
 ///
@@ -12,6 +13,7 @@ import Glibc
 enum Ours {
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
+        ProcessMemory.prepareForManyConversions()
         do {
             guard words.count >= 3, let target = Target(rawValue: words[0]) else {
                 throw Problem("usage: bench-ours FORMAT OUTDIR FILE... | - | FILE xN")

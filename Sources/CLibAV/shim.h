@@ -20,6 +20,9 @@
 #include <libavutil/samplefmt.h>
 #include <libswresample/swresample.h>
 
+// mallopt, which the module map of glibc leaves out.
+#include <malloc.h>
+
 static const int SLUICE_PROBE_SCORE_RETRY = AVPROBE_SCORE_RETRY;
 static const int SLUICE_AVERROR_EOF = AVERROR_EOF;
 static const int SLUICE_AVERROR_EXIT = AVERROR_EXIT;
