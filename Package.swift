@@ -50,11 +50,18 @@ let package = Package(
             path: "Tests/PumpAllocations",
             swiftSettings: house
         ),
-        .executableTarget(name: "bench", dependencies: ["TestSupport"], path: "Benches/bench", swiftSettings: house),
+        // What the bench and the program that it measures must call by the same names.
+        .target(name: "BenchNames", path: "Benches/names", swiftSettings: house),
+        .executableTarget(
+            name: "bench",
+            dependencies: ["BenchNames", "TestSupport"],
+            path: "Benches/bench",
+            swiftSettings: house
+        ),
         // Apart from the bench, so that what is measured links nothing but Media.
         .executableTarget(
             name: "bench-ours",
-            dependencies: ["Media", "Conversion"],
+            dependencies: ["BenchNames", "Media", "Conversion"],
             path: "Benches/ours",
             swiftSettings: house
         ),

@@ -1,3 +1,4 @@
+import BenchNames
 import TestSupport
 
 /// Many short clips in one process: what it costs to open and close, beside bare libav calls.

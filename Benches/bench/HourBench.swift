@@ -1,3 +1,4 @@
+import BenchNames
 import TestSupport
 
 /// One long piece at a time: what it costs to move samples, beside `ffmpeg` and bare libav calls.

@@ -1,3 +1,4 @@
+import BenchNames
 import Foundation
 import TestSupport
 

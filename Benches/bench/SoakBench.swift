@@ -1,3 +1,4 @@
+import BenchNames
 import TestSupport
 
 /// The same conversion again and again in one process: memory that is not given back would show.

@@ -1,3 +1,4 @@
+import BenchNames
 import Conversion
 import Glibc
 import Media
@@ -5,11 +6,11 @@ import Media
 /// Conversions through Media, one after another, and what they cost.
 struct ConversionList {
     private(set) var figures = Figures()
-    private let target: Target
+    private let target: TargetFormat
     private let folder: String
     private let converter: Converter
 
-    init(_ target: Target, folder: String) {
+    init(_ target: TargetFormat, folder: String) {
         self.target = target
         self.folder = folder
         converter = Converter(Converter.Request(format: target.format))

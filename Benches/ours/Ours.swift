@@ -1,3 +1,4 @@
+import BenchNames
 import Glibc
 import Media
 
@@ -15,7 +16,7 @@ enum Ours {
         let words = Array(CommandLine.arguments.dropFirst())
         ProcessMemory.prepareForManyConversions()
         do {
-            guard words.count >= 3, let target = Target(rawValue: words[0]) else {
+            guard words.count >= 3, let target = TargetFormat(rawValue: words[0]) else {
                 throw Problem("usage: bench-ours FORMAT OUTDIR FILE... | - | FILE xN")
             }
             var list = ConversionList(target, folder: words[1])

@@ -9,14 +9,15 @@ import Media
 /// Makes an MP3 for podcast players out of any recording, and returns its length in bytes.
 func makePodcast(from source: URL, at destination: URL) throws -> Int64 {
     let input = try FileHandle(forReadingFrom: source)
-    defer { try? input.close() }
     try Data().write(to: destination)
     let output = try FileHandle(forUpdating: destination)
-    defer { try? output.close() }
 
     let preset = try Preset.named("podcast-mp3")
     let converter = Converter(.init(format: preset.format, tags: ["title": "Episode 1"]))
     let outcome = try converter.run(from: input.fileDescriptor, to: output.fileDescriptor)
+    try input.close()
+    // Some file systems report a full disk only here.
+    try output.close()
     return outcome.summary.bytes
 }
 // end

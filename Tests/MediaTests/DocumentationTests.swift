@@ -62,8 +62,7 @@ struct DocumentationTests {
     }
 
     @Test func convertingMakesAPodcast() throws {
-        let input = try source(pcm)
-        defer { try? input.close() }
+        _ = try source(pcm)
         let path = folder.path("episode.mp3")
         let bytes = try makePodcast(from: URL(filePath: folder.path("source.wav")), at: URL(filePath: path))
         #expect(try Bytes.size(of: path) == Int(bytes))
@@ -72,7 +71,6 @@ struct DocumentationTests {
 
     @Test func askingAnswersForEveryPreset() throws {
         let input = try source(pcm)
-        defer { try? input.close() }
         let lines = try answers(for: input)
         #expect(lines.count == Preset.all.count)
         #expect(lines.contains("wav: 8000 Hz, \(80 + 48_000) bytes"))
@@ -80,13 +78,11 @@ struct DocumentationTests {
 
     @Test func readingCountsTwoMinutes() throws {
         let input = try source(Signal.silence(rate: 100, frames: 100 * 450).pcm(.s16))
-        defer { try? input.close() }
         #expect(try framesOfTwoMinutes(in: input) == 12_000)
     }
 
     @Test func damageIsListed() throws {
         let input = try source(pcm)
-        defer { try? input.close() }
         try Bytes.truncate(folder.path("source.wav"), to: 44 + 2 * 10_000)
         let stretches = try lostStretches(in: input)
         #expect(stretches.map(\.start) == [10_000] && stretches.map(\.frames) == [14_000])
@@ -95,14 +91,12 @@ struct DocumentationTests {
     @Test func pumpingKeepsEverySample() throws {
         let input = try source(pcm)
         let output = try destination("archive.flac")
-        defer { [input, output].forEach { try? $0.close() } }
         #expect(try archive(input, in: output).writtenFrames == 24_000)
         #expect(try FFmpeg.decode(folder.path("archive.flac")) == pcm)
     }
 
     @Test func appendingWritesATone() async throws {
         let output = try destination("tone.wav")
-        defer { try? output.close() }
         #expect(try await writeTone(to: output).writtenFrames == 144_000)
         let tone = try FFmpeg.decode(folder.path("tone.wav"), to: .f32)
         #expect(tone.frames == 144_000 && tone.samples(channel: 0).max()! > 0.49)
@@ -110,7 +104,6 @@ struct DocumentationTests {
 
     @Test func capturingTakesABlock() async throws {
         let output = try destination("live.wav")
-        defer { try? output.close() }
         let shape = AudioShape(
             sampleRateHz: 8000,
             channelCount: 1,
@@ -122,12 +115,13 @@ struct DocumentationTests {
         let writer = try AsyncWriter(descriptor: output.fileDescriptor, format: format)
         #expect(try keep(PCMBlock([1, 2, 3] as [Int16], sampleRateHz: 8000, channelCount: 1), in: writer))
         #expect(try await writer.finish().writtenFrames == 3)
+        // Only here: a handle that is let go earlier closes the file under the writer.
+        try output.close()
     }
 
     @Test func followingShowsTheWhole() async throws {
         let input = try source(pcm)
         let output = try destination("out.m4a")
-        defer { [input, output].forEach { try? $0.close() } }
         var last = 0.0
         let outcome = try await convert(input, to: output) { last = $0 }
         #expect(last == 1 && outcome.summary.writtenFrames == 24_000)
@@ -135,7 +129,6 @@ struct DocumentationTests {
 
     @Test func streamingFindsThePeak() async throws {
         let input = try source(pcm)
-        defer { try? input.close() }
         let highest = pcm.samples(channel: 0).map { abs($0) }.max()! * 32_768
         #expect(try await peak(of: input) == Int16(highest))
     }
@@ -143,7 +136,6 @@ struct DocumentationTests {
     @Test func copyingMakesOpus() async throws {
         let input = try source(pcm)
         let output = try destination("out.opus")
-        defer { [input, output].forEach { try? $0.close() } }
         #expect(try await rewrite(input, to: output).writtenFrames == 24_000)
         #expect(try FFmpeg.decode(folder.path("out.opus")).frames == 144_000)
     }

@@ -349,6 +349,7 @@ import Testing
             descriptor = file.descriptor
             #expect(fcntl(descriptor, F_GETFD) >= 0)
         }
+        // Nothing stands under that number any more, or another test's file.
         let facts = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
         #expect(facts != path)
         #expect(throws: SupportError.self) { _ = try OpenFile.reading("/nowhere/at/all").release() }

@@ -73,6 +73,16 @@ import Testing
         }
     }
 
+    @Test func inputThatOutlivesItsWriterThrows() throws {
+        let file = try MemoryFile.open()
+        var writer: Writer? = try Writer(descriptor: file.descriptor, format: Self.stereo)
+        let input = try #require(writer).samples()
+        writer = nil
+        #expect(writer == nil)
+        let blocks = try noise(1_000)
+        #expect(Converted.code { try append(blocks, to: input) } == .writerFailed)
+    }
+
     @Test func fullDiskIsNamed() throws {
         let source = folder.path("source.wav")
         try WAVFile.write(Signal.noise(seed: 7, rate: 44_100, frames: 60_000).pcm(.s16), to: source)

@@ -4,6 +4,7 @@ import Foundation
 public enum FFmpeg {
     /// Whether both programs can be started. Tests do not skip without them: every call says what is missing.
     public static var isPresent: Bool {
+        // One that cannot be started is absent, whatever the reason.
         ["ffmpeg", "ffprobe"].allSatisfy { (try? Run.program($0, ["-version"]).succeeded) ?? false }
     }
 

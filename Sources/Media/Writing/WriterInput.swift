@@ -2,7 +2,9 @@ import Conversion
 
 /// Where samples or packets enter a writer. `append` takes them at once or throws; it never drops any.
 public final class WriterInput {
-    private unowned let writer: Writer
+    /// Who knows whether the output has failed. It owns this input; an input that outlives it has nowhere to write.
+    private weak var writer: Writer?
+    private let options: Writer.Options
     private let muxer: Muxer
     /// The writer's, with a copy's own codec.
     private let format: ResolvedFormat
@@ -15,6 +17,7 @@ public final class WriterInput {
 
     init(_ writer: Writer, _ muxer: Muxer, _ format: ResolvedFormat, source: PacketOutput?) {
         self.writer = writer
+        options = writer.options
         self.muxer = muxer
         self.format = format
         self.source = source
@@ -28,7 +31,7 @@ public final class WriterInput {
 
     /// Takes the samples of `block`, whose memory stays the caller's. Throws once the writer has failed.
     public func append(_ block: inout SampleBlock) throws {
-        try writer.failing(at: .encode) {
+        try liveWriter(at: .encode).failing(at: .encode) {
             guard source == nil else {
                 throw MediaError(.passthroughRefused, at: .encode, "this input takes packets, not samples")
             }
@@ -49,7 +52,7 @@ public final class WriterInput {
     /// Takes the content of `packet`, as the packet output that this input is for handed it out. Throws once the writer
     /// has failed.
     public func append(_ packet: inout Packet) throws {
-        try writer.failing(at: .write) {
+        try liveWriter(at: .write).failing(at: .write) {
             guard let copy else {
                 throw MediaError(.passthroughRefused, at: .write, "this input takes samples, not packets")
             }
@@ -60,6 +63,13 @@ public final class WriterInput {
     /// Frames that the output must have for what was appended so far.
     public var plannedFrames: Int64 { samples?.plannedFrames ?? source?.deliveredFrames ?? 0 }
 
+    private func liveWriter(at stage: MediaError.Stage) throws -> Writer {
+        guard let writer else {
+            throw MediaError(.writerFailed, at: stage, "the writer of this input is gone")
+        }
+        return writer
+    }
+
     // MARK: Beginning
 
     private func begin(_ shape: SampleShape) throws {
@@ -67,7 +77,7 @@ public final class WriterInput {
         try muxer.addAudio(encoder)
         let sink = PacketSink(muxer, marking: try ContainerWriting.marking(format, encoder))
         let leadIn = ContainerWriting.leadInFrames(format, encoder)
-        samples = try SampleInput(encoder, to: sink, leadInFrames: leadIn, digests: writer.options.digestsSamples)
+        samples = try SampleInput(encoder, to: sink, leadInFrames: leadIn, digests: options.digestsSamples)
         try writeHeader(ContainerWriting.options(format))
     }
 
@@ -83,7 +93,7 @@ public final class WriterInput {
             // A LAME tag without a delay would cost the first frames of a source that never had one.
             let hasNoTag = format.container == .mp3 && copy.priming == 0
             try writeHeader(ContainerWriting.options(format) + (hasNoTag ? [("write_xing", "0")] : []))
-        } catch let error as LibAVError where writer.sink.failure == nil {
+        } catch let error as LibAVError where muxer.sink.failure == nil {
             throw MediaError(
                 error,
                 .passthroughRefused,
@@ -95,7 +105,7 @@ public final class WriterInput {
     }
 
     private func writeHeader(_ options: [(String, String)]) throws {
-        let plan = TagPlan(writer.options.tags, cover: writer.options.cover, in: format)
+        let plan = TagPlan(self.options.tags, cover: self.options.cover, in: format)
         lostTags = plan.lost
         if let cover = plan.coverStream { try muxer.addCover(cover) }
         muxer.setTags(plan.tags.map { ($0.key, $0.value) }, onStream: plan.belongsToStream)
@@ -130,7 +140,7 @@ public final class WriterInput {
     private typealias Counts = (planned: Int64, encoded: Int64, written: Int64, facts: ContainerPatch.Facts)
 
     private func finishSound() throws -> Counts {
-        let tags = writer.options.tags
+        let tags = options.tags
         if let copy, let source {
             try copy.finish()
             let planned = source.track.length.exactFrames ?? source.deliveredFrames

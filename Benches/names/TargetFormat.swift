@@ -1,5 +1,5 @@
 /// What is converted to, under the names that the measured programs know.
-enum TargetFormat: String {
+public enum TargetFormat: String, Sendable {
     // Clips.
     case wav16k
     case flac16k
@@ -16,7 +16,7 @@ enum TargetFormat: String {
     case aac16k
 
     /// The rate it is converted to; `nil` is the source's.
-    var rate: Int? {
+    public var rate: Int? {
         switch self {
         case .wav16k, .flac16k, .mp3At16k, .opus16k, .aac16k: 16_000
         case .opus: 48_000
@@ -26,7 +26,7 @@ enum TargetFormat: String {
     }
 
     /// As the measured programs name their outputs.
-    var fileExtension: String {
+    public var fileExtension: String {
         switch self {
         case .wav16k, .wav, .wav8k: "wav"
         case .flac16k, .flac: "flac"
@@ -34,23 +34,5 @@ enum TargetFormat: String {
         case .opus16k, .opus: "opus"
         case .aac, .aac16k: "m4a"
         }
-    }
-
-    /// What makes `ffmpeg` write the same.
-    var ffmpegArguments: [String] {
-        switch self {
-        case .wav: ["-c:a", "pcm_s16le"]
-        case .flac: ["-c:a", "flac"]
-        case .mp3: ["-c:a", "libmp3lame", "-b:a", "128k"]
-        case .aac: ["-c:a", "aac", "-b:a", "128k"]
-        case .opus: ["-c:a", "libopus", "-b:a", "96k", "-ar", "48000", "-af", "aresample=resampler=soxr"]
-        case .wav16k, .flac16k, .mp3At16k, .opus16k, .wav8k, .aac16k:
-            preconditionFailure("\(rawValue) is not measured beside ffmpeg")
-        }
-    }
-
-    /// Frames that must come out for `frames` at `rate`, to the nearest.
-    func frames(from frames: Int, rate: Int) -> Int {
-        (frames * (self.rate ?? rate) * 2 + rate) / (rate * 2)
     }
 }

@@ -1,22 +1,8 @@
+import BenchNames
 import Conversion
 
-/// What can be asked for, with the settings of the floor's table of targets.
-enum Target: String {
-    // Clips.
-    case wav16k
-    case flac16k
-    case mp3At16k = "mp3-16k"
-    case opus16k
-    // Long pieces.
-    case wav
-    case flac
-    case mp3 = "mp3-128"
-    case aac = "aac-128"
-    case opus = "opus-96"
-    // For memory only: the floor does not know them.
-    case wav8k
-    case aac16k
-
+extension TargetFormat {
+    /// With the settings of the floor's table of targets.
     var format: AudioFormat {
         switch self {
         case .wav16k: AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 16_000, bitDepth: 16)
@@ -32,6 +18,4 @@ enum Target: String {
         case .aac16k: AudioFormat(container: .m4a, codec: .aac, sampleRateHz: 16_000, bitRate: 48_000)
         }
     }
-
-    var fileExtension: String { self == .opus || self == .opus16k ? "opus" : format.container.fileExtensions[0] }
 }
