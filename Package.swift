@@ -15,7 +15,8 @@ let house: [SwiftSetting] =
 let package = Package(
     name: "sluice",
     products: [
-        .library(name: "Media", targets: ["Media", "Conversion"])
+        .executable(name: "sluice", targets: ["sluice"]),
+        .library(name: "Media", targets: ["Media", "Conversion"]),
     ],
     targets: [
         // C doors: a module map and a shim for what Swift cannot import. No logic.
@@ -24,10 +25,15 @@ let package = Package(
             pkgConfig: "libavformat",
             providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswresample-dev", "libavutil-dev"])]
         ),
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // The rooms, from the bottom up.
         .target(name: "Conversion", swiftSettings: house),
         .target(name: "Media", dependencies: ["Conversion", "CLibAV"], swiftSettings: house),
+        .target(name: "Ledger", dependencies: ["Conversion", "CLibPQ"], swiftSettings: house),
+        .target(name: "PumpRoom", dependencies: ["Media", "Conversion"], swiftSettings: house),
+        .target(name: "Command", dependencies: ["PumpRoom", "Ledger", "Conversion"], swiftSettings: house),
+        .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         .executableTarget(

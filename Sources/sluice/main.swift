@@ -1,0 +1,3 @@
+import Command
+
+CommandLineTool.main()
