@@ -31,8 +31,9 @@ let package = Package(
         .target(name: "Conversion", swiftSettings: house),
         .target(name: "Media", dependencies: ["Conversion", "CLibAV"], swiftSettings: house),
         .target(name: "Ledger", dependencies: ["Conversion", "CLibPQ"], swiftSettings: house),
+        .target(name: "Storage", dependencies: ["Conversion"], swiftSettings: house),
         .target(name: "PumpRoom", dependencies: ["Media", "Conversion"], swiftSettings: house),
-        .target(name: "Command", dependencies: ["PumpRoom", "Ledger", "Conversion"], swiftSettings: house),
+        .target(name: "Command", dependencies: ["PumpRoom", "Storage", "Ledger", "Conversion"], swiftSettings: house),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
@@ -56,6 +57,13 @@ let package = Package(
             path: "Tests/PumpAllocations",
             swiftSettings: house
         ),
+        // One output, published in a process of its own, which tests kill at every system call.
+        .executableTarget(
+            name: "storage-process",
+            dependencies: ["Storage", "Conversion"],
+            path: "Tests/StorageProcess",
+            swiftSettings: house
+        ),
         // What the bench and the program that it measures must call by the same names.
         .target(name: "BenchNames", path: "Benches/names", swiftSettings: house),
         .executableTarget(
@@ -76,6 +84,11 @@ let package = Package(
         .testTarget(
             name: "MediaTests",
             dependencies: ["Media", "TestSupport", "media-process", "pump-allocations"],
+            swiftSettings: house
+        ),
+        .testTarget(
+            name: "StorageTests",
+            dependencies: ["Storage", "Conversion", "TestSupport", "storage-process"],
             swiftSettings: house
         ),
     ]

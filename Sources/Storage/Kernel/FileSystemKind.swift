@@ -1,0 +1,31 @@
+/// The file system that something lies on.
+struct FileSystemKind {
+    /// The number in <linux/magic.h>; 0 if the kernel would not say.
+    let magic: UInt64
+
+    static func of(_ descriptor: Int32) -> FileSystemKind {
+        // A `struct statfs`: the kind is its first word on every 64-bit Linux, and 120 bytes are its size.
+        var words = [Int](repeating: 0, count: 32)
+        // Not knowing is an answer: what is not known to be local is treated with the greater care.
+        guard GNUFunctions.fstatfs(descriptor, &words) == 0 else { return FileSystemKind(magic: 0) }
+        return FileSystemKind(magic: UInt64(UInt32(truncatingIfNeeded: words[0])))
+    }
+
+    /// Whether no other machine sees it. Unknown ones, network ones and FUSE are not.
+    var isLocal: Bool { Self.local.contains(magic) }
+
+    private static let local: Set<UInt64> = [
+        0xEF53,  // ext2, ext3, ext4
+        0x5846_5342,  // XFS
+        0x9123_683E,  // Btrfs
+        0x0102_1994,  // tmpfs
+        0xF2F5_2010,  // F2FS
+        0x794C_7630,  // overlayfs, whose upper layer belongs to one mount
+        0xCA45_1A4E,  // bcachefs
+        0x2FC1_2FC1,  // ZFS
+        0x4D44,  // FAT
+        0x2011_BAB0,  // exFAT
+        0x7366_746E,  // NTFS
+        0x3153_464A,  // JFS
+    ]
+}

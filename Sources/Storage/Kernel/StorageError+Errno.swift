@@ -1,0 +1,54 @@
+import Glibc
+
+/// Which end of a conversion an error of the kernel belongs to.
+enum End {
+    case source, destination
+}
+
+extension StorageError {
+    /// The kernel's refusal `number` in this room's words.
+    ///
+    /// `end` and `stage` say what was being done; they decide what a missing name and a failed transfer mean.
+    init(errno number: Int32, _ end: End, at stage: Stage, _ operation: String, place: String? = nil) {
+        self.init(
+            Code(errno: number, end),
+            at: stage,
+            operation,
+            Self.text(of: number),
+            place: place,
+            errnoName: Self.name(of: number)
+        )
+    }
+
+    private static func text(of number: Int32) -> String {
+        let text = String(cString: strerror(number))
+        // glibc writes "No such file"; here it stands in the middle of a sentence.
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
+
+    private static func name(of number: Int32) -> String {
+        GNUFunctions.errnoName(number).map { String(cString: $0) } ?? "errno \(number)"
+    }
+}
+
+extension StorageError.Code {
+    fileprivate init(errno number: Int32, _ end: End) {
+        self =
+            switch number {
+            case ENOENT: end == .source ? .sourceNotFound : .folderNotFound
+            case ENOTDIR: end == .source ? .sourceNotFound : .folderNotFound
+            case EISDIR: .notAFile
+            case EEXIST: .destinationExists
+            case EACCES, EPERM: .permissionDenied
+            case EROFS: .readOnly
+            case ENOSPC, EDQUOT: .diskFull
+            case EMFILE, ENFILE: .tooManyFiles
+            case ENAMETOOLONG, ELOOP, EILSEQ: .invalidPath
+            case EMLINK, EOPNOTSUPP: .unsupportedDestination
+            // What a lost mount, a dead FUSE server or a removed disk says.
+            case ESTALE, ENOTCONN, ENXIO, ENODEV, EHOSTDOWN, EHOSTUNREACH, ETIMEDOUT, ECONNABORTED, ESHUTDOWN:
+                .unavailable
+            default: end == .source ? .sourceIO : .destinationIO
+            }
+    }
+}

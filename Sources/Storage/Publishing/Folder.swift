@@ -1,0 +1,59 @@
+import Glibc
+
+/// An open folder, in which names are looked up whatever becomes of the folder's own name.
+final class Folder: Sendable {
+    let descriptor: Int32
+    /// As the caller wrote it, for messages.
+    let path: String
+    /// Whether only this machine can change what is in it, so that locks and the page cache can be believed.
+    let isLocal: Bool
+    /// A folder that may be written and searched but not read cannot be flushed by itself.
+    private let isReadable: Bool
+
+    private init(adopting descriptor: consuming Descriptor, path: String, isReadable: Bool) {
+        isLocal = FileSystemKind.of(descriptor.number).isLocal
+        self.path = path
+        self.isReadable = isReadable
+        self.descriptor = descriptor.release()
+    }
+
+    deinit { close(descriptor) }
+
+    /// Opens the folder at `path`, through links.
+    static func open(_ path: String) throws(StorageError) -> Folder {
+        let flags = O_DIRECTORY | O_CLOEXEC
+        let readable = retryingInterrupts { Glibc.open(path, O_RDONLY | flags, 0) }
+        if readable >= 0 { return Folder(adopting: Descriptor(adopting: readable), path: path, isReadable: true) }
+        // Enough for all but reading: a drop box lets others put files in without seeing what is there.
+        let opened = errno == EACCES ? Glibc.open(path, KernelFlag.placeOnly | flags, 0) : -1
+        guard opened >= 0 else {
+            throw StorageError(errno: errno, .destination, at: .open, "open the folder", place: path)
+        }
+        return Folder(adopting: Descriptor(adopting: opened), path: path, isReadable: false)
+    }
+
+    /// The path of `name` in this folder, for messages.
+    func path(of name: String) -> String {
+        path == "." ? name : path.hasSuffix("/") ? path + name : path + "/" + name
+    }
+
+    /// What `name` is, links not followed; `nil` if there is nothing.
+    func facts(of name: String, at stage: StorageError.Stage) throws(StorageError) -> FileFacts? {
+        if let facts = FileFacts.of(name, in: descriptor, followingLinks: false) { return facts }
+        if errno == ENOENT { return nil }
+        throw StorageError(errno: errno, .destination, at: stage, "look at", place: path(of: name))
+    }
+
+    /// Removes `name`; it is no failure if it is gone already.
+    func remove(_ name: String) throws(StorageError) {
+        guard unlinkat(descriptor, name, 0) != 0, errno != ENOENT else { return }
+        throw StorageError(errno: errno, .destination, at: .publish, "remove", place: path(of: name))
+    }
+
+    /// Makes the names in this folder survive a power cut. `file` is an open file in it.
+    func flush(with file: Int32) throws(StorageError) {
+        // Never repeated after a failure: the kernel has then forgotten what it could not write.
+        guard (isReadable ? fsync(descriptor) : GNUFunctions.syncfs(file)) != 0 else { return }
+        throw StorageError(errno: errno, .destination, at: .publish, "flush the folder", place: path)
+    }
+}

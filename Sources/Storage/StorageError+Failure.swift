@@ -1,0 +1,31 @@
+public import Conversion
+
+extension StorageError {
+    /// The same as the ledger keeps it and as people read it.
+    public var failure: Failure {
+        Failure(
+            code: code.rawValue,
+            kind: code.kind,
+            stage: stage.rawValue,
+            message: "cannot \(operation)\(place.map { " \($0)" } ?? ""): \(detail)"
+                + (errnoName.map { " [\($0)]" } ?? ""),
+            hint: hint
+        )
+    }
+}
+
+extension StorageError.Code {
+    /// What another try is worth.
+    ///
+    /// A full disk is transient: somebody frees space, or another worker's disk has it, but the job may be what fills it,
+    /// so its tries are counted. A file system that went away says nothing about the job.
+    public var kind: Failure.Kind {
+        switch self {
+        case .invalidPath, .sourceNotFound, .folderNotFound, .notAFile, .destinationExists, .destinationIsSource,
+            .permissionDenied, .readOnly, .unsupportedDestination:
+            .permanent
+        case .diskFull, .tooManyFiles, .sourceIO, .destinationIO: .transient
+        case .unavailable: .infrastructure
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/// What went wrong with a place where bytes live: a source, a destination, or the way to one of them.
+///
+/// Callers branch on `code` and `stage` alone; `detail` and `hint` are for people and may be reworded.
+public struct StorageError: Error, Sendable, Hashable {
+    public var code: Code
+    public var stage: Stage
+    /// What was tried, as a verb and its object: `open the source`.
+    public var operation: String
+    /// What is wrong, for people: a sentence without a full stop.
+    public var detail: String
+    /// The path or location that it is about, as the caller wrote it.
+    public var place: String?
+    /// The C library's name of the error, where the kernel refused: `ENOSPC`.
+    public var errnoName: String?
+    /// What to do next.
+    public var hint: String?
+
+    public init(
+        _ code: Code,
+        at stage: Stage,
+        _ operation: String,
+        _ detail: String,
+        place: String? = nil,
+        errnoName: String? = nil,
+        hint: String? = nil
+    ) {
+        self.code = code
+        self.stage = stage
+        self.operation = operation
+        self.detail = detail
+        self.place = place
+        self.errnoName = errnoName
+        self.hint = hint ?? code.hint
+    }
+}
+
+extension StorageError {
+    /// When it went wrong: before any work, or with the finished file in hand.
+    public enum Stage: String, Sendable, Hashable, Codable, CaseIterable {
+        case open, publish
+    }
+
+    /// Stable names; one is never reused for another meaning. docs/errors.md explains each.
+    public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
+        case invalidPath = "invalid_path"
+        case sourceNotFound = "source_not_found"
+        case folderNotFound = "folder_not_found"
+        case notAFile = "not_a_file"
+        case destinationExists = "destination_exists"
+        case destinationIsSource = "destination_is_source"
+        case permissionDenied = "permission_denied"
+        case readOnly = "read_only"
+        case diskFull = "disk_full"
+        case tooManyFiles = "too_many_files"
+        case unsupportedDestination = "unsupported_destination"
+        case unavailable = "storage_unavailable"
+        case sourceIO = "io_source"
+        case destinationIO = "io_destination"
+    }
+}
+
+extension StorageError.Code {
+    /// What a person can do about it, where there is something.
+    var hint: String? {
+        switch self {
+        case .folderNotFound: "create the folder first"
+        case .notAFile: "name a file"
+        case .destinationExists: "choose another name, or ask to replace or to skip what exists"
+        case .destinationIsSource: "write to another name; a source is never touched"
+        case .diskFull: "free space at the destination and try again"
+        case .tooManyFiles: "raise the limit of open files (ulimit -n)"
+        case .unsupportedDestination: "write to a local disk and copy from there, or ask to replace what exists"
+        case .unavailable: "look whether the file system is still mounted and its server answers"
+        case .invalidPath, .sourceNotFound, .permissionDenied, .readOnly, .sourceIO, .destinationIO: nil
+        }
+    }
+}
+
+extension StorageError: CustomStringConvertible {
+    public var description: String {
+        "\(code.rawValue): cannot \(operation)\(place.map { " \($0)" } ?? ""): \(detail)"
+            + (errnoName.map { " [\($0)]" } ?? "")
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import TestSupport
+
+/// strace, which kills a process at a chosen system call or makes the kernel refuse it.
+enum Strace {
+    /// One system call of a process: its name, its number among those of that name (from 1), and how it looks.
+    struct Call: CustomStringConvertible {
+        let name: String
+        let number: Int
+        let text: String
+
+        var description: String { "\(name) #\(number): \(text)" }
+    }
+
+    /// The words that put `injections` (`linkat:error=EIO:when=1`) before a program.
+    static func words(_ injections: [String], log: String = "/dev/null") -> [String] {
+        ["strace", "-f", "-qq", "-o", log] + injections.flatMap { ["-e", "inject=\($0)"] }
+    }
+
+    /// What `process` asks of the kernel from its first look at the destination on.
+    static func calls(of process: StorageProcess) throws -> [Call] {
+        let folder = try TemporaryFolder.create()
+        let log = folder.path("log")
+        try process.run(behind: words([], log: log)).checked()
+        let text = String(decoding: try Bytes.read(log), as: UTF8.self)
+        var counts: [String: Int] = [:]
+        var calls: [Call] = []
+        for line in text.split(separator: "\n") {
+            // 4711 openat(AT_FDCWD, "/etc/ld.so.cache", O_RDONLY|O_CLOEXEC) = 3
+            let words = line.split(separator: " ", maxSplits: 1)
+            guard words.count == 2, let end = words[1].firstIndex(of: "(") else { continue }
+            let name = String(words[1][..<end]).trimmingCharacters(in: .whitespaces)
+            counts[name, default: 0] += 1
+            if calls.isEmpty, !line.contains(process.destination) || name == "execve" { continue }
+            calls.append(Call(name: name, number: counts[name] ?? 0, text: String(words[1].prefix(100))))
+        }
+        return calls
+    }
+}
