@@ -25,6 +25,7 @@ let package = Package(
             pkgConfig: "libavformat",
             providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswresample-dev", "libavutil-dev"])]
         ),
+        .systemLibrary(name: "CTerminal"),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // The rooms, from the bottom up.
@@ -33,7 +34,7 @@ let package = Package(
         .target(name: "Ledger", dependencies: ["Conversion", "CLibPQ"], swiftSettings: house),
         .target(name: "Storage", dependencies: ["Conversion"], swiftSettings: house),
         .target(name: "PumpRoom", dependencies: ["Media", "Conversion"], swiftSettings: house),
-        .target(name: "Command", dependencies: ["PumpRoom", "Storage", "Ledger", "Conversion"], swiftSettings: house),
+        .target(name: "Command", dependencies: ["PumpRoom", "Storage", "Ledger", "Conversion", "CTerminal"], swiftSettings: house),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),

@@ -1,12 +1,76 @@
 import Glibc
-import Ledger
-import PumpRoom
 
 /// The command `sluice`, from its words to its exit code.
 public enum CommandLineTool {
-    /// Reads the process's arguments, does what they say and ends the process.
-    public static func main() -> Never {
-        print("sluice, libpq \(LibPQ.version), libav \(RoomLibraries.release)")
-        exit(0)
+    /// Does what `words` say, which come without the program's name, and ends the process. A word that is no UTF-8 is `nil`.
+    public static func run(_ words: [String?], environment: [String: String]) -> Never {
+        // Writing into a pipe that nobody reads is answered by an error where it happens, not by a sudden death.
+        signal(SIGPIPE, SIG_IGN)
+        Locale.useUTF8()
+        end(with: answer(words, environment))
+    }
+
+    private static func answer(_ words: [String?], _ environment: [String: String]) -> ExitCode {
+        var console = Console(environment: environment)
+        do {
+            switch try WordReader(root: Catalogue.root, environment: environment).read(readable(words)) {
+            case .version:
+                try console.print(Version.lines.joined(separator: "\n"))
+                return .success
+            case .help(let path):
+                let page = HelpPage(path: path).lines(width: console.data.width, paint: console.data.paint)
+                try console.print(page.joined(separator: "\n"))
+                return .success
+            case .run(let command, let invocation):
+                console = Console(
+                    colour: invocation[Catalogue.colour],
+                    showsDebug: invocation[Catalogue.debug],
+                    environment: environment
+                )
+                return try command.run(invocation, console)
+            }
+        } catch let error as UsageError {
+            console.complain(error.message.printable, hint: error.hint?.printable)
+            return error.exitCode
+        } catch let error as Outlet.Failure {
+            // Whoever read the output has seen enough: end as other programs do then, by the signal.
+            if error.errorNumber == EPIPE { die(by: SIGPIPE) }
+            console.complain("standard output cannot be written: \(String(cString: strerror(error.errorNumber)))")
+            return .failure
+        } catch {
+            console.complain("\(error)".printable)
+            return .failure
+        }
+    }
+
+    /// Names in other encodings would silently become other names: they are refused.
+    private static func readable(_ words: [String?]) throws(UsageError) -> [String] {
+        try words.enumerated().map { place, word throws(UsageError) in
+            if let word { return word }
+            throw UsageError(
+                "word \(place + 1) is not UTF-8",
+                hint:
+                    "rename the file (convmv does whole folders), or read it as standard input: sluice convert - OUT <FILE"
+            )
+        }
+    }
+
+    private static func end(with code: ExitCode) -> Never {
+        switch code {
+        case .interrupted: die(by: SIGINT)
+        case .terminated: die(by: SIGTERM)
+        default: exit(code.rawValue)
+        }
+    }
+
+    /// Ends the process by the signal itself: shells report 128 and its number, and a loop in a script ends as well.
+    private static func die(by number: Int32) -> Never {
+        signal(number, SIG_DFL)
+        var only = sigset_t()
+        sigemptyset(&only)
+        sigaddset(&only, number)
+        sigprocmask(SIG_UNBLOCK, &only, nil)
+        raise(number)
+        exit(128 + number)
     }
 }

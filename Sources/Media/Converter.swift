@@ -17,6 +17,8 @@ public struct Converter: Sendable {
         public var tags: [String: String]
         public var nameHint: String?
         public var raw: RawShape?
+        /// Whether the destination is a pipe or the like; see `Writer.Options.streams`. Nothing can be verified there.
+        public var streams = false
 
         public init(
             format: AudioFormat,
@@ -81,10 +83,18 @@ public struct Converter: Sendable {
         )
         let track = try reader.track(request.track)
         let format = try resolve(track)
+        if request.streams, request.verifies {
+            throw MediaError(
+                .destinationNotSeekable,
+                at: .open,
+                "what went into a stream cannot be read again and verified"
+            )
+        }
         let options = Writer.Options(
             tags: mergedTags(reader.description),
             cover: reader.description.cover,
-            digestsSamples: request.verifies
+            digestsSamples: request.verifies,
+            streams: request.streams
         )
         let writer = try Writer(descriptor: destination, format: format, options: options)
         if format.codec == .copy { return try copy(track, reader, writer, destination, report) }
@@ -145,13 +155,15 @@ public struct Converter: Sendable {
             return try request.format.resolved(for: track.shape(in: request.ranges))
         } catch {
             let tooLarge = error.reasons.contains { $0.field == "length" }
-            throw MediaError(
+            var failure = MediaError(
                 tooLarge ? .outputTooLarge : .formatRefused,
                 at: .open,
                 error.description,
                 stream: track.index,
                 hint: error.reasons.compactMap(\.hint).first
             )
+            failure.refusal = error
+            throw failure
         }
     }
 

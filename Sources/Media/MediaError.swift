@@ -20,6 +20,8 @@ public struct MediaError: Error, Sendable, Hashable {
     public var libavText: String?
     /// What to do next.
     public var hint: String?
+    /// Of a format that was refused, every field that does not fit.
+    public var refusal: FormatRefusal?
 
     public init(
         _ code: Code,

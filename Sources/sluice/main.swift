@@ -1,3 +1,10 @@
 import Command
+import FoundationEssentials
 
-CommandLineTool.main()
+CommandLineTool.run(
+    (1..<max(1, Int(CommandLine.argc))).map { place in
+        // The kernel gives argc words, and none of them is null.
+        String(validatingCString: CommandLine.unsafeArgv[place]!)
+    },
+    environment: ProcessInfo.processInfo.environment
+)

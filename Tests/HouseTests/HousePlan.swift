@@ -22,6 +22,7 @@ enum HousePlan {
         "CLibAV": "Sources/Media/LibAV",
         "CLibPQ": "Sources/Ledger/LibPQ",
         "CSandbox": "Sources/PumpRoom/Sandbox",
+        "CTerminal": "Sources/Command/Terminal",
     ]
 
     /// The C library under its names on several systems.

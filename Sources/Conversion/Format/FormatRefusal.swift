@@ -9,7 +9,7 @@ public struct FormatRefusal: Error, Sendable, Hashable, CustomStringConvertible 
     }
 
     /// One wrong field.
-    public struct Reason: Sendable, Hashable, CustomStringConvertible {
+    public struct Reason: Sendable, Hashable, Codable, CustomStringConvertible {
         /// In the command's words: `codec`, `rate`, `channels`, `layout`, `depth`, `kind`, `endian`,
         /// `interleaving`, `bitrate`, `quality`, `length`; or `source`, if no format could be made of that.
         public var field: String

@@ -1,5 +1,5 @@
 /// A format with nothing left open: what the writer will do.
-public struct ResolvedFormat: Sendable, Hashable {
+public struct ResolvedFormat: Sendable, Hashable, Codable {
     /// The kind of file.
     public var container: Container
     /// `copy` for passthrough.

@@ -1,5 +1,12 @@
 /// How many slips of the fingers lie between two words: a letter too many, too few, wrong, or swapped with the next.
-enum EditDistance {
+public enum EditDistance {
+    /// The word that was probably meant, if one is near. Beyond a third of the letters it is another word, not a slip.
+    public static func nearest(to wanted: String, among words: [String]) -> String? {
+        let ranked = words.map { (word: $0, distance: between(wanted, $0)) }
+        let nearest = ranked.min { $0.distance < $1.distance }
+        return nearest.flatMap { $0.distance <= max(1, wanted.count / 3) ? $0.word : nil }
+    }
+
     static func between(_ first: String, _ second: String) -> Int {
         let (rows, columns) = (Array(first), Array(second))
         var beforeLast: [Int] = []

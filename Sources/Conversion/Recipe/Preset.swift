@@ -87,10 +87,7 @@ extension Preset {
     public static func named(_ name: String) throws(UnknownPreset) -> Preset {
         let wanted = name.lowercased()
         if let preset = all.first(where: { $0.name == wanted }) { return preset }
-        let ranked = all.map { (name: $0.name, distance: EditDistance.between(wanted, $0.name)) }
-        let nearest = ranked.min { $0.distance < $1.distance }
-        // Beyond a third of the letters it is another word, not a slip.
-        let suggestion = nearest.flatMap { $0.distance <= max(1, wanted.count / 3) ? $0.name : nil }
+        let suggestion = EditDistance.nearest(to: wanted, among: all.map(\.name))
         throw UnknownPreset(name: name, suggestion: suggestion)
     }
 }

@@ -32,6 +32,8 @@ public struct Failure: Error, Sendable, Hashable, Codable {
     public var libavText: String?
     /// What to do next.
     public var hint: String?
+    /// Of a format that was refused, every field that does not fit.
+    public var refusals: [FormatRefusal.Reason]?
 
     public init(
         code: String,
@@ -43,7 +45,8 @@ public struct Failure: Error, Sendable, Hashable, Codable {
         frame: Int64? = nil,
         libavName: String? = nil,
         libavText: String? = nil,
-        hint: String? = nil
+        hint: String? = nil,
+        refusals: [FormatRefusal.Reason]? = nil
     ) {
         self.code = code
         self.kind = kind
@@ -55,9 +58,10 @@ public struct Failure: Error, Sendable, Hashable, Codable {
         self.libavName = libavName
         self.libavText = libavText
         self.hint = hint
+        self.refusals = refusals
     }
 
     private enum CodingKeys: String, CodingKey {
-        case code, kind = "class", stage, message, stream, position, frame, libavName, libavText, hint
+        case code, kind = "class", stage, message, stream, position, frame, libavName, libavText, hint, refusals
     }
 }

@@ -7,7 +7,7 @@ extension Converter {
         with track: Track,
         ranges: [MediaTimeRange] = []
     ) -> Compatibility {
-        if let reason = track.undecodableReason, format.codec != .copy {
+        if let reason = track.undecodableReason, format.codec != .copy || track.isProtected {
             return .refused(FormatRefusal(reasons: [reason]))
         }
         if format.codec == .copy, !ranges.isEmpty {
@@ -91,6 +91,15 @@ extension ResolvedFormat.Exactness {
 extension Track {
     /// Why a reader would refuse to decode it; `nil` if it would not.
     fileprivate var undecodableReason: FormatRefusal.Reason? {
+        if isProtected {
+            return .init(
+                field: "source",
+                value: fourCC,
+                why: "the track is protected",
+                allowed: "none",
+                hint: MediaError.Code.protectedContent.hint
+            )
+        }
         if !Allowlist.decodes(codec: codecName) {
             return .init(
                 field: "source",

@@ -1,11 +1,13 @@
 import CLibAV
 import Glibc
 
-/// The bytes of one open, seekable descriptor, as libav writes them: all the output that a muxer ever has.
+/// The bytes of one open descriptor, as libav writes them: all the output that a muxer ever has.
 ///
-/// The descriptor stays the caller's, who keeps it open for as long as the sink lives. Writes go to offsets of our own.
+/// The descriptor stays the caller's, who keeps it open for as long as the sink lives. Writes go to offsets of our own,
+/// or one after the other into a stream.
 final class ByteSink {
     let descriptor: Int32
+    private let isStream: Bool
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
     private var offset: Int64 = 0
     /// Bytes from the start to the end of the furthest write.
@@ -15,7 +17,38 @@ final class ByteSink {
 
     private static let bufferBytes = 64 * 1024
 
-    init(descriptor: Int32) throws {
+    /// A stream can be a pipe; what is written to it is not touched again.
+    init(descriptor: Int32, isStream: Bool = false) throws {
+        if !isStream { try ByteSink.requireFile(descriptor) }
+        self.descriptor = descriptor
+        self.isStream = isStream
+        let buffer = av_malloc(Self.bufferBytes)
+        guard let buffer else { throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer") }
+        context = avio_alloc_context(
+            buffer.assumingMemoryBound(to: UInt8.self),
+            Int32(Self.bufferBytes),
+            1,
+            Unmanaged.passUnretained(self).toOpaque(),
+            nil,
+            { opaque, bytes, count in
+                Unmanaged<ByteSink>.fromOpaque(opaque!).takeUnretainedValue().write(bytes!, count: Int(count))
+            },
+            isStream
+                ? nil
+                : { opaque, target, whence in
+                    Unmanaged<ByteSink>.fromOpaque(opaque!).takeUnretainedValue().seek(to: target, whence: whence)
+                }
+        )
+        guard let context else {
+            av_free(buffer)
+            throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer")
+        }
+        context.pointee.seekable = isStream ? 0 : AVIO_SEEKABLE_NORMAL
+        // Without it libav hands over every packet by itself.
+        context.pointee.min_packet_size = Int32(Self.bufferBytes)
+    }
+
+    private static func requireFile(_ descriptor: Int32) throws {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             throw MediaError(.destinationIO, at: .open, "the output's descriptor cannot be used: \(errnoText(errno))")
@@ -28,29 +61,6 @@ final class ByteSink {
         guard flags >= 0, flags & O_ACCMODE == O_RDWR, flags & O_APPEND == 0 else {
             throw MediaError(.destinationIO, at: .open, "the output is not open for reading and writing at any place")
         }
-        self.descriptor = descriptor
-        let buffer = av_malloc(Self.bufferBytes)
-        guard let buffer else { throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer") }
-        context = avio_alloc_context(
-            buffer.assumingMemoryBound(to: UInt8.self),
-            Int32(Self.bufferBytes),
-            1,
-            Unmanaged.passUnretained(self).toOpaque(),
-            nil,
-            { opaque, bytes, count in
-                Unmanaged<ByteSink>.fromOpaque(opaque!).takeUnretainedValue().write(bytes!, count: Int(count))
-            },
-            { opaque, target, whence in
-                Unmanaged<ByteSink>.fromOpaque(opaque!).takeUnretainedValue().seek(to: target, whence: whence)
-            }
-        )
-        guard let context else {
-            av_free(buffer)
-            throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer")
-        }
-        context.pointee.seekable = AVIO_SEEKABLE_NORMAL
-        // Without it libav hands over every packet by itself.
-        context.pointee.min_packet_size = Int32(Self.bufferBytes)
     }
 
     deinit {
@@ -62,11 +72,18 @@ final class ByteSink {
         if let failure { return -failure }
         var written = 0
         while written < count {
-            let put = pwrite(descriptor, bytes + written, count - written, off_t(offset))
+            let put =
+                isStream
+                ? Glibc.write(descriptor, bytes + written, count - written)
+                : pwrite(descriptor, bytes + written, count - written, off_t(offset))
             if put > 0 {
                 written += put
                 offset += Int64(put)
                 size = max(size, offset)
+            } else if put < 0, errno == EAGAIN {
+                // A stream that others left non-blocking takes more when its reader has read.
+                var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&waiting, 1, -1)
             } else if errno != EINTR {
                 failure = put == 0 ? EIO : errno
                 return -failure!
@@ -107,6 +124,7 @@ final class ByteSink {
 
     /// Takes away what lay behind the output's end before it was written: old bytes are no part of it.
     func cutAtEnd() throws {
+        if isStream { return }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_size <= size || ftruncate(descriptor, off_t(size)) == 0 else {
             throw MediaError(.destinationIO, at: .finish, "the output cannot be cut to its length: \(errnoText(errno))")

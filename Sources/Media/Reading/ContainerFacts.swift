@@ -4,6 +4,8 @@ struct ContainerFacts {
     var primingFrames: Int?
     /// Frames before the sound that libav does drop.
     var droppedFrames: Int?
+    /// Frames of padding behind the sound.
+    var paddingFrames: Int?
     /// Frames of sound between priming and padding.
     var soundFrames: Int64?
     /// By how much `soundFrames` may be too large without anything being lost.
@@ -36,7 +38,8 @@ struct ContainerFacts {
         let priming = Int(bigEndian(table[16..<20]))
         guard valid > 0, priming < 1 << 20 else { return nil }
         // Some writers, libav among them, count the last packet as a whole one.
-        return ContainerFacts(primingFrames: priming, soundFrames: valid, tolerance: 4096)
+        let padding = Int(bigEndian(table[20..<24]))
+        return ContainerFacts(primingFrames: priming, paddingFrames: padding, soundFrames: valid, tolerance: 4096)
     }
 
     /// Vorbis whose only page of sound is the last one too: libav takes its first packet, which gives no sound, for sound

@@ -20,7 +20,11 @@ struct MP3Header {
             // Without LAME's fields the count may or may not include the header's own frame.
             return ContainerFacts(soundFrames: frames, tolerance: 1152)
         }
-        return ContainerFacts(droppedFrames: priming, soundFrames: max(0, soundEnd - Int64(priming)))
+        return ContainerFacts(
+            droppedFrames: priming,
+            paddingFrames: Int(max(0, frames - soundEnd)),
+            soundFrames: max(0, soundEnd - Int64(priming))
+        )
     }
 
     /// Whether the frame that begins with `head`, at least 40 bytes of it, is such a header and no sound.

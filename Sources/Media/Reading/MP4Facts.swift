@@ -20,11 +20,16 @@ enum MP4Facts {
         let total = mediaLength * rate / mediaScale
         let edits = edits(source, track).filter { $0.start >= 0 && $0.length > 0 }
         let start = (edits.first?.start ?? 0) * rate / mediaScale
-        if edits.count <= 1, let gapless = gapless(demuxer),
+        let gapless = gapless(demuxer)
+        if edits.count <= 1, let gapless,
             gapless.priming + gapless.frames + gapless.padding == total,
             edits.isEmpty || start == gapless.priming
         {
-            return ContainerFacts(droppedFrames: Int(gapless.priming), soundFrames: gapless.frames)
+            return ContainerFacts(
+                droppedFrames: Int(gapless.priming),
+                paddingFrames: Int(gapless.padding),
+                soundFrames: gapless.frames
+            )
         }
         guard let edit = edits.first else { return nil }
         // libav joins several edits at whole packets.
@@ -33,11 +38,15 @@ enum MP4Facts {
         let rounding = rate / movieScale + 1
         // An edit that by its coarse ticks may show all that is there shows all: the track knows its end exactly.
         if mediaLength * rate % mediaScale == 0, abs(rest - length) <= rounding, rest > 0 {
-            return ContainerFacts(droppedFrames: Int(start), soundFrames: rest)
+            // Writers that shorten the last packet leave its padding out of the track's length.
+            let isTold = gapless.map { $0.priming == start && $0.frames == rest } ?? false
+            let padding = isTold ? gapless.map { Int($0.padding) } : nil
+            return ContainerFacts(droppedFrames: Int(start), paddingFrames: padding, soundFrames: rest)
         }
         let isExact = edit.length * rate % movieScale == 0
         return ContainerFacts(
             droppedFrames: Int(start),
+            paddingFrames: isExact ? Int(max(0, rest - length)) : nil,
             soundFrames: max(0, min(length, rest)),
             tolerance: isExact ? 0 : rounding
         )

@@ -60,10 +60,10 @@ public final class Reader {
         try Reader.refuseWhatCannotBeRead(streams, description)
     }
 
-    /// The track with that stream number, or the main one.
+    /// The track with that stream number, or the main one. Throws `protected_content` for an encrypted one.
     public func track(_ index: Int? = nil) throws -> Track {
-        guard let index else { return description.mainTrack! }
-        if let track = description.tracks.first(where: { $0.index == index }) { return track }
+        guard let index else { return try Reader.readable(description.mainTrack!) }
+        if let track = description.tracks.first(where: { $0.index == index }) { return try Reader.readable(track) }
         let known = description.tracks.map { "\($0.index)" }.joined(separator: ", ")
         throw MediaError(
             .noSuchTrack,
@@ -82,6 +82,7 @@ public final class Reader {
     /// What lies before a range is not decoded where packets tell their length, unless damage is to be borne: only
     /// decoding finds it.
     public func samples(of track: Track, ranges: [MediaTimeRange] = []) throws -> TrackOutput {
+        _ = try Reader.readable(track)
         try takeOnce()
         let stream = demuxer.streams[track.index]
         try Reader.refuseUndecodable(stream, track)
@@ -101,6 +102,7 @@ public final class Reader {
 
     /// The packets of a track as they lie in the container.
     public func packets(of track: Track) throws -> PacketOutput {
+        _ = try Reader.readable(track)
         try takeOnce()
         return try PacketOutput(demuxer, track, options)
     }
@@ -139,7 +141,10 @@ extension Reader {
             }
             throw MediaError(.noAudioTrack, at: .probe, "this \(description.container) file has no audio track")
         }
-        if let track = description.tracks.first(where: { Protection.fourCCs.contains($0.fourCC) }) {
+    }
+
+    private static func readable(_ track: Track) throws -> Track {
+        guard !track.isProtected else {
             throw MediaError(
                 .protectedContent,
                 at: .probe,
@@ -147,6 +152,7 @@ extension Reader {
                 stream: track.index
             )
         }
+        return track
     }
 
     private static func refuseUndecodable(_ stream: InputStream, _ track: Track) throws {
@@ -193,6 +199,8 @@ extension Track {
         length = LengthPromise(of: stream, in: demuxer, facts: facts)
         isCutAtLength = facts?.isCutAtLength ?? false
         primingFrames = facts?.primingFrames ?? facts?.droppedFrames ?? stream.codecDelay
+        paddingFrames = facts?.paddingFrames
+        isProtected = Protection.fourCCs.contains(stream.fourCC)
         undroppedPriming = facts?.primingFrames ?? 0
         tags = stream.tags.map(Tag.init)
     }

@@ -22,7 +22,11 @@ public struct Track: Sendable, Hashable {
     public let length: LengthPromise
     /// Frames that the encoder put before the sound, where the container says so. They are never handed out.
     public let primingFrames: Int?
-    /// Those of them that libav does not drop.
+    /// Frames that the encoder put behind the sound, where the container says so. They are never handed out either.
+    public let paddingFrames: Int?
+    /// Whether it is encrypted: it can be described, and neither decoded nor copied.
+    public let isProtected: Bool
+    /// Frames of priming that libav does not drop.
     let undroppedPriming: Int
     public let tags: [Tag]
     /// Whether the sound ends at its length and nothing that libav says of the last packets counts.
@@ -52,6 +56,14 @@ public struct Tag: Sendable, Hashable {
         self.key = key
         self.value = value
     }
+
+    /// Whether a container wrote it about itself. Such tags are not carried on: in another file they would be lies.
+    public var isTechnical: Bool { Tag.technicalKeys.contains(key.lowercased()) }
+
+    private static let technicalKeys: Set<String> = [
+        "encoder", "major_brand", "minor_version", "compatible_brands", "itunsmpb", "itunnorm", "duration",
+        "metadata_block_picture", "encoded_by_library", "creation_time", "vendor_id", "handler_name",
+    ]
 }
 
 /// A named stretch of a source.

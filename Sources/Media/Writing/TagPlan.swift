@@ -12,7 +12,7 @@ struct TagPlan {
     init(_ tags: [Tag], cover: Picture?, in format: ResolvedFormat) {
         var carried: [Tag] = []
         var lost: [String] = []
-        for tag in tags where !TagPlan.isTechnical(tag) {
+        for tag in tags where !tag.isTechnical {
             if TagPlan.carries(tag, format) { carried.append(tag) } else { lost.append(tag.key) }
         }
         coverStream = TagPlan.holdsCoverStream(format.container) ? cover : nil
@@ -26,14 +26,6 @@ struct TagPlan {
         self.tags = carried.filter { !(TagPlan.isMP4(format.container) && TagPlan.mp4Custom($0)) }
         self.lost = lost
         belongsToStream = format.container == .ogg
-    }
-
-    /// Written by containers about themselves; copied on, they would be lies.
-    private static func isTechnical(_ tag: Tag) -> Bool {
-        [
-            "encoder", "major_brand", "minor_version", "compatible_brands", "itunsmpb", "itunnorm", "duration",
-            "metadata_block_picture", "encoded_by_library", "creation_time", "vendor_id", "handler_name",
-        ].contains(tag.key.lowercased())
     }
 
     private static func holdsCoverStream(_ container: Container) -> Bool {
@@ -56,7 +48,7 @@ struct TagPlan {
     ]
 
     /// Tags that M4A's own item list has no name for; `MP4Patch` adds them under their own.
-    static func mp4Custom(_ tag: Tag) -> Bool { !isTechnical(tag) && !mp4Known.contains(tag.key.lowercased()) }
+    static func mp4Custom(_ tag: Tag) -> Bool { !tag.isTechnical && !mp4Known.contains(tag.key.lowercased()) }
 
     private static let mp4Known: Set<String> = [
         "title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",

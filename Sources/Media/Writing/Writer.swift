@@ -12,11 +12,15 @@ public final class Writer {
         public var cover: Picture?
         /// Whether to compute the digest of the PCM that goes in; it costs a little time.
         public var digestsSamples: Bool
+        /// Whether bytes go out one after the other and are never touched again, so that a pipe can take them. Only
+        /// headerless PCM and WAV can be written so; the lengths in WAV's header then say that they are not known.
+        public var streams: Bool
 
-        public init(tags: [Tag] = [], cover: Picture? = nil, digestsSamples: Bool = false) {
+        public init(tags: [Tag] = [], cover: Picture? = nil, digestsSamples: Bool = false, streams: Bool = false) {
             self.tags = tags
             self.cover = cover
             self.digestsSamples = digestsSamples
+            self.streams = streams
         }
     }
 
@@ -29,12 +33,19 @@ public final class Writer {
     private enum State { case waiting, writing, finished, failed(MediaError) }
 
     /// Prepares an output of `format` behind `descriptor`, which must be a regular file, open for reading and writing at any
-    /// place. Nothing is written before the first samples are there; what it held before is gone at the end.
+    /// place, unless it is to be a stream. Nothing is written before the first samples are there; what it held before is gone at the end.
     public init(descriptor: Int32, format: ResolvedFormat, options: Options = Options()) throws {
         try FormatCheck.check(format)
         self.format = format
         self.options = options
-        sink = try ByteSink(descriptor: descriptor)
+        if options.streams, !format.canStream {
+            throw MediaError(
+                .destinationNotSeekable,
+                at: .open,
+                "\(format.container.title) cannot be written to a stream"
+            )
+        }
+        sink = try ByteSink(descriptor: descriptor, isStream: options.streams)
     }
 
     /// The one input of this writer, for samples of any shape.
@@ -143,5 +154,15 @@ public final class Writer {
             at: stage,
             "\(format.codec.rawValue) in \(format.container.rawValue) failed"
         )
+    }
+}
+
+extension ResolvedFormat {
+    /// Whether nothing has to be completed at the start once the end is known.
+    var canStream: Bool {
+        switch codec {
+        case .pcm, .ulaw, .alaw: container == .raw || container == .wav
+        default: false
+        }
     }
 }

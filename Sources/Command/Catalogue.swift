@@ -1,0 +1,25 @@
+/// Every command of `sluice`, and the options that all of them have.
+enum Catalogue {
+    static let colour = SettledOption<Outlet.ColourChoice>(
+        "color",
+        .choice("WHEN"),
+        fallback: "auto",
+        "colour what is printed; auto looks at the terminal, NO_COLOR and FORCE_COLOR",
+        in: .general
+    )
+    static let debug = Switch("debug", "show the whole record of a failure", in: .general)
+
+    static let root: Subcommand = Subcommand(
+        name: "sluice",
+        summary: "convert audio, sample-exact, by one or by the million",
+        options: [colour.form, debug.form],
+        examples: [
+            Example(line: "sluice convert talk.wav talk.m4a --preset apple-m4a", purpose: "convert a file"),
+            Example(line: "sluice probe talk.m4a", purpose: "see what a file is"),
+        ],
+        children: [
+            ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
+            HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },
+        ]
+    )
+}

@@ -1,0 +1,47 @@
+/// `sluice completion`, and the hidden command that its scripts call at every press of the tab key.
+enum CompletionCommand {
+    private static let shell = Argument(
+        name: "SHELL",
+        summary: "bash, zsh or fish",
+        completion: .words(Shell.allCases.map { Completion.Candidate(word: $0.rawValue) })
+    )
+
+    static let value = Subcommand(
+        name: "completion",
+        summary: "print a script that completes words in a shell",
+        discussion: ["The script asks sluice itself what fits, so it never has to be renewed."],
+        arguments: [shell],
+        examples: [
+            Example(line: "source <(sluice completion bash)", purpose: "in ~/.bashrc"),
+            Example(line: "source <(sluice completion zsh)", purpose: "in ~/.zshrc, behind compinit"),
+            Example(line: "sluice completion fish | source", purpose: "in ~/.config/fish/config.fish"),
+        ],
+        run: { invocation, console in
+            let word = invocation.word(shell)
+            guard let shell = Shell(rawValue: word) else {
+                let known = Shell.allCases.map(\.rawValue).joined(separator: ", ")
+                throw UsageError("there is no script for \"\(word)\"", hint: "there are: \(known)")
+            }
+            try console.print(shell.script)
+            return .success
+        }
+    )
+
+    private static let words = Argument(name: "WORD", summary: "the words so far", count: .any, completion: .nothing)
+
+    /// Prints what to do about files, then one candidate per line: the word, a tab, its summary.
+    static func answering(root: @escaping @Sendable () -> Subcommand) -> Subcommand {
+        Subcommand(
+            name: "complete-words",
+            summary: "answer a completion script",
+            arguments: [words],
+            isHidden: true,
+            run: { invocation, console in
+                let offer = Completer(root: root()).offer(for: invocation.words(words))
+                let lines = offer.candidates.map { "\(offer.prefix)\($0.word)\t\($0.summary)" }
+                try console.print(([offer.files.rawValue] + lines).joined(separator: "\n"))
+                return .success
+            }
+        )
+    }
+}

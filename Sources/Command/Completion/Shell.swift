@@ -1,0 +1,82 @@
+/// A shell and the script that makes it complete. The scripts know no command and no option: they ask.
+enum Shell: String, CaseIterable {
+    case bash, zsh, fish
+
+    var script: String {
+        switch self {
+        case .bash: Self.bashScript
+        case .zsh: Self.zshScript
+        case .fish: Self.fishScript
+        }
+    }
+
+    /// Bash parts words at `=`, so that a value behind one is a word of its own; the word is put together here, and what
+    /// stands before the `=` is not repeated in the answer.
+    private static let bashScript = #"""
+        _sluice() {
+            local i word candidate files= prefix= answer
+            local -a words=()
+            COMPREPLY=()
+            for ((i = 1; i <= COMP_CWORD; i++)); do
+                word=${COMP_WORDS[i]}
+                if ((${#words[@]})) && [[ ${words[-1]} == --* && ($word == = || ${words[-1]} == *=) ]]; then
+                    words[-1]+=$word
+                else
+                    words+=("$word")
+                fi
+            done
+            word=${words[-1]}
+            answer=$("${COMP_WORDS[0]}" complete-words -- "${words[@]}" 2>/dev/null) || return 0
+            [[ $word == --*=* ]] && prefix=${word%%=*}=
+            while IFS=$'\t' read -r candidate _; do
+                if [[ -z $files ]]; then
+                    files=$candidate
+                else
+                    COMPREPLY+=("${candidate#"$prefix"}")
+                fi
+            done <<<"$answer"
+            word=${word#"$prefix"}
+            case $files in
+                files) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+                folders) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+            esac
+            return 0
+        }
+        complete -F _sluice sluice
+        """#
+
+    private static let zshScript = #"""
+        #compdef sluice
+        _sluice() {
+            local -a lines described
+            local line
+            lines=("${(@f)$("${words[1]}" complete-words -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+            for line in "${(@)lines[2,-1]}"; do
+                [[ -n $line ]] && described+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+            done
+            (( $#described )) && _describe -V sluice described
+            case $lines[1] in
+                files) _files ;;
+                folders) _files -/ ;;
+            esac
+        }
+        compdef _sluice sluice
+        """#
+
+    private static let fishScript = #"""
+        function __sluice_complete
+            set -l words (commandline -opc) (commandline -ct)
+            set -l answer ($words[1] complete-words -- $words[2..-1] 2>/dev/null)
+            for line in $answer[2..-1]
+                echo $line
+            end
+            switch "$answer[1]"
+                case files
+                    __fish_complete_path (commandline -ct)
+                case folders
+                    __fish_complete_directories (commandline -ct)
+            end
+        end
+        complete -c sluice -f -a '(__sluice_complete)'
+        """#
+}

@@ -1,0 +1,115 @@
+import Conversion
+
+/// `sluice convert`: one file, here and now, without a ledger.
+enum ConvertCommand {
+    static let input = Argument(name: "IN", summary: "the file to read; - is standard input")
+    static let output = Argument(
+        name: "OUT",
+        summary: "the file to write; its extension decides the kind of file. - is standard output, for WAV and raw"
+    )
+    static let onConflict = SettledOption<Recipe.ConflictPolicy>(
+        "on-conflict",
+        .choice("WHAT") { $0.summary },
+        fallback: "fail",
+        "when OUT exists already",
+        environment: "SLUICE_ON_CONFLICT",
+        in: .destination
+    )
+    static let verify = Switch("verify", "decode the output again and compare", in: .destination)
+    static let tag = Option<TagWish>(
+        "tag",
+        .tag,
+        "set a tag; NAME= takes it away",
+        isRepeatable: true,
+        in: .destination
+    )
+    static let json = Switch("json", "print the result as a line of JSON", in: .output)
+
+    static let value = Subcommand(
+        name: "convert",
+        summary: "convert a file, sample-exact, or say where it cannot be",
+        discussion: [
+            "OUT appears under its name whole, or not at all. IN is never written to. A conversion that gives fewer frames "
+                + "than planned has failed."
+        ],
+        arguments: [input, output],
+        options: FormatOptions.forms + SourceOptions.forms
+            + [onConflict.form, verify.form, tag.form, ProgressOption.option.form, json.form],
+        examples: [
+            Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "by a preset"),
+            Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "field by field"),
+            Example(line: "sluice convert talk.mp3 part.wav --from 1:00 --to 1:30", purpose: "half a minute of it"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let (input, output) = (invocation.word(input), invocation.word(output))
+        let recipe = try recipe(from: input, to: output, invocation)
+        let job = FileConversion(recipe: recipe, input: input, output: output)
+        let display = ProgressDisplay(
+            invocation[ProgressOption.option],
+            title: output == "-" ? "standard output" : output,
+            outlet: console.talk
+        )
+        let page = ConvertPage(input: input, output: output, invocation: invocation, console: console)
+        // Standard output carries the sound, if that is where it goes.
+        let ending = job.run(showing: display)
+        return try page.show(ending, asJSON: invocation[json])
+    }
+
+    static func recipe(from input: String, to output: String, _ invocation: Invocation) throws(UsageError) -> Recipe {
+        let isStream = output == "-"
+        let source = try SourceOptions.source(at: input == "-" ? FileConversion.standardInput : input, invocation)
+        let wanted = try FormatOptions.output(
+            at: isStream ? FileConversion.standardOutput : output,
+            onConflict: invocation[onConflict],
+            invocation
+        )
+        var recipe = Recipe(from: source, to: wanted)
+        recipe.damage = invocation[SourceOptions.onDamage]
+        recipe.verify = invocation[verify]
+        for wish in invocation.all(tag) { recipe.tags[wish.name] = wish.value }
+        do throws(RecipeError) {
+            try recipe.validate()
+        } catch {
+            throw UsageError(error, for: wanted)
+        }
+        if isStream { try checkStream(wanted, invocation) }
+        return recipe
+    }
+
+    /// What is written to standard output cannot be gone back to.
+    private static func checkStream(_ output: Recipe.Output, _ invocation: Invocation) throws(UsageError) {
+        let format: AudioFormat
+        do throws(RecipeError) {
+            format = try output.audioFormat()
+        } catch {
+            throw UsageError(error, for: output)
+        }
+        let codec = format.codec ?? FormatTable.defaultCodec(for: format.container)
+        guard [.wav, .raw].contains(format.container), [.pcm, .ulaw, .alaw].contains(codec) else {
+            throw UsageError(
+                "\(format.container.title) cannot go to standard output: "
+                    + "its header is completed once the length is known, and that takes a file",
+                hint: "write to a file, or say --container wav or --container raw"
+            )
+        }
+        if invocation[verify] {
+            throw UsageError("--verify reads the output again, which standard output does not allow")
+        }
+        if invocation[json] {
+            throw UsageError("--json and the sound both want standard output", hint: "write to a file")
+        }
+    }
+}
+
+extension Recipe.ConflictPolicy {
+    var summary: String {
+        switch self {
+        case .fail: "say so and touch nothing"
+        case .replace: "put the new file in its place"
+        case .skip: "do nothing and be content"
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Conversion
+
+/// What `convert` says in the end, to people or to programs.
+struct ConvertPage {
+    let input: String
+    let output: String
+    let invocation: Invocation
+    let console: Console
+
+    func show(_ ending: FileConversion.Ending, asJSON: Bool) throws -> ExitCode {
+        if asJSON { try console.print(JSONText.line(record(ending))) }
+        switch ending {
+        case .completed(let report, let seconds):
+            if !asJSON { try tell(line(report, seconds)) }
+            for remark in remarks(report) { console.warn(remark) }
+            return .success
+        case .skipped:
+            console.warn("\(output.printable) exists already; nothing was done")
+            return .success
+        case .failed(let failure):
+            FailurePage(failure, source: input, destination: output, invocation: invocation).show(on: console)
+            return failure.exitCode
+        case .stopped(let code):
+            let signal = code == .interrupted ? "Ctrl-C" : "SIGTERM"
+            console.say("stopped by \(signal); \(output == "-" ? "the output is cut off" : "nothing was written")")
+            return code
+        }
+    }
+
+    /// The result is data, unless the data is sound.
+    private func tell(_ line: String) throws {
+        if output == "-" { console.say(line) } else { try console.print(line) }
+    }
+
+    /// `talk.m4a  1:06:40  aac 256k 44.1 kHz stereo  122.9 MB  21.9 s (182x)  176,400,000 frames, all there`
+    private func line(_ report: ConversionReport, _ seconds: Double) -> String {
+        let source = report.source
+        let length = Double(source.frames) / Double(max(1, source.sampleRateHz))
+        let speed = seconds > 0 ? " (\(Figures.speed(length / seconds)))" : ""
+        let whole = console.data.paint("all there", .good)
+        return [
+            console.data.paint((output == "-" ? "standard output" : output).printable, .strong),
+            Figures.length(frames: report.plannedFrames, rate: report.format.sampleRateHz),
+            FormatWords.short(report.format), Figures.bytes(report.bytes),
+            Figures.duration(seconds: seconds) + speed,
+            "\(Figures.count(report.plannedFrames, "frame")), \(whole)" + (report.isVerified ? ", verified" : ""),
+        ].joined(separator: "  ")
+    }
+
+    private func remarks(_ report: ConversionReport) -> [String] {
+        var remarks: [String] = []
+        if !report.damage.isEmpty {
+            let done = invocation[SourceOptions.onDamage] == .conceal ? "filled with silence" : "left out"
+            remarks.append(
+                "\(input.printable) is damaged in \(Figures.count(report.damage.stretchCount, "place")): "
+                    + "\(Figures.count(report.damage.frames, "frame")) \(done)"
+            )
+            for stretch in report.damage.stretches.prefix(5) {
+                let time = MediaTime(frames: stretch.start, rate: report.source.sampleRateHz)
+                remarks.append("  \(Figures.count(stretch.frames, "frame")) from \(time.short): \(stretch.code)")
+            }
+            if report.damage.stretchCount > 5 { remarks.append("  and more; --json lists them") }
+        }
+        if !report.lostTags.isEmpty {
+            let names = report.lostTags.joined(separator: ", ").printable
+            remarks.append("\(report.format.container.title) has no place for: \(names)")
+        }
+        return remarks
+    }
+
+    // MARK: For programs
+
+    private struct Record: Encodable {
+        let state: String
+        let source: String
+        let destination: String
+        var seconds: Double?
+        var conversion: ConversionReport?
+        var failure: Failure?
+    }
+
+    private func record(_ ending: FileConversion.Ending) -> Record {
+        func record(_ state: String) -> Record { Record(state: state, source: input, destination: output) }
+        switch ending {
+        case .completed(let report, let seconds):
+            var done = record("completed")
+            done.seconds = (seconds * 1000).rounded() / 1000
+            done.conversion = report
+            return done
+        case .skipped: return record("skipped")
+        case .stopped: return record("cancelled")
+        case .failed(let failure):
+            var failed = record("failed")
+            failed.failure = failure
+            return failed
+        }
+    }
+}

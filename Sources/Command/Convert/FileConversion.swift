@@ -1,0 +1,91 @@
+import Conversion
+import Glibc
+import PumpRoom
+import Storage
+import Synchronization
+
+/// One recipe carried out on files by name: opened, converted, published.
+struct FileConversion: Sendable {
+    let recipe: Recipe
+    /// As people typed them; `-` for the standard streams.
+    let input: String
+    let output: String
+
+    static let standardInput = "/dev/stdin"
+    static let standardOutput = "/dev/stdout"
+
+    /// How it ended.
+    enum Ending: Sendable {
+        case completed(ConversionReport, seconds: Double)
+        /// There is something at the destination, and it was to be left.
+        case skipped
+        case failed(Failure)
+        case stopped(by: ExitCode)
+    }
+
+    /// Runs to the end, or to the first SIGINT, SIGTERM or SIGHUP.
+    func run(showing display: ProgressDisplay) -> Ending {
+        let conversion = RecipeConversion(recipe)
+        let latest = Mutex<ConversionProgress?>(nil)
+        let clock = ContinuousClock()
+        let start = clock.now
+        let result = ForegroundWork.run(
+            onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
+            onSignal: { conversion.stop() },
+            { () -> Ending in
+                do {
+                    guard let report = try convert(conversion, report: { now in latest.withLock { $0 = now } }) else {
+                        return .skipped
+                    }
+                    return .completed(report, seconds: (clock.now - start).seconds)
+                } catch {
+                    return .failed(Failure(of: error))
+                }
+            }
+        )
+        if case .completed(let report, let seconds) = result.value {
+            display.finish(report, after: seconds)
+        } else {
+            display.clear()
+        }
+        // Published is published: a signal that came too late to stop anything does not undo it.
+        if let signal = result.signal, case .failed = result.value { return .stopped(by: signal) }
+        return result.value
+    }
+
+    /// `nil` if there is something at the destination and it is to be left.
+    private func convert(
+        _ conversion: RecipeConversion,
+        report: @escaping (ConversionProgress) -> Void
+    ) throws -> ConversionReport? {
+        let source =
+            input == "-"
+            ? try SourceFile.standardInput()
+            : try SourceFile.open(input, allowing: [.file, .pipe, .characterDevice, .blockDevice])
+        if output == "-" {
+            return try conversion.run(from: source.descriptor, to: STDOUT_FILENO, streaming: true, report: report)
+        }
+        switch try OutputFile.prepare(at: output, onConflict: recipe.outputs[0].onConflict, source: source.identity) {
+        case .skipped:
+            return nil
+        case .ready(let destination):
+            let report = try conversion.run(from: source.descriptor, to: destination.descriptor, report: report)
+            return try destination.publish() == .published ? report : nil
+        }
+    }
+}
+
+extension Failure {
+    /// Whatever a room threw, in the one form that people and programs read.
+    init(of error: any Error) {
+        switch error {
+        case let error as Failure: self = error
+        case let error as StorageError: self = error.failure
+        default: self.init(code: "unexpected", kind: .permanent, stage: "open", message: "\(error)")
+        }
+    }
+}
+
+extension Duration {
+    var seconds: Double { self / .seconds(1) }
+}

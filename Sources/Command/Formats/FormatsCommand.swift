@@ -1,0 +1,108 @@
+import Conversion
+import PumpRoom
+
+/// `sluice formats`: what is read and written.
+enum FormatsCommand {
+    private static let names = Argument(
+        name: "NAME",
+        summary: "only containers or codecs of that name",
+        count: .any,
+        completion: .words(
+            (Container.allCases.map(\.rawValue) + Codec.allCases.map(\.rawValue).filter { $0 != "copy" })
+                .reduce(into: []) { if !$0.contains($1) { $0.append($1) } }.map { .init(word: $0) }
+        )
+    )
+    private static let json = Switch("json", "print a line of JSON for each row", in: .output)
+
+    static let value = Subcommand(
+        name: "formats",
+        summary: "list containers and codecs, and how exactly each keeps the length",
+        discussion: [
+            "Gapless means that a file decodes to exactly the frames that were encoded. Much more is read than written: "
+                + "the last lines list it."
+        ],
+        arguments: [names],
+        options: [json.form],
+        examples: [
+            Example(line: "sluice formats", purpose: "all of them"),
+            Example(line: "sluice formats opus", purpose: "containers that take Opus"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let wanted = invocation.words(names).map { $0.lowercased() }
+        let rows = Row.all.filter { row in wanted.isEmpty || wanted.contains { row.isCalled($0) } }
+        guard !rows.isEmpty else {
+            let known = Row.all.flatMap { [$0.container, $0.codec] }
+            let near = wanted.lazy.compactMap { EditDistance.nearest(to: $0, among: known) }.first
+            console.complain(
+                "no format is called \(wanted.joined(separator: " or ").printable)",
+                hint: near.map { "did you mean \"\($0)\"?" } ?? "\"sluice formats\" lists all"
+            )
+            return .nothingMatched
+        }
+        if invocation[json] {
+            for row in rows { try console.print(JSONText.line(row)) }
+        } else {
+            try console.print(table(rows).lines(for: console.data).joined(separator: "\n"))
+        }
+        return .success
+    }
+
+    private static func table(_ rows: [Row]) -> TextTable {
+        var table = TextTable([
+            .init(title: "CONTAINER"), .init(title: "EXTENSION"), .init(title: "CODEC"), .init(title: "READ"),
+            .init(title: "WRITE"), .init(title: "GAPLESS"), .init(title: "LOSSLESS"),
+        ])
+        func mark(_ is: Bool) -> TextTable.Cell { `is` ? .init("yes", .good) : .init("no", .faint) }
+        for row in rows {
+            table.add([
+                .init(row.container), .init(row.extensions.map { ".\($0)" }.joined(separator: " ")), .init(row.codec),
+                mark(row.read), mark(row.write), mark(row.gapless), mark(row.lossless),
+            ])
+        }
+        return table
+    }
+
+    /// One pair of container and codec, under the names that programs see.
+    private struct Row: Encodable {
+        let container: String
+        let extensions: [String]
+        let codec: String
+        let read: Bool
+        let write: Bool
+        let gapless: Bool
+        let lossless: Bool
+
+        func isCalled(_ name: String) -> Bool { container == name || codec == name || extensions.contains(name) }
+
+        /// Those that are written, in the order of the table, then those that are read only.
+        static let all: [Row] =
+            FormatTable.rules.sorted { first, second in
+                let order = Container.allCases
+                return order.firstIndex(of: first.container)! < order.firstIndex(of: second.container)!
+            }.map { rule in
+                Row(
+                    container: rule.container.rawValue,
+                    extensions: rule.container.fileExtensions,
+                    codec: rule.codec.rawValue,
+                    read: true,
+                    write: true,
+                    gapless: rule.gapless == .exact,
+                    lossless: rule.isLossless
+                )
+            }
+            + ReadableFormats.readOnly.map { format in
+                Row(
+                    container: format.container,
+                    extensions: format.extensions,
+                    codec: format.codec,
+                    read: true,
+                    write: false,
+                    gapless: format.isGapless,
+                    lossless: format.isLossless
+                )
+            }
+    }
+}

@@ -1,0 +1,87 @@
+import Conversion
+import PumpRoom
+import Storage
+
+/// `sluice presets`: formats with a name, and which of them suit a file.
+enum PresetsCommand {
+    private static let file = Option<String>(
+        "for",
+        ValueType(placeholder: "FILE", completion: .files, read: { text throws(Misfit) in text }),
+        "say what each would make of this file, or why it does not fit",
+        in: .source
+    )
+    private static let json = Switch("json", "print a line of JSON for each preset", in: .output)
+
+    static let value = Subcommand(
+        name: "presets",
+        summary: "list the formats that have a name",
+        options: [file.form, json.form],
+        examples: [
+            Example(line: "sluice presets", purpose: "all of them"),
+            Example(line: "sluice presets --for talk.wav", purpose: "what each would make of a file"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        guard let name = invocation[file] else {
+            try list(invocation, console)
+            return .success
+        }
+        let fits: [PresetFit]
+        do {
+            let source = try SourceFile.opening(word: name)
+            fits = try SourceProbe(nameHint: name).presets(for: source.descriptor)
+        } catch {
+            let failure = Failure(of: error)
+            FailurePage(failure, source: name, invocation: invocation).show(on: console)
+            return failure.exitCode
+        }
+        if invocation[json] {
+            for fit in fits { try console.print(JSONText.line(fit)) }
+        } else {
+            try console.print(table(fits).lines(for: console.data).joined(separator: "\n"))
+        }
+        return fits.contains(where: \.fits) ? .success : .nothingMatched
+    }
+
+    private static func list(_ invocation: Invocation, _ console: Console) throws {
+        if invocation[json] {
+            for preset in Preset.all { try console.print(JSONText.line(Listed(preset))) }
+            return
+        }
+        var table = TextTable([.init(title: "PRESET"), .init(title: "WHAT IT MAKES", isElastic: true)])
+        for preset in Preset.all { table.add([.init(preset.name), .init(preset.summary)]) }
+        try console.print(table.lines(for: console.data).joined(separator: "\n"))
+    }
+
+    private struct Listed: Encodable {
+        let preset: String
+        let summary: String
+        let format: AudioFormat
+
+        init(_ preset: Preset) {
+            self.preset = preset.name
+            summary = preset.summary
+            format = preset.format
+        }
+    }
+
+    private static func table(_ fits: [PresetFit]) -> TextTable {
+        var table = TextTable([
+            .init(title: "PRESET"), .init(title: "FITS"), .init(title: "SIZE", isNumber: true),
+            .init(title: "WHAT COMES OF IT, OR WHY NOT", isElastic: true),
+        ])
+        for fit in fits {
+            let size = fit.estimatedBytes.map { Figures.bytes($0) } ?? "-"
+            if let format = fit.format {
+                let words = "\(format.container.rawValue): \(FormatWords.short(format))"
+                table.add([.init(fit.preset), .init("yes", .good), .init(size), .init(words)])
+            } else {
+                let why = fit.reasons.joined(separator: "; ")
+                table.add([.init(fit.preset), .init("no", .bad), .init("-"), .init(why)])
+            }
+        }
+        return table
+    }
+}

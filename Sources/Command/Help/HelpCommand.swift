@@ -1,0 +1,41 @@
+/// `sluice help`: the pages of all commands, derived from their values.
+enum HelpCommand {
+    private static let topic = Argument(
+        name: "COMMAND",
+        summary: "the command to explain",
+        count: .any,
+        completion: .commands
+    )
+    private static let manual = Switch("man", "print the manual page instead, as roff", in: .output)
+
+    static func value(root: @escaping @Sendable () -> Subcommand) -> Subcommand {
+        Subcommand(
+            name: "help",
+            summary: "explain a command",
+            arguments: [topic],
+            options: [manual.form],
+            examples: [
+                Example(line: "sluice help convert", purpose: "all options of convert"),
+                Example(line: "sluice help --man convert | man -l -", purpose: "the same as a manual page"),
+            ],
+            run: { invocation, console in
+                var path = [root()]
+                for word in invocation.words(topic) {
+                    guard let child = path[path.count - 1].children.first(where: { $0.name == word }) else {
+                        // Reading the words as a command gives the same refusal and the same suggestion.
+                        _ = try WordReader(root: root(), environment: [:]).read(invocation.words(topic))
+                        throw UsageError("\"\(word)\" is no command")
+                    }
+                    path.append(child)
+                }
+                if invocation[manual] {
+                    try console.print(ManualPage(path: path).roff)
+                } else {
+                    let page = HelpPage(path: path).lines(width: console.data.width, paint: console.data.paint)
+                    try console.print(page.joined(separator: "\n"))
+                }
+                return .success
+            }
+        )
+    }
+}

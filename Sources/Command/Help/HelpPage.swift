@@ -1,0 +1,74 @@
+/// What `sluice help COMMAND` prints: usage, examples, arguments and options of one command.
+struct HelpPage {
+    /// From the root down to the command.
+    let path: [Subcommand]
+
+    private var command: Subcommand { path[path.count - 1] }
+    private var title: String { path.map(\.name).joined(separator: " ") }
+
+    /// The page in lines of at most `width` columns.
+    func lines(width: Int, paint: (String, Ink) -> String = { text, _ in text }) -> [String] {
+        var lines = ["\(paint(title, .strong)): \(command.summary)", "", "  " + usage]
+        if !command.examples.isEmpty { lines += section("Examples", examples(), paint) }
+        for paragraph in command.discussion { lines += [""] + paragraph.wrapped(to: width) }
+        let children = command.children.filter { !$0.isHidden }
+        if !children.isEmpty {
+            lines += section("Commands", rows(children.map { ($0.name, $0.summary) }, width), paint)
+        }
+        if !command.arguments.isEmpty {
+            lines += section("Arguments", rows(command.arguments.map { ($0.name, $0.summary) }, width), paint)
+        }
+        let options = path.reversed().flatMap(\.options)
+        for group in OptionForm.Group.allCases {
+            let members = options.filter { $0.group == group }.map { ($0.usage, $0.description) }
+            let all = group == .general ? members + [("-h, --help", "show this page")] : members
+            if !all.isEmpty { lines += section(group.rawValue, rows(all, width), paint) }
+        }
+        if path.count == 1 { lines += ["", "\"\(title) help COMMAND\" tells more of one."] }
+        return lines
+    }
+
+    /// `sluice convert IN OUT [options]`
+    var usage: String {
+        if !command.children.isEmpty { return "\(title) COMMAND [options]" }
+        let words = command.arguments.map(\.usage)
+        return ([title] + words + (command.options.isEmpty ? [] : ["[options]"])).joined(separator: " ")
+    }
+
+    private func section(_ heading: String, _ lines: [String], _ paint: (String, Ink) -> String) -> [String] {
+        ["", paint("\(heading):", .strong)] + lines
+    }
+
+    private func examples() -> [String] {
+        command.examples.flatMap { ["  # \($0.purpose)", "  \($0.line)"] }
+    }
+
+    /// Names in one column, what they mean in another.
+    private func rows(_ rows: [(name: String, meaning: String)], _ width: Int) -> [String] {
+        let column = min(26, rows.reduce(0) { max($0, $1.name.displayWidth) })
+        return rows.flatMap { row in
+            let meaning = row.meaning.wrapped(to: max(20, width - column - 4))
+            let indent = String(repeating: " ", count: column + 4)
+            guard row.name.displayWidth <= column else {
+                return ["  " + row.name] + meaning.map { indent + $0 }
+            }
+            return ["  \(row.name.padded(to: column))  \(meaning[0])"] + meaning.dropFirst().map { indent + $0 }
+        }
+    }
+}
+
+extension OptionForm {
+    /// The summary with what else is to be known: default, variable, and the words to choose from where they are few.
+    var description: String {
+        var text = summary
+        var remarks: [String] = []
+        if case .words(let words) = completion, words.count <= 6, !words.isEmpty {
+            remarks.append(words.map(\.word).joined(separator: ", "))
+        }
+        if let fallback { remarks.append("default \(fallback)") }
+        if let environment { remarks.append("or \(environment)") }
+        if isRepeatable { remarks.append("more than once if need be") }
+        if !remarks.isEmpty { text += " (\(remarks.joined(separator: "; ")))" }
+        return text
+    }
+}

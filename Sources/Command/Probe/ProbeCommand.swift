@@ -1,0 +1,108 @@
+import Conversion
+import Glibc
+import PumpRoom
+import Storage
+import Synchronization
+
+/// `sluice probe`: what files are, without converting them.
+enum ProbeCommand {
+    private static let files = Argument(
+        name: "FILE",
+        summary: "what to look at; - is standard input",
+        count: .oneOrMore
+    )
+    private static let scan = Switch("scan", "decode it to the end and list the damage", in: .source)
+    private static let json = Switch("json", "print a line of JSON for each file", in: .output)
+
+    static let value = Subcommand(
+        name: "probe",
+        summary: "say what files are: container, tracks, length, tags",
+        discussion: [
+            "A length is \"exact\" if the file says it to the frame, and \"estimated\" if decoding alone can tell (--scan does)."
+        ],
+        arguments: [files],
+        options: [scan.form, SourceOptions.rawInput.form, ProgressOption.option.form, json.form],
+        examples: [
+            Example(line: "sluice probe talk.m4a", purpose: "what it is"),
+            Example(line: "sluice probe --scan --json *.mp3", purpose: "look for damage, for a program"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let names = invocation.words(files)
+        var failures: [Failure] = []
+        for (index, name) in names.enumerated() {
+            let result = probe(name, invocation, console)
+            if let signal = result.signal { return signal }
+            switch result.value {
+            case .success(let facts):
+                if invocation[json] {
+                    try console.print(
+                        JSONText.line(Record(source: name, bytes: facts.bytes, description: facts.report))
+                    )
+                } else {
+                    if index > 0 { try console.print("") }
+                    let page = ProbePage(name: name, bytes: facts.bytes, report: facts.report)
+                    try console.print(page.lines(for: console.data).joined(separator: "\n"))
+                }
+            case .failure(let failure):
+                if invocation[json] { try console.print(JSONText.line(Record(source: name, failure: failure))) }
+                FailurePage(failure, source: name, invocation: invocation).show(on: console)
+                failures.append(failure)
+            }
+        }
+        guard let first = failures.first else { return .success }
+        return names.count > 1 && failures.count < names.count ? .someFailed : first.exitCode
+    }
+
+    private struct Facts: Sendable {
+        let report: SourceReport
+        /// `nil` for pipes and devices.
+        let bytes: Int64?
+    }
+
+    private static func probe(
+        _ name: String,
+        _ invocation: Invocation,
+        _ console: Console
+    ) -> ForegroundWork.Result<Result<Facts, Failure>> {
+        let probe = SourceProbe(nameHint: name == "-" ? nil : name, raw: invocation[SourceOptions.rawInput])
+        let scanning = invocation[scan]
+        let display = ProgressDisplay(invocation[ProgressOption.option], title: name, outlet: console.talk)
+        let latest = Mutex<ConversionProgress?>(nil)
+        let clock = ContinuousClock()
+        let start = clock.now
+        defer { display.clear() }
+        return ForegroundWork.run(
+            onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
+            onSignal: { probe.stop() },
+            { () -> Result<Facts, Failure> in
+                do {
+                    let source = try SourceFile.opening(word: name)
+                    let report = try probe.describe(source.descriptor, scanning: scanning) { now in
+                        latest.withLock { $0 = now }
+                    }
+                    return .success(Facts(report: report, bytes: source.kind == .file ? source.byteCount : nil))
+                } catch {
+                    return .failure(Failure(of: error))
+                }
+            }
+        )
+    }
+
+    private struct Record: Encodable {
+        let source: String
+        var bytes: Int64?
+        var description: SourceReport?
+        var failure: Failure?
+    }
+}
+
+extension SourceFile {
+    /// The source that a word on the command line names: `-` is standard input, and pipes and devices are welcome.
+    static func opening(word: String) throws(StorageError) -> SourceFile {
+        word == "-"
+            ? try standardInput() : try open(word, allowing: [.file, .pipe, .characterDevice, .blockDevice])
+    }
+}

@@ -1,0 +1,83 @@
+import Conversion
+
+/// What `probe` tells people of one file.
+struct ProbePage {
+    let name: String
+    let bytes: Int64?
+    let report: SourceReport
+
+    func lines(for outlet: Outlet) -> [String] {
+        let size = bytes.map { ", \(Figures.bytes($0))" } ?? ""
+        var lines = ["\(outlet.paint(name.printable, .strong)): \(report.container.printable)\(size)"]
+        for track in report.tracks { lines += rows("track \(track.track)", self.lines(of: track), outlet) }
+        if let scan = report.scan { lines += rows("scan", self.lines(of: scan), outlet) }
+        let tags = report.tags.filter { !$0.isTechnical }
+        lines += rows("tags", tags.map { "\($0.name.printable): \($0.value.printable)" }, outlet)
+        lines += rows("chapters", report.chapters.map(line(of:)), outlet)
+        if let cover = report.cover {
+            let kind = cover.type == "image/png" ? "PNG" : "JPEG"
+            let size = Figures.bytes(Int64(cover.bytes))
+            lines += rows("cover", ["\(kind) of \(cover.width) x \(cover.height), \(size)"], outlet)
+        }
+        if report.isProtected {
+            lines += rows("protected", [outlet.paint("yes: it cannot be converted", .bad)], outlet)
+        }
+        return lines
+    }
+
+    /// A label, and what belongs to it in a column of its own.
+    private func rows(_ label: String, _ values: [String], _ outlet: Outlet) -> [String] {
+        values.enumerated().map { index, value in
+            let margin = "  " + (index == 0 ? label : "").padded(to: 10) + "  "
+            return margin + (outlet.isTerminal ? value.fitting(outlet.width - 14, outlet) : value)
+        }
+    }
+
+    private func lines(of track: TrackReport) -> [String] {
+        var first = [track.codec.printable]
+        if let bits = track.bitDepth { first.append((track.sampleKind == .float ? "f" : "s") + "\(bits)") }
+        if let rate = track.bitRate, rate > 0, !track.isLossless {
+            first.append(Figures.bitRate((rate + 500) / 1000 * 1000))
+        }
+        first.append(Figures.hertz(track.sampleRateHz))
+        first.append(track.layout ?? Figures.count(track.channelCount, "channel"))
+        if report.tracks.count > 1, track.isMain { first.append("(main)") }
+        if track.isProtected { first.append("(protected)") }
+        var lines = [first.joined(separator: " "), length(of: track)]
+        var ends: [String] = []
+        if let delay = track.delayFrames { ends.append("delay \(Figures.count(delay, "frame"))") }
+        if let padding = track.paddingFrames { ends.append("padding \(Figures.count(padding, "frame"))") }
+        if !ends.isEmpty { lines.append(ends.joined(separator: ", ")) }
+        return lines
+    }
+
+    private func length(of track: TrackReport) -> String {
+        guard let frames = track.frames else { return "length not known without decoding; --scan tells" }
+        let length = Figures.length(frames: frames, rate: track.sampleRateHz)
+        return "\(length), \(Figures.count(frames, "frame")), \(track.exactness.rawValue)"
+    }
+
+    private func lines(of scan: ScanReport) -> [String] {
+        let count = "\(Figures.count(scan.frames, "frame")) decoded"
+        if scan.damage.isEmpty { return ["\(count), no damage"] }
+        let rate = report.tracks.first(where: \.isMain)?.sampleRateHz ?? 1
+        let places = Figures.count(scan.damage.stretchCount, "place")
+        let listed = scan.damage.stretches.map { stretch in
+            let time = MediaTime(frames: stretch.start, rate: rate)
+            return "\(Figures.count(stretch.frames, "frame")) lost at \(time.short) (\(stretch.code))"
+        }
+        let more = scan.damage.stretchCount > listed.count ? ["and more that are not listed"] : []
+        return ["\(count), \(Figures.count(scan.damage.frames, "frame")) lost in \(places)"] + listed + more
+    }
+
+    private func line(of chapter: ChapterReport) -> String {
+        "\(chapter.start.short) to \(chapter.end.short)" + (chapter.title.map { "  \($0.printable)" } ?? "")
+    }
+}
+
+extension String {
+    /// Cut to the terminal's width, unless colour codes are in it, which take no place.
+    fileprivate func fitting(_ width: Int, _ outlet: Outlet) -> String {
+        contains("\u{1B}") ? self : shortened(to: max(8, width), unicode: outlet.usesUnicode)
+    }
+}

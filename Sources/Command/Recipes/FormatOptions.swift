@@ -1,0 +1,130 @@
+import Conversion
+
+/// The options that say what an output should be.
+enum FormatOptions {
+    static let preset = Option<Preset>(
+        "preset",
+        letter: "p",
+        .preset,
+        "a format with a name; \"sluice presets\" lists them",
+        environment: "SLUICE_PRESET",
+        in: .format
+    )
+    static let container = Option<Container>(
+        "container",
+        .choice("KIND") { $0.title },
+        "the kind of file, where the destination's extension should not decide",
+        in: .format
+    )
+    static let codec = Option<Codec>(
+        "codec",
+        letter: "c",
+        .choice("CODEC") { $0.title },
+        "how samples are coded; copy passes the source's packets through",
+        in: .format
+    )
+    static let rate = Option<Int>(
+        "rate",
+        letter: "r",
+        .thousands(in: 1...16_777_215, example: "44100 or 44.1k").named("HZ"),
+        "frames per second",
+        in: .format
+    )
+    static let channels = Option<Int>("channels", .whole(in: 1...64), "how many; mixed as needed", in: .format)
+    static let layout = Option<ChannelLayout>("layout", .layout, "speakers: mono, stereo, 5.1, ...", in: .format)
+    static let bits = Option<Int>("bits", .whole(of: [8, 16, 24, 32, 64]), "stored per sample", in: .format)
+    static let float = Switch("float", "store floating point samples", in: .format)
+    static let endian = Option<Endianness>("endian", .choice("ORDER"), "order of bytes", in: .format)
+    static let bitRate = Option<Int>(
+        "bit-rate",
+        letter: "b",
+        .thousands(in: 500...20_000_000, example: "128k").named("RATE"),
+        "bits per second",
+        in: .format
+    )
+    static let quality = Option<Double>(
+        "quality",
+        .number,
+        "variable bit rate: MP3 0 (best) to 9, Vorbis -1 to 10 (best)",
+        in: .format
+    )
+
+    static let forms: [OptionForm] = [
+        preset.form, container.form, codec.form, rate.form, channels.form, layout.form, bits.form, float.form,
+        endian.form, bitRate.form, quality.form,
+    ]
+
+    /// The output at `location` as the options ask for it.
+    static func output(
+        at location: String,
+        onConflict: Recipe.ConflictPolicy,
+        _ invocation: Invocation
+    ) throws(UsageError) -> Recipe.Output {
+        var output = Recipe.Output(location: location, preset: invocation[preset]?.name, onConflict: onConflict)
+        let isWished = forms.contains { $0.name != preset.form.name && invocation.origin(of: $0) != nil }
+        guard isWished else { return output }
+        output.format = AudioFormat(
+            container: try kind(of: output, invocation),
+            codec: invocation[codec],
+            sampleRateHz: invocation[rate],
+            channelCount: invocation[channels],
+            layout: invocation[layout],
+            bitDepth: invocation[bits],
+            sampleKind: invocation[float] ? .float : nil,
+            endianness: invocation[endian],
+            bitRate: invocation[bitRate],
+            quality: invocation[quality]
+        )
+        return output
+    }
+
+    private static func kind(of output: Recipe.Output, _ invocation: Invocation) throws(UsageError) -> Container {
+        if let asked = invocation[container] { return asked }
+        do throws(RecipeError) {
+            return try output.audioFormat().container
+        } catch {
+            throw UsageError(error, for: output)
+        }
+    }
+
+    /// The option that a refused field belongs to, where it was said: `depth` is asked for by `--bits`.
+    static func word(for field: String, _ invocation: Invocation) -> String? {
+        let forms = [
+            "codec": codec.form, "rate": rate.form, "channels": channels.form, "layout": layout.form,
+            "depth": bits.form, "kind": float.form, "endian": endian.form, "bitrate": bitRate.form,
+            "quality": quality.form,
+        ]
+        return forms[field].flatMap { invocation.origin(of: $0) == nil ? nil : $0.word }
+    }
+}
+
+extension UsageError {
+    /// A recipe's mistake in the command's words.
+    init(_ error: RecipeError, for output: Recipe.Output) {
+        let isStream = output.location == FileConversion.standardOutput
+        let name = isStream ? "standard output" : output.location
+        switch error.path.split(separator: ".").last {
+        case "format" where error.code == .missingField && isStream:
+            self.init(
+                "nothing says what kind of file goes to standard output",
+                hint: "say --container wav or --container raw"
+            )
+        case "format" where error.code == .missingField:
+            self.init(
+                "\(name): the extension names no kind of file",
+                hint: "say --container, as in --container flac; \"sluice formats\" lists them"
+            )
+        case "location":
+            self.init(
+                "\(name): \(error.reason)",
+                hint: "rename the destination, or leave the format to its extension"
+            )
+        case "from", "to":
+            self.init("--from and --to: \(error.reason)")
+        case "ranges":
+            self.init("--from and --to: \(error.reason)", hint: "say --codec, as in --codec flac")
+        default:
+            self.init(error.description)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Conversion
+
+/// The options that say what is taken from a source, and how damage is met.
+enum SourceOptions {
+    static let from = Option<MediaTime>("from", .time, "where to begin: 90, 1:30, 1:02:03.5, 44100/44100", in: .source)
+    static let to = Option<MediaTime>("to", .time, "where to end, on the source's clock", in: .source)
+    static let track = Option<Int>(
+        "track",
+        .whole(in: 0...255),
+        "the stream's number, as probe shows it; otherwise the main one",
+        in: .source
+    )
+    static let onDamage = SettledOption<DamageMode>(
+        "on-damage",
+        .choice("MODE") { $0.summary },
+        fallback: "strict",
+        "fail, fill with silence, or leave out",
+        environment: "SLUICE_ON_DAMAGE",
+        in: .source
+    )
+    static let rawInput = Option<Recipe.RawDescription>(
+        "raw-input",
+        .rawDescription,
+        "read headerless PCM: s16le:48000:2 is coding, rate, channels",
+        in: .source
+    )
+
+    static let forms: [OptionForm] = [from.form, to.form, track.form, onDamage.form, rawInput.form]
+
+    static func source(at location: String, _ invocation: Invocation) throws(UsageError) -> Recipe.Source {
+        Recipe.Source(
+            location: location,
+            track: invocation[track],
+            ranges: try ranges(invocation),
+            raw: invocation[rawInput]
+        )
+    }
+
+    private static func ranges(_ invocation: Invocation) throws(UsageError) -> [MediaTimeRange] {
+        let (start, end) = (invocation[from], invocation[to])
+        guard start != nil || end != nil else { return [] }
+        do throws(MediaTimeRange.RangeError) {
+            return [try MediaTimeRange(start: start ?? .zero, end: end ?? .positiveInfinity)]
+        } catch {
+            throw UsageError("--from and --to: \(error.detail)")
+        }
+    }
+}
+
+extension DamageMode {
+    var summary: String {
+        switch self {
+        case .strict: "fail at the first damage"
+        case .conceal: "keep the length, with silence where sound is missing"
+        case .skip: "leave out what is missing"
+        }
+    }
+}
+
+extension ValueType where Value == Recipe.RawDescription {
+    /// `s16le:48000:2`
+    static let rawDescription = ValueType(
+        placeholder: "SHAPE",
+        completion: .suggestions(
+            ["s16le:44100:2", "s16le:48000:2", "f32le:48000:2", "ulaw:8000:1"].map { .init(word: $0) }
+        )
+    ) { text throws(Misfit) in
+        let hint = "as in s16le:48000:2, f32le:44100:1, u8:8000:1 or ulaw:8000:1"
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let rate = Decimals.read(parts[1], shiftedBy: 0),
+            let channels = Decimals.read(parts[2], shiftedBy: 0), rate > 0, channels > 0
+        else {
+            throw Misfit(why: "has to be CODING:RATE:CHANNELS", hint: hint)
+        }
+        if let law = Codec(rawValue: String(parts[0])), law == .ulaw || law == .alaw {
+            return .init(codec: law, sampleRateHz: rate, channelCount: channels)
+        }
+        if parts[0] == "u8" { return .init(sampleRateHz: rate, channelCount: channels, bitDepth: 8) }
+        for kind in SampleKind.allCases {
+            for order in Endianness.allCases {
+                for bits in kind == .float ? [32, 64] : [16, 24, 32] {
+                    let name = (kind == .float ? "f" : "s") + "\(bits)" + (order == .big ? "be" : "le")
+                    guard parts[0] == name else { continue }
+                    return .init(
+                        sampleRateHz: rate,
+                        channelCount: channels,
+                        bitDepth: bits,
+                        sampleKind: kind,
+                        endianness: order
+                    )
+                }
+            }
+        }
+        throw Misfit(why: "there is no coding \"\(parts[0])\"", hint: hint)
+    }
+}

@@ -1,0 +1,69 @@
+import CTerminal
+import Glibc
+
+extension String {
+    /// Columns that a terminal gives to the text: two to most of East Asia's letters, none to combining marks.
+    var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
+
+    /// Filled up with spaces behind the text.
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - displayWidth)) }
+
+    /// Filled up with spaces before the text.
+    func aligned(to width: Int) -> String { String(repeating: " ", count: max(0, width - displayWidth)) + self }
+
+    /// Cut to so many columns, the last one an ellipsis.
+    func shortened(to width: Int, unicode: Bool = true) -> String {
+        guard displayWidth > width else { return self }
+        let mark = unicode ? "…" : "~"
+        guard width > 0 else { return "" }
+        var (kept, columns) = ("", 0)
+        for character in self {
+            columns += character.displayWidth
+            if columns > width - 1 { break }
+            kept.append(character)
+        }
+        return kept + mark
+    }
+
+    /// As it can be shown whatever it holds: control characters, and those that turn the direction of writing, are escaped.
+    ///
+    /// Names and tags come out of other people's files. Raw, they could move the cursor or forge a line.
+    var printable: String {
+        guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            if scalar.isUnprintable {
+                text += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}
+
+extension Character {
+    /// The C library asks its locale; `Locale.useUTF8()` comes before.
+    fileprivate var displayWidth: Int {
+        if let ascii = asciiValue { return ascii < 0x20 || ascii == 0x7F ? 0 : 1 }
+        return unicodeScalars.reduce(0) { max($0, Int(wcwidth(wchar_t($1.value)))) }
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isUnprintable: Bool {
+        switch properties.generalCategory {
+        case .control, .surrogate, .lineSeparator, .paragraphSeparator: true
+        // Direction marks, embeddings, overrides and isolates.
+        case .format:
+            (0x200E...0x200F).contains(value) || (0x202A...0x202E).contains(value)
+                || (0x2066...0x2069).contains(value) || value == 0x061C
+        default: false
+        }
+    }
+}
+
+enum Locale {
+    /// Makes the C library tell the widths of all letters; numbers and messages stay as they are.
+    static func useUTF8() { setlocale(LC_CTYPE, "C.UTF-8") }
+}

@@ -1,0 +1,100 @@
+import Conversion
+
+/// A failure as people read it: what, where, why, what next.
+struct FailurePage {
+    private let failure: Failure
+    private let source: String?
+    private let destination: String?
+    private let invocation: Invocation
+
+    init(_ failure: Failure, source: String?, destination: String? = nil, invocation: Invocation) {
+        self.failure = failure
+        self.source = source?.printable
+        self.destination = destination?.printable
+        self.invocation = invocation
+    }
+
+    func show(on console: Console) {
+        console.complain(headline, details: details(all: console.showsDebug), hint: hint)
+    }
+
+    /// `damaged.mp3 is damaged at 3:12.48 (frame 8,488,368): invalid main data`
+    private var headline: String {
+        let message = failure.message.printable
+        if let refusals = failure.refusals, !refusals.isEmpty {
+            return refusals.map { refusal in
+                let word = FormatOptions.word(for: refusal.field, invocation) ?? refusal.field
+                return "\(word) \(refusal.value): \(refusal.why); allowed: \(refusal.allowed)".printable
+            }.joined(separator: "\n")
+        }
+        switch failure.code {
+        case "corrupt_stream", "truncated", "timeline_gap":
+            return "\(source ?? "the source") is damaged\(place): \(message)"
+        default:
+            let isNamed = [source, destination].contains { $0.map(message.contains) ?? false }
+            guard let subject, !isNamed else { return message + place }
+            return "\(subject): \(message)\(place)"
+        }
+    }
+
+    /// What the stage was about.
+    private var subject: String? {
+        switch failure.stage {
+        case "open", "probe", "decode": source
+        default: destination ?? source
+        }
+    }
+
+    private var place: String {
+        guard let position = failure.position else { return "" }
+        return " at \(position.short)" + (failure.frame.map { " (frame \(Figures.grouped($0)))" } ?? "")
+    }
+
+    private func details(all: Bool) -> [String] {
+        var facts = ["code \(failure.code)", "stage \(failure.stage)"]
+        if let stream = failure.stream { facts.append("stream \(stream)") }
+        if let name = failure.libavName { facts.append("libav \(name)") }
+        var lines = [facts.joined(separator: ", ")]
+        guard all else { return lines }
+        lines.append("class \(failure.kind.rawValue)")
+        if let text = failure.libavText { lines.append("libav says: \(text.printable)") }
+        if let position = failure.position { lines.append("position \(position.rationalDescription)") }
+        if let source { lines.append("source \(source)") }
+        if let destination { lines.append("destination \(destination)") }
+        lines += Version.lines
+        return lines
+    }
+
+    private var hint: String? {
+        switch failure.code {
+        case "corrupt_stream", "truncated", "timeline_gap":
+            "--on-damage conceal keeps the length and fills the damage with silence; skip leaves it out"
+        case "destination_exists":
+            "--on-conflict replace puts the new file in its place; skip leaves it alone"
+        case "destination_not_seekable":
+            "its headers are completed at the end; write to a file, or choose --container wav or raw"
+        case "unknown_container":
+            "if it is headerless PCM, say --raw-input, as in --raw-input s16le:48000:2; otherwise check what the file is"
+        default: failure.hint?.printable
+        }
+    }
+}
+
+extension Failure {
+    /// The number for scripts.
+    var exitCode: ExitCode {
+        switch code {
+        case "source_not_found", "folder_not_found", "no_such_track": .notFound
+        case "permission_denied", "read_only": .permission
+        default: .failure
+        }
+    }
+}
+
+extension MediaTime {
+    /// To the hundredth of a second, as people read times.
+    var short: String {
+        let hundredths = converted(to: 100, rounding: .towardNegativeInfinity)
+        return hundredths.isNumeric ? MediaTime(value: hundredths.value, timescale: 100).description : description
+    }
+}

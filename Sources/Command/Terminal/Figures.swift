@@ -1,0 +1,83 @@
+import Conversion
+
+/// Numbers as people read them: with units, and no more digits than say something.
+enum Figures {
+    /// `8,488,368`
+    static func grouped(_ number: some BinaryInteger) -> String {
+        let digits = Array(number.magnitude.description)
+        var text = number < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text += "," }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// `1 frame`, `8,488,368 frames`
+    static func count(_ number: some BinaryInteger, _ noun: String) -> String {
+        "\(grouped(number)) \(noun)" + (number == 1 ? "" : "s")
+    }
+
+    /// `831 B`, `12.4 kB`, `122.9 MB`: thousands, as disks are sold.
+    static func bytes(_ count: Int64) -> String {
+        guard count >= 1000 else { return "\(count) B" }
+        var (value, unit) = (Double(count) / 1000, 0)
+        let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
+        // 999.95 would be written 1000.0.
+        while value >= 999.95, unit < units.count - 1 { (value, unit) = (value / 1000, unit + 1) }
+        return "\(decimals(value, 1)) \(units[unit])"
+    }
+
+    /// `44.1 kHz`, `11.025 kHz`, `800 Hz`
+    static func hertz(_ rate: Int) -> String { rate < 1000 ? "\(rate) Hz" : "\(thousandths(rate)) kHz" }
+
+    /// `256k`, `24.5k`, `500`: bits per second.
+    static func bitRate(_ rate: Int) -> String { rate < 1000 ? "\(rate)" : "\(thousandths(rate))k" }
+
+    /// `182x`, `4.2x`, `0.31x`
+    static func speed(_ factor: Double) -> String {
+        guard factor.isFinite else { return "-" }
+        return (factor >= 10 ? grouped(Int64(factor.rounded())) : decimals(factor, factor >= 1 ? 1 : 2)) + "x"
+    }
+
+    /// `1:06:40`, `0:08`: whole seconds.
+    static func clock(seconds: Double) -> String {
+        guard seconds.isFinite, seconds < 1e12 else { return "-" }
+        return MediaTime(value: Int64(max(0, seconds)), timescale: 1).description
+    }
+
+    /// `1:06:40`, and with hundredths below a minute: `0:03.25`.
+    static func length(frames: Int64, rate: Int) -> String {
+        guard rate > 0 else { return "-" }
+        let hundredths = Int64((Double(frames) / Double(rate) * 100).rounded())
+        if hundredths < 6000 { return MediaTime(value: hundredths, timescale: 100).description }
+        return MediaTime(value: (hundredths + 50) / 100, timescale: 1).description
+    }
+
+    /// `0.03 s`, `21.9 s`, `12 min 3 s`, `3 h 5 min`: how long something took.
+    static func duration(seconds: Double) -> String {
+        if seconds < 1 { return "\(decimals(seconds, 2)) s" }
+        if seconds < 59.95 { return "\(decimals(seconds, 1)) s" }
+        let whole = Int64(seconds.rounded())
+        if whole < 3600 { return "\(whole / 60) min \(whole % 60) s" }
+        return "\(whole / 3600) h \(whole % 3600 / 60) min"
+    }
+
+    /// `3.50`: that many places, rounded, without a locale.
+    static func decimals(_ value: Double, _ places: Int) -> String {
+        let scale = (0..<places).reduce(1.0) { product, _ in product * 10 }
+        let scaled = (abs(value) * scale).rounded()
+        guard scaled < 1e15 else { return "\(value)" }
+        let digits = "\(Int64(scaled))"
+        let padded = String(repeating: "0", count: max(0, places + 1 - digits.count)) + digits
+        let sign = value < 0 && scaled > 0 ? "-" : ""
+        return places == 0 ? sign + padded : "\(sign)\(padded.dropLast(places)).\(padded.suffix(places))"
+    }
+
+    /// Thousands with as many decimals as are needed.
+    private static func thousandths(_ number: Int) -> String {
+        var text = decimals(Double(number) / 1000, 3)
+        while text.last == "0" { text.removeLast() }
+        return text.last == "." ? String(text.dropLast()) : text
+    }
+}

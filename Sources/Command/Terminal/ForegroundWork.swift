@@ -1,0 +1,130 @@
+import Glibc
+import Synchronization
+
+/// One piece of work on a thread of its own, while the calling thread shows how far it is and listens for signals.
+enum ForegroundWork {
+    /// What the work gave, and the signal that came meanwhile, if one did.
+    struct Result<Value: Sendable>: Sendable {
+        let value: Value
+        let signal: ExitCode?
+    }
+
+    /// Runs `body`, calls `onTick` ten times a second, and `onSignal` at the first SIGINT, SIGTERM or SIGHUP. The second
+    /// ends the process: whoever asks twice means it.
+    static func run<Value: Sendable>(
+        onTick: () -> Void,
+        onSignal: () -> Void,
+        _ body: @escaping @Sendable () -> Value
+    ) -> Result<Value> {
+        // Blocked before the thread starts, so that it inherits the mask and every signal arrives here.
+        let listener = SignalListener([SIGINT, SIGTERM, SIGHUP])
+        let work = WorkThread(body, telling: listener)
+        var signal: ExitCode?
+        while true {
+            let number = listener.wait(milliseconds: 100)
+            if let value = work.valueIfDone() { return Result(value: value, signal: signal) }
+            switch number {
+            case nil, listener.wakeUp:
+                onTick()
+            case let number?:
+                if signal != nil { listener.surrender(to: number) }
+                signal = number == SIGINT ? .interrupted : .terminated
+                onSignal()
+            }
+        }
+    }
+}
+
+/// Receives signals as something to wait for instead of as interruptions.
+private final class SignalListener: Sendable {
+    /// What another thread sends to end a wait.
+    let wakeUp = SIGUSR2
+    private let listener = pthread_self()
+    private let before: sigset_t
+    private let listened: sigset_t
+
+    init(_ numbers: [Int32]) {
+        var (listened, before) = (sigset_t(), sigset_t())
+        sigemptyset(&listened)
+        for number in numbers + [wakeUp] { sigaddset(&listened, number) }
+        pthread_sigmask(SIG_BLOCK, &listened, &before)
+        (self.listened, self.before) = (listened, before)
+    }
+
+    deinit {
+        // One that nobody waited for any more would end the process as soon as it is let through.
+        var (left, now, before) = (sigset_t(), timespec(), before)
+        sigemptyset(&left)
+        sigaddset(&left, wakeUp)
+        while sigtimedwait(&left, nil, &now) == wakeUp {}
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
+
+    /// The next signal; `nil` after so long without one.
+    func wait(milliseconds: Int) -> Int32? {
+        var listened = listened
+        var longest = timespec(tv_sec: 0, tv_nsec: milliseconds * 1_000_000)
+        let number = sigtimedwait(&listened, nil, &longest)
+        return number > 0 ? number : nil
+    }
+
+    func wake() { pthread_kill(listener, wakeUp) }
+
+    /// Lets the signal do what it does to a process that does not listen.
+    func surrender(to number: Int32) -> Never {
+        var listened = listened
+        Glibc.signal(number, SIG_DFL)
+        pthread_sigmask(SIG_UNBLOCK, &listened, nil)
+        raise(number)
+        exit(128 + number)
+    }
+}
+
+/// A thread with a stack as large as the main one's: decoders were written for that.
+private struct WorkThread<Value: Sendable> {
+    private let result = Box()
+    private let thread: pthread_t
+
+    private final class Box: Sendable {
+        let value = Mutex<Value?>(nil)
+    }
+
+    init(_ body: @escaping @Sendable () -> Value, telling listener: SignalListener) {
+        thread = startThread { [result] in
+            let value = body()
+            result.value.withLock { $0 = value }
+            listener.wake()
+        }
+    }
+
+    /// Ends the thread's life once its work is done.
+    func valueIfDone() -> Value? {
+        guard let value = result.value.withLock({ $0 }) else { return nil }
+        pthread_join(thread, nil)
+        return value
+    }
+}
+
+/// What a thread is given when it starts.
+private final class ThreadBody: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+private func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+    var (thread, attributes) = (pthread_t(), pthread_attr_t())
+    pthread_attr_init(&attributes)
+    pthread_attr_setstacksize(&attributes, 8 << 20)
+    let error = pthread_create(
+        &thread,
+        &attributes,
+        { body in
+            Unmanaged<ThreadBody>.fromOpaque(body!).takeRetainedValue().run()
+            return nil
+        },
+        Unmanaged.passRetained(ThreadBody(body)).toOpaque()
+    )
+    pthread_attr_destroy(&attributes)
+    precondition(error == 0, "no thread to work on: \(String(cString: strerror(error)))")
+    return thread
+}

@@ -1,0 +1,83 @@
+import Glibc
+
+/// Standard output or standard error, and what the thing at its other end can show.
+struct Outlet: Sendable {
+    let descriptor: Int32
+    let isTerminal: Bool
+    let usesColour: Bool
+    /// Whether block elements and the like may be printed; only ASCII otherwise.
+    let usesUnicode: Bool
+    private let fixedWidth: Int?
+
+    /// What a stream could not take.
+    struct Failure: Error {
+        let errorNumber: Int32
+    }
+
+    /// When to colour, as `--color` says it.
+    enum ColourChoice: String, Sendable, CaseIterable {
+        case auto, always, never
+    }
+
+    init(descriptor: Int32, colour: ColourChoice, environment: [String: String]) {
+        self.descriptor = descriptor
+        let isTerminal = isatty(descriptor) == 1
+        self.isTerminal = isTerminal
+        func isSet(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }
+        usesColour =
+            switch colour {
+            case .always: true
+            case .never: false
+            case .auto:
+                !isSet("NO_COLOR") && (isSet("FORCE_COLOR") || isTerminal && environment["TERM"] != "dumb")
+            }
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+        usesUnicode = locale.map { $0.uppercased().contains("UTF-8") || $0.uppercased().contains("UTF8") } ?? false
+        fixedWidth = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// Columns of the terminal as it is now; 80 where nobody knows.
+    var width: Int {
+        var size = winsize()
+        if isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        return fixedWidth ?? 80
+    }
+
+    /// Writes all of `text`.
+    func write(_ text: String) throws(Failure) {
+        var text = text
+        let failure = text.withUTF8 { bytes in Outlet.write(bytes, to: descriptor) }
+        if let failure { throw Failure(errorNumber: failure) }
+    }
+
+    private static func write(_ bytes: UnsafeBufferPointer<UInt8>, to descriptor: Int32) -> Int32? {
+        var done = 0
+        while done < bytes.count {
+            let put = Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+            if put >= 0 {
+                done += put
+            } else if errno == EAGAIN {
+                // Somebody left the terminal non-blocking; it takes more when it has drained.
+                var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&waiting, 1, -1)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return nil
+    }
+
+    /// `text` in a colour, where there are colours.
+    func paint(_ text: String, _ ink: Ink) -> String {
+        usesColour ? "\u{1B}[\(ink.rawValue)m\(text)\u{1B}[0m" : text
+    }
+}
+
+/// What a colour means. The sixteen colours of the terminal's own theme, so that they suit its background.
+enum Ink: String, Sendable {
+    case strong = "1"
+    case faint = "2"
+    case bad = "31"
+    case good = "32"
+    case careful = "33"
+}

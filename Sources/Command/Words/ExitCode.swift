@@ -1,0 +1,42 @@
+/// How a command ended, for scripts. The numbers are frozen: docs/exit-codes.md is the list for users.
+enum ExitCode: Int32, Sendable, CaseIterable {
+    case success = 0
+    /// None of the others; what failed stands on stderr.
+    case failure = 1
+    /// The words make no command.
+    case usage = 2
+    /// All is done, and some of it failed.
+    case someFailed = 3
+    /// A file, job or other thing that was named is not there.
+    case notFound = 4
+    /// A service does not answer; trying again may help.
+    case unreachable = 5
+    case permission = 6
+    /// The configuration is wrong, or the ledger has to be migrated.
+    case configuration = 7
+    case waitTimeout = 8
+    /// Nothing fits what was asked for.
+    case nothingMatched = 9
+    /// Ctrl-C. The process ends by the signal itself, which shells report as 128 + 2.
+    case interrupted = 130
+    /// SIGTERM, likewise.
+    case terminated = 143
+
+    /// One line for people.
+    var meaning: String {
+        switch self {
+        case .success: "done"
+        case .failure: "failed; standard error says why"
+        case .usage: "the words make no command"
+        case .someFailed: "done, and some of it failed"
+        case .notFound: "a file, job or other thing that was named is not there"
+        case .unreachable: "a service does not answer; trying again may help"
+        case .permission: "not allowed"
+        case .configuration: "the configuration is wrong, or the ledger has to be migrated"
+        case .waitTimeout: "waited as long as was asked for"
+        case .nothingMatched: "nothing fits what was asked for"
+        case .interrupted: "ended by Ctrl-C"
+        case .terminated: "ended by SIGTERM"
+        }
+    }
+}

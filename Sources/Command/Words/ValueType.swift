@@ -1,0 +1,163 @@
+import Conversion
+
+/// Why a text is not a value of some type.
+struct Misfit: Error {
+    /// Follows upon the option and its value: `has to be a whole number`.
+    let why: String
+    var hint: String?
+}
+
+/// A kind of value that an option takes: how it is read, and what is offered.
+struct ValueType<Value: Sendable>: Sendable {
+    let placeholder: String
+    var completion = Completion.nothing
+    let read: @Sendable (String) throws(Misfit) -> Value
+
+    /// The same kind under another name in help.
+    func named(_ placeholder: String) -> ValueType {
+        ValueType(placeholder: placeholder, completion: completion, read: read)
+    }
+}
+
+extension ValueType where Value == String {
+    /// Any text, empty or not.
+    static let text = ValueType(placeholder: "TEXT", read: { text throws(Misfit) in text })
+}
+
+extension ValueType where Value == Int {
+    static func whole(in range: ClosedRange<Int>) -> ValueType {
+        ValueType(placeholder: "N") { text throws(Misfit) in
+            guard let number = Int(text), range.contains(number) else {
+                throw Misfit(why: "has to be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return number
+        }
+    }
+
+    /// Of a list so short that it is offered whole.
+    static func whole(of numbers: [Int]) -> ValueType {
+        let listed = numbers.map { "\($0)" }
+        return ValueType(
+            placeholder: "N",
+            completion: .words(listed.map { Completion.Candidate(word: $0) })
+        ) { text throws(Misfit) in
+            guard let number = Int(text), numbers.contains(number) else {
+                throw Misfit(why: "is not allowed; allowed: \(listed.joined(separator: ", "))")
+            }
+            return number
+        }
+    }
+
+    /// A number with a `k` for a thousand: `44100`, `44.1k`, `128k`.
+    static func thousands(in range: ClosedRange<Int>, example: String) -> ValueType {
+        ValueType(placeholder: "N") { text throws(Misfit) in
+            let isShort = text.last == "k" || text.last == "K"
+            guard let number = Decimals.read(isShort ? text.dropLast() : text[...], shiftedBy: isShort ? 3 : 0),
+                range.contains(number)
+            else {
+                throw Misfit(
+                    why: "has to be a number from \(range.lowerBound) to \(range.upperBound), as in \(example)"
+                )
+            }
+            return number
+        }
+    }
+}
+
+/// Decimal numbers that are whole once their point is moved to the right.
+enum Decimals {
+    /// `44.1` moved by 3 is 44100; `nil` for what is no number, or not whole then.
+    static func read(_ text: Substring, shiftedBy places: Int) -> Int? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let whole = parts.first, !whole.isEmpty else { return nil }
+        let decimals = parts.count == 2 ? parts[1] : ""
+        guard decimals.count <= places, parts.count == 1 || !decimals.isEmpty,
+            (whole + decimals).allSatisfy({ $0.isASCII && $0.isNumber })
+        else { return nil }
+        return Int(whole + decimals + String(repeating: "0", count: places - decimals.count))
+    }
+}
+
+extension ValueType where Value == Double {
+    static let number = ValueType(placeholder: "Q") { text throws(Misfit) in
+        guard let number = Double(text), number.isFinite else { throw Misfit(why: "has to be a number") }
+        return number
+    }
+}
+
+extension ValueType where Value: RawRepresentable<String> & CaseIterable {
+    /// One of the cases, each with its line of help.
+    static func choice(_ placeholder: String, _ summary: (Value) -> String = { _ in "" }) -> ValueType {
+        choice(of: Array(Value.allCases), placeholder, summary)
+    }
+
+    static func choice(
+        of values: [Value],
+        _ placeholder: String,
+        _ summary: (Value) -> String = { _ in "" }
+    ) -> ValueType {
+        let candidates = values.map { Completion.Candidate(word: $0.rawValue, summary: summary($0)) }
+        return ValueType(placeholder: placeholder, completion: .words(candidates)) { text throws(Misfit) in
+            let wanted = text.lowercased()
+            if let value = values.first(where: { $0.rawValue == wanted }) { return value }
+            let names = values.map(\.rawValue)
+            if let near = EditDistance.nearest(to: wanted, among: names) {
+                throw Misfit(why: "is not allowed; did you mean \"\(near)\"?")
+            }
+            throw Misfit(why: "is not allowed; allowed: \(names.joined(separator: ", "))")
+        }
+    }
+}
+
+extension ValueType where Value == MediaTime {
+    static let time = ValueType(placeholder: "TIME") { text throws(Misfit) in
+        do throws(MediaTime.ParsingError) {
+            return try MediaTime(parsing: text)
+        } catch {
+            throw Misfit(
+                why: "is not a time: \(error.detail)",
+                hint: "a time is \(MediaTime.ParsingError.allowedForms)"
+            )
+        }
+    }
+}
+
+extension ValueType where Value == ChannelLayout {
+    static let layout = ValueType(
+        placeholder: "LAYOUT",
+        completion: .words(ChannelLayout.named.map { Completion.Candidate(word: $0.name) })
+    ) { text throws(Misfit) in
+        if let layout = ChannelLayout(text) { return layout }
+        let names = ChannelLayout.named.map(\.name).joined(separator: ", ")
+        throw Misfit(why: "is no channel layout; allowed: \(names), or a mask 0x...")
+    }
+}
+
+extension ValueType where Value == Preset {
+    static let preset = ValueType(
+        placeholder: "PRESET",
+        completion: .words(Preset.all.map { Completion.Candidate(word: $0.name, summary: $0.summary) })
+    ) { text throws(Misfit) in
+        do throws(UnknownPreset) {
+            return try Preset.named(text)
+        } catch {
+            let what = error.suggestion.map { "did you mean \"\($0)\"?" } ?? "\"sluice presets\" lists them"
+            throw Misfit(why: "is no preset; \(what)")
+        }
+    }
+}
+
+/// A tag to set: its name, and a value that is empty to take it away.
+struct TagWish: Sendable, Hashable {
+    let name: String
+    let value: String
+}
+
+extension ValueType where Value == TagWish {
+    static let tag = ValueType(placeholder: "NAME=VALUE") { text throws(Misfit) in
+        guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
+            throw Misfit(why: "has to be NAME=VALUE", hint: "NAME= takes the tag away")
+        }
+        return TagWish(name: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
+    }
+}

@@ -1,0 +1,212 @@
+import Conversion
+
+/// Reads the words of a command line by the commands' own values.
+struct WordReader {
+    let root: Subcommand
+    let environment: [String: String]
+
+    /// What the words ask for.
+    enum Request {
+        case run(Subcommand, Invocation)
+        case help(path: [Subcommand])
+        case version
+    }
+
+    /// `words` without the program's name.
+    func read(_ words: [String]) throws(UsageError) -> Request {
+        var reading = Reading(path: [root])
+        var rest = words[...]
+        var onlyArguments = false
+        while let word = rest.popFirst() {
+            if onlyArguments || word == "-" || !word.hasPrefix("-") {
+                try take(word, into: &reading)
+            } else if word == "--" {
+                onlyArguments = true
+            } else if word == "--help" || word == "-h" {
+                return .help(path: reading.path)
+            } else if word == "--version", reading.path.count == 1 {
+                return .version
+            } else if word.hasPrefix("--") {
+                try takeOption(word, &rest, into: &reading)
+            } else {
+                try takeLetters(word, &rest, into: &reading)
+            }
+        }
+        let command = reading.command
+        guard command.children.isEmpty else { return .help(path: reading.path) }
+        try requireArguments(reading)
+        let values = try settled(reading)
+        let arguments = Dictionary(uniqueKeysWithValues: assign(reading.arguments, to: command.arguments))
+        let path = reading.path.dropFirst().map(\.name)
+        return .run(command, Invocation(path: Array(path), arguments: arguments, values: values))
+    }
+
+    /// How far the words have been read.
+    private struct Reading {
+        var path: [Subcommand]
+        var arguments: [String] = []
+        var values: [String: Invocation.Setting] = [:]
+
+        var command: Subcommand { path[path.count - 1] }
+        /// Those of the command and of all above it: general options stand anywhere.
+        var options: [OptionForm] { path.reversed().flatMap(\.options) }
+        var title: String { path.map(\.name).joined(separator: " ") }
+    }
+
+    // MARK: Arguments
+
+    private func take(_ word: String, into reading: inout Reading) throws(UsageError) {
+        let command = reading.command
+        guard command.children.isEmpty else {
+            guard let child = command.children.first(where: { $0.name == word }) else {
+                throw unknownCommand(word, in: reading)
+            }
+            reading.path.append(child)
+            return
+        }
+        let takesMore = command.arguments.contains(where: \.takesMany)
+        guard takesMore || reading.arguments.count < command.arguments.count else {
+            throw UsageError("\"\(word)\" is one word too many", hint: usage(reading))
+        }
+        reading.arguments.append(word)
+    }
+
+    private func unknownCommand(_ word: String, in reading: Reading) -> UsageError {
+        let names = reading.command.children.filter { !$0.isHidden }.map(\.name)
+        let near = EditDistance.nearest(to: word.lowercased(), among: names)
+        let path = reading.path.dropFirst().map { "\($0.name) " }.joined()
+        return UsageError(
+            "there is no command \"\(path)\(word)\"" + (near.map { "; did you mean \"\(path)\($0)\"?" } ?? ""),
+            hint: near == nil ? "\"\(reading.title) --help\" lists the commands" : nil
+        )
+    }
+
+    private func requireArguments(_ reading: Reading) throws(UsageError) {
+        let required = reading.command.arguments.filter(\.isRequired)
+        guard reading.arguments.count < required.count else { return }
+        throw UsageError("\(required[reading.arguments.count].name) is missing", hint: usage(reading))
+    }
+
+    /// One argument may take many words; those behind it get the last ones.
+    private func assign(_ words: [String], to arguments: [Argument]) -> [(String, [String])] {
+        var rest = words[...]
+        return arguments.enumerated().map { index, argument in
+            let behind = arguments[(index + 1)...].filter(\.isRequired).count
+            let count = argument.takesMany ? max(0, rest.count - behind) : min(1, rest.count)
+            defer { rest = rest.dropFirst(count) }
+            return (argument.name, Array(rest.prefix(count)))
+        }
+    }
+
+    private func usage(_ reading: Reading) -> String {
+        let words = reading.command.arguments.map(\.usage)
+        return "usage: " + ([reading.title] + words).joined(separator: " ")
+    }
+
+    // MARK: Options
+
+    private func takeOption(
+        _ word: String,
+        _ rest: inout ArraySlice<String>,
+        into reading: inout Reading
+    ) throws(UsageError) {
+        let sign = word.firstIndex(of: "=")
+        let name = String(word[..<(sign ?? word.endIndex)].dropFirst(2))
+        guard let option = reading.options.first(where: { $0.name == name }) else {
+            throw unknownOption("--\(name)", in: reading)
+        }
+        let attached = sign.map { String(word[word.index(after: $0)...]) }
+        if option.isSwitch, attached != nil {
+            throw UsageError("\(option.word) takes no value")
+        }
+        try take(option, attached, &rest, into: &reading)
+    }
+
+    /// `-q`, `-qr`, `-ofile`
+    private func takeLetters(
+        _ word: String,
+        _ rest: inout ArraySlice<String>,
+        into reading: inout Reading
+    ) throws(UsageError) {
+        var letters = word.dropFirst()
+        while let letter = letters.popFirst() {
+            guard let option = reading.options.first(where: { $0.letter == letter }) else {
+                throw unknownOption("-\(letter)", in: reading)
+            }
+            let attached = option.isSwitch || letters.isEmpty ? nil : String(letters)
+            if attached != nil { letters = "" }
+            try take(option, attached, &rest, into: &reading)
+        }
+    }
+
+    private func take(
+        _ option: OptionForm,
+        _ attached: String?,
+        _ rest: inout ArraySlice<String>,
+        into reading: inout Reading
+    ) throws(UsageError) {
+        var text = attached ?? ""
+        if !option.isSwitch, attached == nil {
+            // The next word is the value whatever it looks like, unless it is another option: then one was forgotten.
+            guard let next = rest.first, !reading.options.contains(where: { $0.word == next }) else {
+                throw UsageError("\(option.usage): the value is missing", hint: option.summary)
+            }
+            text = next
+            rest = rest.dropFirst()
+        }
+        let value: any Sendable
+        do throws(Misfit) {
+            value = try option.read(text)
+        } catch {
+            throw UsageError("\(option.word) \(text.quotedIfNeeded): \(error.why)", hint: error.hint)
+        }
+        if let old = reading.values[option.name], !option.isRepeatable, !option.isSwitch {
+            throw UsageError("\(option.word) is said twice", hint: "the first time with \(old.values[0])")
+        }
+        reading.values[option.name, default: .init(values: [], origin: .commandLine)].values.append(value)
+    }
+
+    private func unknownOption(_ word: String, in reading: Reading) -> UsageError {
+        let near = EditDistance.nearest(to: word, among: reading.options.map(\.word) + ["--help"])
+        return UsageError(
+            "there is no option \(word)" + (near.map { "; did you mean \($0)?" } ?? ""),
+            hint: near == nil ? "\"\(reading.title) --help\" lists the options" : nil
+        )
+    }
+
+    /// What the command line leaves open, the environment says, and then the default.
+    private func settled(_ reading: Reading) throws(UsageError) -> [String: Invocation.Setting] {
+        var values = reading.values
+        for option in reading.options where values[option.name] == nil {
+            if let variable = option.environment, let text = environment[variable], !text.isEmpty {
+                do throws(Misfit) {
+                    values[option.name] = .init(
+                        values: [try option.read(text)],
+                        origin: .environment(variable: variable)
+                    )
+                } catch {
+                    throw UsageError(
+                        "\(variable)=\(text.quotedIfNeeded) in the environment: \(error.why)",
+                        hint: error.hint ?? "the variable stands for \(option.word); unset it, or correct it",
+                        exitCode: .configuration
+                    )
+                }
+            } else if let fallback = option.fallback {
+                do throws(Misfit) {
+                    values[option.name] = .init(values: [try option.read(fallback)], origin: .fallback)
+                } catch {
+                    preconditionFailure("the default of \(option.word) does not fit: \(error.why)")
+                }
+            }
+        }
+        return values
+    }
+}
+
+extension String {
+    /// As it would have to be typed: quoted where it holds more than plain letters.
+    fileprivate var quotedIfNeeded: String {
+        let plain = !isEmpty && unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "\"" }
+        return plain ? self : debugDescription
+    }
+}

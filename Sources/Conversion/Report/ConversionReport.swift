@@ -1,0 +1,83 @@
+/// What came of a conversion that succeeded, counted in frames.
+public struct ConversionReport: Sendable, Hashable, Codable {
+    /// The track that was read.
+    public var source: Source
+    /// The output's format with every field decided.
+    public var format: ResolvedFormat
+    /// Frames that the output had to have.
+    public var plannedFrames: Int64
+    /// Frames that it has; always as many as planned.
+    public var writtenFrames: Int64
+    /// Frames that decoders give of it, at the rate and with the padding of the format.
+    public var decodedFrames: Int64
+    /// Bytes of the output.
+    public var bytes: Int64
+    /// What the source lacked, where damage was to be borne.
+    public var damage: DamageReport
+    /// Whether the output was decoded again and compared.
+    public var isVerified: Bool
+    /// MD5 of the samples that went in, in hexadecimal, where it was computed.
+    public var digest: String?
+    /// Tags that the container cannot carry.
+    public var lostTags: [String]
+
+    /// What was read.
+    public struct Source: Sendable, Hashable, Codable {
+        /// The stream's number in its container.
+        public var track: Int
+        /// libav's name of the codec.
+        public var codec: String
+        public var sampleRateHz: Int
+        public var channelCount: Int
+        /// Frames taken, on the source's clock.
+        public var frames: Int64
+
+        public init(track: Int, codec: String, sampleRateHz: Int, channelCount: Int, frames: Int64) {
+            self.track = track
+            self.codec = codec
+            self.sampleRateHz = sampleRateHz
+            self.channelCount = channelCount
+            self.frames = frames
+        }
+    }
+
+    public init(
+        source: Source,
+        format: ResolvedFormat,
+        plannedFrames: Int64,
+        writtenFrames: Int64,
+        decodedFrames: Int64,
+        bytes: Int64,
+        damage: DamageReport,
+        isVerified: Bool,
+        digest: String?,
+        lostTags: [String]
+    ) {
+        self.source = source
+        self.format = format
+        self.plannedFrames = plannedFrames
+        self.writtenFrames = writtenFrames
+        self.decodedFrames = decodedFrames
+        self.bytes = bytes
+        self.damage = damage
+        self.isVerified = isVerified
+        self.digest = digest
+        self.lostTags = lostTags
+    }
+}
+
+/// Where a conversion stands.
+public struct ConversionProgress: Sendable, Hashable, Codable {
+    /// How far on the source's clock.
+    public var position: MediaTime
+    /// Frames taken from the source.
+    public var frames: Int64
+    /// Frames to take, as far as is known; `nil` where nothing is.
+    public var totalFrames: Int64?
+
+    public init(position: MediaTime, frames: Int64, totalFrames: Int64?) {
+        self.position = position
+        self.frames = frames
+        self.totalFrames = totalFrames
+    }
+}

@@ -1,0 +1,129 @@
+public import Conversion
+import Media
+
+/// Says what is behind an open descriptor.
+public struct SourceProbe: Sendable {
+    private let nameHint: String?
+    private let raw: Recipe.RawDescription?
+    private let signal = StopSignal()
+
+    /// `nameHint` is a file name whose extension helps with formats that have no signature; it is never opened. `raw`
+    /// tells the shape of headerless PCM.
+    public init(nameHint: String?, raw: Recipe.RawDescription? = nil) {
+        self.nameHint = nameHint
+        self.raw = raw
+    }
+
+    /// Ends a scan from another thread, as a failure with the code `cancelled`.
+    public func stop() { signal.stop() }
+
+    /// What the container says of itself; with `scanning`, also what decoding the main track to its end finds.
+    public func describe(
+        _ descriptor: Int32,
+        scanning: Bool = false,
+        report: @escaping (ConversionProgress) -> Void = { _ in }
+    ) throws(Failure) -> SourceReport {
+        do {
+            let reader = try open(descriptor, damage: scanning ? .conceal : .strict)
+            var description = SourceReport(reader.description)
+            if scanning, !description.isProtected { description.scan = try scan(reader, report) }
+            return description
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// Every preset in the order to show them in, with what it would make of the main track or why it cannot.
+    public func presets(for descriptor: Int32) throws(Failure) -> [PresetFit] {
+        do {
+            return Converter.presets(for: try open(descriptor, damage: .strict).track()).map(PresetFit.init)
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    private func open(_ descriptor: Int32, damage: DamageMode) throws -> Reader {
+        try Reader(
+            descriptor: descriptor,
+            options: .init(
+                nameHint: nameHint,
+                raw: raw.map(RawShape.init),
+                damage: damage,
+                checksDigest: true,
+                stop: signal
+            )
+        )
+    }
+
+    private func scan(_ reader: Reader, _ report: (ConversionProgress) -> Void) throws -> ScanReport {
+        let track = try reader.track()
+        let output = try reader.samples(of: track)
+        var block = try SampleBlock()
+        var nextReport: Int64 = 0
+        while try output.next(into: &block) {
+            guard output.deliveredFrames >= nextReport else { continue }
+            nextReport = output.deliveredFrames + Int64(track.sampleRateHz)
+            report(
+                ConversionProgress(
+                    position: MediaTime(frames: output.deliveredFrames, rate: track.sampleRateHz),
+                    frames: output.deliveredFrames,
+                    totalFrames: track.length.frames
+                )
+            )
+        }
+        return ScanReport(frames: output.deliveredFrames, damage: DamageReport(output.damage))
+    }
+}
+
+extension SourceReport {
+    fileprivate init(_ description: SourceDescription) {
+        self.init(
+            container: description.container,
+            tracks: description.tracks.map { TrackReport($0, isMain: $0.index == description.mainTrack?.index) },
+            tags: description.tags.map { TagReport(name: $0.key, value: $0.value, isTechnical: $0.isTechnical) },
+            chapters: description.chapters.map { ChapterReport(start: $0.start, end: $0.end, title: $0.title) },
+            cover: description.cover.map {
+                CoverReport(type: $0.mimeType, width: $0.width, height: $0.height, bytes: $0.bytes.count)
+            },
+            isProtected: description.tracks.contains(where: \.isProtected)
+        )
+    }
+}
+
+extension TrackReport {
+    fileprivate init(_ track: Track, isMain: Bool) {
+        let layout = track.channelMask == 0 ? nil : ChannelLayout(mask: track.channelMask)?.description
+        self.init(
+            track: track.index,
+            isMain: isMain,
+            codec: track.codecName,
+            sampleRateHz: track.sampleRateHz,
+            channelCount: track.channelCount,
+            layout: layout,
+            bitDepth: track.isLossless ? track.bitDepth : nil,
+            sampleKind: track.isLossless ? (track.isFloat ? .float : .integer) : nil,
+            isLossless: track.isLossless,
+            bitRate: track.bitRate,
+            frames: track.length.frames,
+            exactness: track.length.exactFrames != nil ? .exact : track.length.frames != nil ? .estimated : .unknown,
+            delayFrames: track.primingFrames,
+            paddingFrames: track.paddingFrames,
+            isProtected: track.isProtected
+        )
+    }
+}
+
+extension PresetFit {
+    fileprivate init(_ answer: PresetCompatibility) {
+        let forecast = answer.compatibility.forecast
+        self.init(
+            preset: answer.preset.name,
+            summary: answer.preset.summary,
+            format: forecast?.format,
+            frames: forecast?.frames,
+            estimatedBytes: forecast?.size?.bytes,
+            reasons: answer.compatibility.reasons.map(\.description),
+            hints: answer.compatibility.reasons.compactMap(\.hint)
+        )
+    }
+}
