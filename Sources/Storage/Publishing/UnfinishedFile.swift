@@ -55,9 +55,9 @@ final class UnfinishedFile {
         let descriptor = Descriptor(adopting: opened)
         // Linked through /proc, which needs no privilege; looked at now, not after an hour's work.
         guard faccessat(AT_FDCWD, procPath(of: opened), F_OK, 0) == 0 else { return nil }
-        // It cannot be refused: nobody else has ever seen this file.
-        _ = flock(opened, LOCK_EX | LOCK_NB)
-        return UnfinishedFile(adopting: descriptor, in: folder, for: name, hidden: nil)
+        let file = UnfinishedFile(adopting: descriptor, in: folder, for: name, hidden: nil)
+        if folder.isLocal { try file.lock() }
+        return file
     }
 
     /// A new file under a hidden name that nobody else has.
@@ -70,14 +70,23 @@ final class UnfinishedFile {
                 throw cannotCreate(errno, in: folder, name)
             }
             let descriptor = Descriptor(adopting: opened)
-            if folder.isLocal {
-                // Between creation and lock a sweeper may take it for an orphan. Then it is the sweeper's.
-                guard flock(opened, LOCK_EX | LOCK_NB) == 0 else { continue }
-                guard let facts = FileFacts.of(opened), facts.linkCount > 0 else { continue }
-            }
-            return UnfinishedFile(adopting: descriptor, in: folder, for: name, hidden: hidden)
+            let file = UnfinishedFile(adopting: descriptor, in: folder, for: name, hidden: hidden)
+            let isOurs = folder.isLocal ? try file.lock() : true
+            if isOurs { return file }
+            // Between creation and lock a sweeper took it for an orphan, and removes it.
+            file.hiddenName = nil
         }
         throw cannotCreate(EEXIST, in: folder, name)
+    }
+
+    /// Shows sweepers that the file has an owner; returns whether no sweeper was faster.
+    @discardableResult private func lock() throws(StorageError) -> Bool {
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+            guard let facts = FileFacts.of(descriptor) else { throw Self.cannotCreate(errno, in: folder, name) }
+            return facts.linkCount > 0
+        }
+        if errno == EWOULDBLOCK { return false }
+        throw Self.cannotCreate(errno, in: folder, name)
     }
 
     private static func cannotCreate(_ number: Int32, in folder: Folder, _ name: String) -> StorageError {

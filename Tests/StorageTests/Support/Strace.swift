@@ -27,12 +27,12 @@ enum Strace {
         var calls: [Call] = []
         for line in text.split(separator: "\n") {
             // 4711 openat(AT_FDCWD, "/etc/ld.so.cache", O_RDONLY|O_CLOEXEC) = 3
-            let words = line.split(separator: " ", maxSplits: 1)
-            guard words.count == 2, let end = words[1].firstIndex(of: "(") else { continue }
-            let name = String(words[1][..<end]).trimmingCharacters(in: .whitespaces)
+            let said = line.drop { $0.isNumber || $0 == " " }
+            guard let end = said.firstIndex(of: "(") else { continue }
+            let name = String(said[..<end])
             counts[name, default: 0] += 1
             if calls.isEmpty, !line.contains(process.destination) || name == "execve" { continue }
-            calls.append(Call(name: name, number: counts[name] ?? 0, text: String(words[1].prefix(100))))
+            calls.append(Call(name: name, number: counts[name] ?? 0, text: String(said.prefix(100))))
         }
         return calls
     }

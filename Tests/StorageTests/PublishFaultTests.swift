@@ -1,0 +1,165 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Publishing in a process that is killed, or refused by the kernel, at every system call of its way.
+struct PublishFaultTests {
+    /// A way to publish: how the file is written, what happens to one that exists, and whether one does.
+    struct Way: CustomTestStringConvertible {
+        let mode: String
+        let policy: String
+        let old: String?
+
+        var testDescription: String { "\(mode), \(policy)\(old == nil ? "" : " what exists")" }
+
+        /// A process that goes this way in `folder`, whose old file is written here.
+        func process(in folder: TemporaryFolder) throws -> StorageProcess {
+            let process = StorageProcess(destination: folder.path("out.wav"), policy: policy, mode: mode)
+            if let old { try Bytes.write(Array(old.utf8), to: process.destination) }
+            return process
+        }
+
+        /// What it asks of the kernel on this way.
+        func calls() throws -> [Strace.Call] {
+            let folder = try TemporaryFolder.create()
+            return try withExtendedLifetime(folder) { try Strace.calls(of: process(in: folder)) }
+        }
+    }
+
+    static let ways = ["unnamed", "hidden"].flatMap { mode in
+        [
+            Way(mode: mode, policy: "fail", old: nil), Way(mode: mode, policy: "replace", old: nil),
+            Way(mode: mode, policy: "replace", old: "the old file"),
+        ]
+    }
+
+    /// What lies at the destination.
+    enum Found: Equatable {
+        case nothing, old, whole
+        case torn(Int)
+
+        init(_ process: StorageProcess, _ way: Way) throws {
+            guard FileManager.default.fileExists(atPath: process.destination) else {
+                self = .nothing
+                return
+            }
+            let bytes = try Bytes.read(process.destination)
+            let isWhole = bytes.count == process.byteCount && bytes.allSatisfy { $0 == process.byte }
+            self = isWhole ? .whole : bytes == way.old.map { Array($0.utf8) } ? .old : .torn(bytes.count)
+        }
+    }
+
+    // MARK: - Killed
+
+    @Test(arguments: ways)
+    func killedAnywhereTheDestinationIsAsBeforeOrWhole(way: Way) throws {
+        let calls = try way.calls()
+        #expect(calls.contains { $0.name == "fsync" })
+        let before: Found = way.old == nil ? .nothing : .old
+        var seen: [Found] = []
+        var leftovers = 0
+        for call in calls {
+            let folder = try TemporaryFolder.create()
+            let process = try way.process(in: folder)
+            let run = try process.run(behind: Strace.words(["\(call.name):signal=SIGKILL:when=\(call.number)"]))
+            if call.name == "exit_group" || call.text.hasPrefix("write(1,") { continue }
+            #expect(run.status == .signalled(SIGKILL), "\(call)")
+
+            let found = try Found(process, way)
+            #expect(found == before || found == .whole, "\(call)")
+            seen.append(found)
+            let strangers = try folder.names().filter { $0 != "out.wav" }
+            #expect(strangers == [] || strangers == [".out.wav.sluice-1.part"], "\(call)")
+            leftovers += strangers.count
+            if way.mode == "unnamed" && way.old == nil { #expect(strangers == [], "\(call)") }
+
+            // The next run sees no trace of the first.
+            let isTaken = way.policy == "fail" && found == .whole
+            #expect(try process.outcome() == (isTaken ? "destination_exists at open" : "published"), "\(call)")
+            // Nothing is swept by one who was told that the name is taken, but then nothing was left either.
+            #expect(try folder.names() == ["out.wav"], "\(call)")
+        }
+        // Once whole, always whole, and both were seen: the calls do reach over the whole way.
+        #expect(seen.first == before && seen.last == .whole)
+        let turn = try #require(seen.firstIndex(of: .whole))
+        #expect(seen[turn...].allSatisfy { $0 == .whole })
+        if way.mode == "unnamed" && way.old != nil { #expect(leftovers == 1) }
+        if way.mode == "hidden" { #expect(leftovers > 1) }
+    }
+
+    // MARK: - Refused
+
+    @Test(arguments: ways, ["EIO", "ENOSPC", "EACCES", "ESTALE"])
+    func refusedAnywhereNothingIsTornAndSuccessIsTrue(way: Way, refusal: String) throws {
+        // A process without memory traps, and that is the kill of the other test.
+        let others: Set = ["brk", "mmap", "munmap", "mprotect", "futex", "exit_group"]
+        for call in try way.calls() where !call.text.hasPrefix("write(1,") && !others.contains(call.name) {
+            let folder = try TemporaryFolder.create()
+            let process = try way.process(in: folder)
+            let injection = "\(call.name):error=\(refusal):when=\(call.number)"
+            let run = try process.run(behind: Strace.words([injection]))
+            let said = run.outputText.trimmingCharacters(in: .whitespacesAndNewlines)
+            let found = try Found(process, way)
+            switch run.status {
+            case .exited(0):
+                #expect(said == "published" && found == .whole, "\(call)")
+                #expect(call.name != "fsync", "\(call)")
+            case .exited(1):
+                // Only a folder that could not be flushed comes after the name was given.
+                let isFolderFlush = call.name == "fsync" && call.number > 1
+                #expect(found == (isFolderFlush ? .whole : way.old == nil ? .nothing : .old), "\(call)")
+            case .exited(2): #expect(call.name == "write" && found != .whole, "\(call)")
+            default: Issue.record("\(call): \(run.status)")
+            }
+            #expect(try folder.names().filter { $0 != "out.wav" } == [], "\(call)")
+        }
+    }
+
+    static let codes: [(String, [String], String)] = [
+        ("unnamed", ["fsync:error=EIO:when=1"], "io_destination at publish"),
+        ("unnamed", ["fsync:error=ENOSPC:when=1"], "disk_full at publish"),
+        ("unnamed", ["fsync:error=EDQUOT:when=1"], "disk_full at publish"),
+        ("unnamed", ["fsync:error=EIO:when=2"], "io_destination at publish"),
+        ("unnamed", ["linkat:error=EROFS"], "read_only at publish"),
+        ("unnamed", ["linkat:error=EPERM"], "permission_denied at publish"),
+        ("unnamed", ["linkat:error=ENOENT"], "folder_not_found at publish"),
+        ("unnamed", ["linkat:error=ESTALE"], "storage_unavailable at publish"),
+        ("unnamed", ["linkat:error=EEXIST"], "destination_exists at publish"),
+        ("hidden", ["renameat2:error=ENOSPC"], "disk_full at publish"),
+        ("hidden", ["renameat2:error=EEXIST"], "destination_exists at publish"),
+        // NFS and much of FUSE: linked instead.
+        ("hidden", ["renameat2:error=EINVAL"], "published"),
+        ("hidden", ["renameat2:error=ENOSYS"], "published"),
+        ("hidden", ["renameat2:error=EINVAL", "linkat:error=EPERM"], "unsupported_destination at publish"),
+        ("hidden", ["renameat2:error=EINVAL", "linkat:error=EIO"], "io_destination at publish"),
+        // No /proc to link through.
+        ("unnamed", ["faccessat2:error=ENOENT"], "published"),
+    ]
+
+    @Test(arguments: codes)
+    func refusalOfTheKernelHasItsName(mode: String, injections: [String], said: String) throws {
+        let folder = try TemporaryFolder.create()
+        let process = StorageProcess(destination: folder.path("out.wav"), mode: mode)
+        #expect(try process.outcome(behind: Strace.words(injections)) == said)
+        let isWhole = said == "published" || injections == ["fsync:error=EIO:when=2"]
+        #expect(try folder.names() == (isWhole ? ["out.wav"] : []))
+    }
+
+    static let creations: [(String, String)] = [
+        ("EOPNOTSUPP", "published"), ("EISDIR", "published"), ("EINVAL", "published"), ("ENOENT", "published"),
+        ("EACCES", "permission_denied at open"), ("EROFS", "read_only at open"), ("ENOSPC", "disk_full at open"),
+        ("EMFILE", "too_many_files at open"), ("ENFILE", "too_many_files at open"),
+        ("ENOTCONN", "storage_unavailable at open"), ("EIO", "io_destination at open"), ("EINTR", "published"),
+    ]
+
+    @Test(arguments: creations)
+    func unnamedFileIsDoneWithoutOrTheReasonNamed(refusal: String, said: String) throws {
+        let folder = try TemporaryFolder.create()
+        let process = StorageProcess(destination: folder.path("out.wav"))
+        let calls = try Strace.calls(of: StorageProcess(destination: folder.path("first.wav")))
+        let creation = try #require(calls.first { $0.text.contains("O_TMPFILE") })
+        let injection = "openat:error=\(refusal):when=\(creation.number)"
+        #expect(try process.outcome(behind: Strace.words([injection])) == said)
+        #expect(try folder.names() == (said == "published" ? ["first.wav", "out.wav"] : ["first.wav"]))
+    }
+}
