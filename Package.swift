@@ -26,13 +26,14 @@ let package = Package(
             providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswresample-dev", "libavutil-dev"])]
         ),
         .systemLibrary(name: "CTerminal"),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // The rooms, from the bottom up.
         .target(name: "Conversion", swiftSettings: house),
         .target(name: "Media", dependencies: ["Conversion", "CLibAV"], swiftSettings: house),
         .target(name: "Ledger", dependencies: ["Conversion", "CLibPQ"], swiftSettings: house),
-        .target(name: "Storage", dependencies: ["Conversion"], swiftSettings: house),
+        .target(name: "Storage", dependencies: ["Conversion", "CCrypto"], swiftSettings: house),
         .target(name: "PumpRoom", dependencies: ["Media", "Conversion"], swiftSettings: house),
         .target(name: "Command", dependencies: ["PumpRoom", "Storage", "Ledger", "Conversion", "CTerminal"], swiftSettings: house),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),

@@ -18,14 +18,15 @@ extension StorageError.Code {
     /// What another try is worth.
     ///
     /// A full disk is transient: somebody frees space, or another worker's disk has it, but the job may be what fills it,
-    /// so its tries are counted. A file system that went away says nothing about the job.
+    /// so its tries are counted. A file system that went away
+    /// and a root that this worker lacks say nothing about the job.
     public var kind: Failure.Kind {
         switch self {
         case .invalidPath, .sourceNotFound, .folderNotFound, .notAFile, .destinationExists, .destinationIsSource,
-            .permissionDenied, .readOnly, .unsupportedDestination:
+            .permissionDenied, .readOnly, .unsupportedDestination, .invalidLocation, .invalidTemplate, .outsideRoot:
             .permanent
-        case .diskFull, .tooManyFiles, .sourceIO, .destinationIO: .transient
-        case .unavailable: .infrastructure
+        case .diskFull, .tooManyFiles, .sourceIO, .destinationIO, .attemptLost, .attemptConflict: .transient
+        case .unavailable, .unknownRoot: .infrastructure
         }
     }
 }

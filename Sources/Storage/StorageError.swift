@@ -43,6 +43,10 @@ extension StorageError {
     /// Stable names; one is never reused for another meaning. docs/errors.md explains each.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
         case invalidPath = "invalid_path"
+        case invalidLocation = "invalid_location"
+        case invalidTemplate = "invalid_template"
+        case unknownRoot = "unknown_root"
+        case outsideRoot = "outside_root"
         case sourceNotFound = "source_not_found"
         case folderNotFound = "folder_not_found"
         case notAFile = "not_a_file"
@@ -54,6 +58,8 @@ extension StorageError {
         case tooManyFiles = "too_many_files"
         case unsupportedDestination = "unsupported_destination"
         case unavailable = "storage_unavailable"
+        case attemptLost = "attempt_lost"
+        case attemptConflict = "attempt_conflict"
         case sourceIO = "io_source"
         case destinationIO = "io_destination"
     }
@@ -71,7 +77,11 @@ extension StorageError.Code {
         case .tooManyFiles: "raise the limit of open files (ulimit -n)"
         case .unsupportedDestination: "write to a local disk and copy from there, or ask to replace what exists"
         case .unavailable: "look whether the file system is still mounted and its server answers"
-        case .invalidPath, .sourceNotFound, .permissionDenied, .readOnly, .sourceIO, .destinationIO: nil
+        case .unknownRoot: "start a worker with --root NAME=PATH for it"
+        case .outsideRoot: "put the file below the root, or name a root that holds it"
+        case .invalidPath, .invalidLocation, .invalidTemplate, .sourceNotFound, .permissionDenied, .readOnly,
+            .attemptLost, .attemptConflict, .sourceIO, .destinationIO:
+            nil
         }
     }
 }

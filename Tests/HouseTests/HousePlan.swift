@@ -21,6 +21,7 @@ enum HousePlan {
     static let doors: [String: String] = [
         "CLibAV": "Sources/Media/LibAV",
         "CLibPQ": "Sources/Ledger/LibPQ",
+        "CCrypto": "Sources/Storage/Digest",
         "CSandbox": "Sources/PumpRoom/Sandbox",
         "CTerminal": "Sources/Command/Terminal",
     ]

@@ -7,7 +7,7 @@ let words = CommandLine.arguments
 guard words.count == 6, let policy = Recipe.ConflictPolicy(rawValue: words[2]), let byteCount = Int(words[4]),
     let byte = UInt8(words[5])
 else {
-    print("usage: storage-process DESTINATION fail|replace|skip unnamed|hidden BYTES BYTE")
+    print("usage: storage-process DESTINATION fail|replace|skip [attempt-]unnamed|[attempt-]hidden BYTES BYTE")
     exit(64)
 }
 
@@ -23,8 +23,32 @@ func fill(_ descriptor: Int32) -> Bool {
     return true
 }
 
+let mustBeHidden = words[3].hasSuffix("hidden")
+
+/// Publishes as a worker does: below a root, by way of an attempt's file. The attempt is job 1, epoch 2, lease 3.
+func publishAttempt(_ folder: String, _ name: String) throws(StorageError) -> String {
+    let root = try StorageRoot.open(name: "root", path: folder)
+    let location = try Location("root:\(name)")
+    switch try root.prepareOutput(at: location, onConflict: policy, mustBeHidden: mustBeHidden) {
+    case .skipped: return "skipped"
+    case .ready(let output):
+        guard fill(output.descriptor) else { return "write refused" }
+        let fingerprint = try output.fingerprint()
+        let attempt = AttemptName(job: 1, epoch: 2, lease: 3)
+        var group = OutputGroup()
+        group.add(output, as: attempt, with: fingerprint)
+        for result in group.link() { try result.get() }
+        let order = PublishOrder(of: attempt, to: location, with: fingerprint, onConflict: policy)
+        return try StorageRoots([root]).publish([order])[0].get().rawValue
+    }
+}
+
 do {
-    switch try OutputFile.prepare(at: words[1], onConflict: policy, mustBeHidden: words[3] == "hidden") {
+    if words[3].hasPrefix("attempt-"), let slash = words[1].lastIndex(of: "/") {
+        print(try publishAttempt(String(words[1][..<slash]), String(words[1][words[1].index(after: slash)...])))
+        exit(0)
+    }
+    switch try OutputFile.prepare(at: words[1], onConflict: policy, mustBeHidden: mustBeHidden) {
     case .skipped: print("skipped")
     case .ready(let output):
         guard fill(output.descriptor) else {

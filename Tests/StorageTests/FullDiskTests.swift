@@ -29,7 +29,8 @@ struct FullDiskTests {
 
 /// A tmpfs that only one process sees.
 enum SmallDisk {
-    static let isPossible = (try? Run.program(command[0], command.dropFirst() + ["true"]).succeeded) == true
+    static let isPossible =
+        (try? Run.program(command[0], command.dropFirst() + ["true"]).succeeded) == true
         && (try? run("size=1m", mode: "unnamed").errorText) == "out.wav\n"
 
     /// Publishes 100,000 bytes on a disk mounted with `options`; what then lies there is said on stderr.

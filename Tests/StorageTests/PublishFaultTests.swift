@@ -1,4 +1,5 @@
 import Foundation
+import Storage
 import TestSupport
 import Testing
 
@@ -161,5 +162,14 @@ struct PublishFaultTests {
         let injection = "openat:error=\(refusal):when=\(creation.number)"
         #expect(try process.outcome(behind: Strace.words([injection])) == said)
         #expect(try folder.names() == (said == "published" ? ["first.wav", "out.wav"] : ["first.wav"]))
+    }
+
+    /// The NFS server that did what was asked, lost its answer, and was asked again.
+    @Test func linkThatWasMadeTwiceIsOurs() throws {
+        let folder = try TemporaryFolder.create()
+        let output = try ready(folder.path("out.wav"), mustBeHidden: true)
+        try #require(link(folder.path(".out.wav.sluice-1.part"), folder.path("out.wav")) == 0)
+        #expect(try output.publish() == .published)
+        #expect(try folder.names() == ["out.wav"])
     }
 }

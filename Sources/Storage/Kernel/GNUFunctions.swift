@@ -6,6 +6,9 @@ enum GNUFunctions {
         @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
     typealias Syncfs = @convention(c) (Int32) -> Int32
     typealias Fstatfs = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
+    typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
+    typealias Openat2 =
+        @convention(c) (Int, Int, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
     typealias ErrnoName = @convention(c) (Int32) -> UnsafePointer<CChar>?
 
     /// Since glibc 2.28.
@@ -13,6 +16,12 @@ enum GNUFunctions {
 
     /// Since glibc 2.14.
     static let syncfs = look(for: "syncfs", as: Syncfs.self)
+
+    static let syncFileRange = look(for: "sync_file_range", as: SyncFileRange.self)
+
+    /// `syscall` with the arguments of openat2, which glibc has no function for. It is variadic in C; in assembly it takes
+    /// its arguments from the same registers as any function, on every architecture that Swift is built for.
+    static let openat2 = look(for: "syscall", as: Openat2.self)
 
     /// In <sys/vfs.h>, which Swift's module of glibc leaves out.
     static let fstatfs = look(for: "fstatfs", as: Fstatfs.self)
@@ -34,6 +43,8 @@ enum KernelFlag {
     static let placeOnly: Int32 = 0o10_000_000
     /// RENAME_NOREPLACE.
     static let withoutClobbering: UInt32 = 1
+    /// SYNC_FILE_RANGE_WAIT_BEFORE.
+    static let waitBefore: UInt32 = 1
 }
 
 /// Repeats a call that a signal interrupted.

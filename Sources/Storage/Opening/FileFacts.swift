@@ -28,6 +28,8 @@ struct FileFacts {
     let linkCount: Int
     let owner: UInt32
     let mode: UInt32
+    /// When content or names last changed, in seconds since 1970, by the clock of the file system.
+    let changedAt: Int64
 
     private init(_ raw: stat) {
         identity = FileIdentity(device: UInt64(raw.st_dev), inode: UInt64(raw.st_ino))
@@ -45,6 +47,7 @@ struct FileFacts {
         linkCount = Int(raw.st_nlink)
         owner = raw.st_uid
         mode = UInt32(raw.st_mode)
+        changedAt = Int64(raw.st_ctim.tv_sec)
     }
 
     /// What an open descriptor is; `nil` with `errno` set if the kernel will not say.

@@ -11,7 +11,7 @@ extension Folder {
     func move(_ old: String, toFree new: String) throws(StorageError) -> Bool {
         if GNUFunctions.renameat2(descriptor, old, descriptor, new, KernelFlag.withoutClobbering) == 0 { return true }
         switch errno {
-        case EEXIST: return false
+        case EEXIST: return try finish(old, as: new)
         // The file system (NFS, much of FUSE) or the kernel has no such rename.
         case EINVAL, ENOSYS, EOPNOTSUPP: return try relink(old, toFree: new)
         case let number: throw cannotPublish(number, new)
@@ -23,11 +23,7 @@ extension Folder {
         if linkat(descriptor, old, descriptor, new, 0) != 0 {
             let number = errno
             switch number {
-            case EEXIST:
-                // NFS may have lost its own answer and asked twice: then what is in the way is this very file.
-                guard let present = try facts(of: new, at: .publish),
-                    try facts(of: old, at: .publish)?.identity == present.identity
-                else { return false }
+            case EEXIST: return try finish(old, as: new)
             case EPERM, EOPNOTSUPP, ENOSYS, EINVAL, EMLINK:
                 throw StorageError(
                     .unsupportedDestination,
@@ -39,6 +35,17 @@ extension Folder {
             default: throw cannotPublish(number, new)
             }
         }
+        try remove(old)
+        return true
+    }
+
+    /// Whether what is in the way is the same file under its new name, whose old name then goes.
+    ///
+    /// So it is where a run was killed between linking and removing, and where NFS lost its own answer and asked twice.
+    private func finish(_ old: String, as new: String) throws(StorageError) -> Bool {
+        guard let present = try facts(of: new, at: .publish),
+            try facts(of: old, at: .publish)?.identity == present.identity
+        else { return false }
         try remove(old)
         return true
     }

@@ -8,9 +8,10 @@ final class Folder: Sendable {
     /// Whether only this machine can change what is in it, so that locks and the page cache can be believed.
     let isLocal: Bool
     /// A folder that may be written and searched but not read cannot be flushed by itself.
-    private let isReadable: Bool
+    let isReadable: Bool
 
-    private init(adopting descriptor: consuming Descriptor, path: String, isReadable: Bool) {
+    /// Takes an open folder over; without reading it must have been opened as a place only.
+    init(adopting descriptor: consuming Descriptor, path: String, isReadable: Bool) {
         isLocal = FileSystemKind.of(descriptor.number).isLocal
         self.path = path
         self.isReadable = isReadable
@@ -34,7 +35,7 @@ final class Folder: Sendable {
 
     /// The path of `name` in this folder, for messages.
     func path(of name: String) -> String {
-        path == "." ? name : path.hasSuffix("/") ? path + name : path + "/" + name
+        path == "." ? name : path.hasSuffix("/") || path.hasSuffix(":") ? path + name : path + "/" + name
     }
 
     /// What `name` is, links not followed; `nil` if there is nothing.

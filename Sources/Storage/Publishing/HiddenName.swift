@@ -15,6 +15,15 @@ enum HiddenName {
         return ".\(stem(of: name)).sluice-r\(number).part"
     }
 
+    /// Whether a file of that name is an unfinished output.
+    static func isPart(_ name: String) -> Bool {
+        guard name.hasPrefix("."), name.hasSuffix(".part"), let mark = name.dropLast(5).split(separator: ".").last,
+            mark.hasPrefix("sluice-")
+        else { return false }
+        let number = mark.dropFirst(7)
+        return number.hasPrefix("r") ? UInt64(number.dropFirst(), radix: 16) != nil : Int(number) != nil
+    }
+
     /// `name`, or as much of it as leaves room for what is put around it.
     ///
     /// File systems end names at 255 bytes, some at 143, and some insist on whole characters.
@@ -28,7 +37,7 @@ enum HiddenName {
         return "\(kept)~\(String(hash(name), radix: 16))"
     }
 
-    private static let longest = 100
+    private static let longest = 80
 
     /// FNV-1a: the same in every process, as a `Hasher` is not.
     private static func hash(_ name: String) -> UInt64 {

@@ -7,7 +7,7 @@ import Glibc
 /// the file system has unnamed files (O_TMPFILE: ext4, XFS, Btrfs, tmpfs); elsewhere, and in the instant of replacing a file,
 /// a hidden `.NAME.sluice-1.part` may stay, which the next output to the same destination removes.
 public struct OutputFile: ~Copyable {
-    private let file: UnfinishedFile
+    let file: UnfinishedFile
     private let policy: Recipe.ConflictPolicy
 
     /// Empty at first, readable and writable. Lent to callers: only this owner closes it.
@@ -76,6 +76,26 @@ public struct OutputFile: ~Copyable {
         return .ready(OutputFile(file: file, policy: policy))
     }
 
+    /// An output for `name` in `folder`, where links are not followed.
+    static func prepare(
+        in folder: Folder,
+        _ name: String,
+        onConflict policy: Recipe.ConflictPolicy,
+        source: FileIdentity?,
+        mustBeHidden: Bool
+    ) throws(StorageError) -> Preparation {
+        if let present = try folder.facts(of: name, at: .open) {
+            try refuse(present, source, folder.path(of: name))
+            switch policy {
+            case .fail: throw exists(folder.path(of: name), at: .open)
+            case .skip: return .skipped
+            case .replace: break
+            }
+        }
+        let file = try UnfinishedFile.create(in: folder, for: name, mustBeHidden: mustBeHidden)
+        return .ready(OutputFile(file: file, policy: policy))
+    }
+
     /// Gives the finished file its name.
     ///
     /// `durably` waits until file and name survive a power cut. Without it the wait is left out, except on file
@@ -99,6 +119,13 @@ public struct OutputFile: ~Copyable {
         }
         if durably { try file.folder.flush(with: file.descriptor) }
         return .published
+    }
+
+    /// Length and SHA-256 of what has been written.
+    public func fingerprint() throws(StorageError) -> Fingerprint {
+        if let fingerprint = Fingerprint.of(file.descriptor) { return fingerprint }
+        let place = file.folder.path(of: file.name)
+        throw StorageError(errno: errno, .destination, at: .publish, "read back", place: place)
     }
 
     /// Throws the file away now, and says so if something stays.

@@ -105,20 +105,23 @@ final class UnfinishedFile {
 
     /// Removes what killed runs left of `name`.
     private static func sweep(in folder: Folder, for name: String) throws(StorageError) {
-        for slot in 1...HiddenName.slotCount {
-            let hidden = HiddenName.slot(slot, for: name)
-            let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-            let opened = retryingInterrupts { openat(folder.descriptor, hidden, flags, 0) }
-            // There is none, or it is not ours to look at.
-            guard opened >= 0 else { continue }
-            let orphan = Descriptor(adopting: opened)
-            guard let facts = FileFacts.of(orphan.number), facts.kind == .file, facts.owner == geteuid(),
-                flock(orphan.number, LOCK_EX | LOCK_NB) == 0,
-                // Its owner may have published it, and another run taken the name, before the lock was had.
-                try folder.facts(of: hidden, at: .open)?.identity == facts.identity
-            else { continue }
-            try folder.remove(hidden)
-        }
+        for slot in 1...HiddenName.slotCount { _ = try sweep(HiddenName.slot(slot, for: name), in: folder) }
+    }
+
+    /// Removes the file `hidden` if it is ours and nobody writes to it; returns whether it did.
+    static func sweep(_ hidden: String, in folder: Folder) throws(StorageError) -> Bool {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let opened = retryingInterrupts { openat(folder.descriptor, hidden, flags, 0) }
+        // There is none, or it is not ours to look at.
+        guard opened >= 0 else { return false }
+        let orphan = Descriptor(adopting: opened)
+        guard let facts = FileFacts.of(orphan.number), facts.kind == .file, facts.owner == geteuid(),
+            flock(orphan.number, LOCK_EX | LOCK_NB) == 0,
+            // Its owner may have published it, and another run taken the name, before the lock was had.
+            try folder.facts(of: hidden, at: .open)?.identity == facts.identity
+        else { return false }
+        try folder.remove(hidden)
+        return true
     }
 
     // MARK: - Naming
@@ -131,12 +134,15 @@ final class UnfinishedFile {
     }
 
     /// Gives it its own name unless that is taken; returns whether it was free.
-    func takeFreeName() throws(StorageError) -> Bool {
+    func takeFreeName() throws(StorageError) -> Bool { try takeFreeName(name) }
+
+    /// Gives it the name `free` unless that is taken; returns whether it was free.
+    func takeFreeName(_ free: String) throws(StorageError) -> Bool {
         let taken =
             if let hiddenName {
-                try folder.move(hiddenName, toFree: name)
+                try folder.move(hiddenName, toFree: free)
             } else {
-                try link(as: name)
+                try link(as: free)
             }
         if taken { hiddenName = nil }
         return taken

@@ -17,8 +17,9 @@ enum Strace {
         ["strace", "-f", "-qq", "-o", log] + injections.flatMap { ["-e", "inject=\($0)"] }
     }
 
-    /// What `process` asks of the kernel from its first look at the destination on.
+    /// What `process` asks of the kernel from its first look at the destination's folder on.
     static func calls(of process: StorageProcess) throws -> [Call] {
+        let place = process.destination.split(separator: "/").dropLast().joined(separator: "/")
         let folder = try TemporaryFolder.create()
         let log = folder.path("log")
         try process.run(behind: words([], log: log)).checked()
@@ -31,7 +32,7 @@ enum Strace {
             guard let end = said.firstIndex(of: "(") else { continue }
             let name = String(said[..<end])
             counts[name, default: 0] += 1
-            if calls.isEmpty, !line.contains(process.destination) || name == "execve" { continue }
+            if calls.isEmpty, !line.contains(place) || name == "execve" { continue }
             calls.append(Call(name: name, number: counts[name] ?? 0, text: String(said.prefix(100))))
         }
         return calls

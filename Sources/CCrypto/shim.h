@@ -1,0 +1,7 @@
+// libcrypto's digests, as Swift sees them. No logic lives here.
+#ifndef SLUICE_CCRYPTO_SHIM_H
+#define SLUICE_CCRYPTO_SHIM_H
+
+#include <openssl/evp.h>
+
+#endif

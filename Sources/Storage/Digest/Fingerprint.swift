@@ -1,0 +1,63 @@
+import CCrypto
+import Glibc
+
+/// What tells one finished file from another: its length and its SHA-256.
+public struct Fingerprint: Sendable, Hashable {
+    public let byteCount: Int64
+    /// 32 bytes.
+    public let sha256: [UInt8]
+
+    public init(byteCount: Int64, sha256: [UInt8]) {
+        precondition(sha256.count == 32, "a SHA-256 has 32 bytes")
+        self.byteCount = byteCount
+        self.sha256 = sha256
+    }
+
+    /// The digest in 64 hexadecimal digits, as `sha256sum` prints it.
+    public var hexDigest: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: sha256.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// Reads all of `descriptor`, wherever it stands; `nil` with `errno` set if it cannot be read.
+    ///
+    /// libcrypto does it: libpq brings it into the process anyway, it is looked after, and it uses what the processor has
+    /// for it. The kernel's own (AF_ALG) is missing from many kernels and forbidden in many containers.
+    static func of(_ descriptor: Int32) -> Fingerprint? {
+        let hash = SHA256Hash()
+        var block = [UInt8](repeating: 0, count: 1 << 18)
+        var offset = 0
+        while true {
+            let count = retryingInterrupts { pread(descriptor, &block, block.count, off_t(offset)) }
+            if count < 0 { return nil }
+            if count == 0 { return Fingerprint(byteCount: Int64(offset), sha256: hash.finish()) }
+            block.withUnsafeBytes { hash.add(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            offset += count
+        }
+    }
+}
+
+/// A SHA-256 in the making.
+private struct SHA256Hash: ~Copyable {
+    private let context: OpaquePointer
+
+    init() {
+        guard let context = EVP_MD_CTX_new() else { preconditionFailure("no memory for a digest") }
+        self.context = context
+        precondition(EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1, "libcrypto has SHA-256")
+    }
+
+    deinit { EVP_MD_CTX_free(context) }
+
+    func add(_ bytes: UnsafeRawBufferPointer) {
+        precondition(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "adding bytes cannot fail")
+    }
+
+    func finish() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
+            var length: UInt32 = 0
+            precondition(EVP_DigestFinal_ex(context, buffer.baseAddress, &length) == 1, "a digest ends once")
+            count = Int(length)
+        }
+    }
+}

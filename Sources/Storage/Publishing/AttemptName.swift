@@ -1,0 +1,38 @@
+/// Whose work a hidden file is: one lease of one job. No two workers ever make the same.
+///
+/// Written into the file's name, it tells anybody who finds it which row in the ledger decides about it.
+public struct AttemptName: Sendable, Hashable {
+    public let job: Int64
+    public let epoch: Int64
+    /// The 128 bits of the lease's UUID, the first of them on top.
+    public let lease: UInt128
+
+    public init(job: Int64, epoch: Int64, lease: UInt128) {
+        self.job = job
+        self.epoch = epoch
+        self.lease = lease
+    }
+
+    /// The file of this attempt at the destination `name`: `.NAME.sluice-JOB-EPOCH-LEASE.attempt`.
+    public func fileName(for name: String) -> String {
+        let digits = String(lease, radix: 16)
+        let padded = String(repeating: "0", count: 32 - digits.count) + digits
+        return ".\(HiddenName.stem(of: name)).sluice-\(job)-\(epoch)-\(padded)\(Self.suffix)"
+    }
+
+    /// The attempt that a hidden file belongs to; `nil` if it is the file of none.
+    public init?(fileName: String) {
+        guard fileName.hasPrefix("."), fileName.hasSuffix(Self.suffix) else { return nil }
+        let stem = fileName.dropLast(Self.suffix.count)
+        // The destination's own name may hold anything, so what counts is read from the end.
+        let parts = stem.split(separator: "-", omittingEmptySubsequences: false).suffix(4)
+        guard parts.count == 4, parts[parts.startIndex].hasSuffix(".sluice") else { return nil }
+        let numbers = Array(parts.dropFirst())
+        guard let job = Int64(numbers[0]), let epoch = Int64(numbers[1]), numbers[2].utf8.count == 32,
+            let lease = UInt128(numbers[2], radix: 16)
+        else { return nil }
+        self.init(job: job, epoch: epoch, lease: lease)
+    }
+
+    private static let suffix = ".attempt"
+}

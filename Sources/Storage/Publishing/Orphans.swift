@@ -1,0 +1,72 @@
+import Glibc
+
+extension StorageRoot {
+    /// Removes what dead workers left in the folder at `below` (not in those below it), and says what it removed.
+    ///
+    /// The files of attempts go if they are older than `age` and `isAlive` does not know them; their leases are random,
+    /// so what is dead stays dead. Unfinished outputs go if nobody holds their lock or, where locks cannot be trusted, if
+    /// nobody has written to them for `age`. That clock is the file server's, so `age` should be long against its error.
+    public func sweep(
+        folder below: String,
+        olderThan age: Duration,
+        isAlive: (AttemptName) throws(StorageError) -> Bool
+    ) throws(StorageError) -> [String] {
+        try sweep(folder: below, olderThan: age, now: Int64(time(nil)), isAlive: isAlive)
+    }
+
+    /// The same at the time `now`, in seconds since 1970.
+    package func sweep(
+        folder below: String,
+        olderThan age: Duration,
+        now: Int64,
+        isAlive: (AttemptName) throws(StorageError) -> Bool
+    ) throws(StorageError) -> [String] {
+        let folder = try folder(below, at: .open, creating: false)
+        var removed: [String] = []
+        for name in try folder.hiddenNames() {
+            guard let facts = try folder.facts(of: name, at: .open), facts.kind == .file else { continue }
+            let isOld = now - facts.changedAt >= age.components.seconds
+            if let attempt = AttemptName(fileName: name) {
+                guard isOld, try !isAlive(attempt) else { continue }
+                try folder.remove(name)
+                removed.append(name)
+            } else if HiddenName.isPart(name) {
+                if folder.isLocal {
+                    guard try UnfinishedFile.sweep(name, in: folder) else { continue }
+                } else {
+                    guard isOld else { continue }
+                    try folder.remove(name)
+                }
+                removed.append(name)
+            }
+        }
+        return removed
+    }
+}
+
+extension Folder {
+    /// The names in this folder that start with a dot and hold our mark.
+    fileprivate func hiddenNames() throws(StorageError) -> [String] {
+        // A descriptor of its own, whose place in the listing nobody else moves.
+        let opened = retryingInterrupts { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
+        guard opened >= 0, let stream = fdopendir(opened) else {
+            let number = errno
+            if opened >= 0 { close(opened) }
+            throw StorageError(errno: number, .destination, at: .open, "list the folder", place: path)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else { break }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { letters in
+                letters.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name.hasPrefix("."), name.contains(".sluice-") { names.append(name) }
+        }
+        guard errno == 0 else {
+            throw StorageError(errno: errno, .destination, at: .open, "list the folder", place: path)
+        }
+        return names.sorted()
+    }
+}

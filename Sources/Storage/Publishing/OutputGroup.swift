@@ -1,0 +1,68 @@
+import Glibc
+
+/// Finished outputs of several jobs, made durable together and then linked under the names of their attempts.
+///
+/// Steps 2 and 3 of publishing: what is linked outlives this process, and anybody can publish it from the ledger's row.
+/// Dropped before, a group leaves nothing.
+public struct OutputGroup: ~Copyable {
+    private struct Member {
+        let file: UnfinishedFile
+        let attempt: AttemptName
+        let fingerprint: Fingerprint
+    }
+
+    private var members: [Member] = []
+
+    public init() {}
+
+    public var count: Int { members.count }
+
+    /// Adds a finished output. `fingerprint` is its own, as `OutputFile.fingerprint()` gave it.
+    public mutating func add(_ output: consuming OutputFile, as attempt: AttemptName, with fingerprint: Fingerprint) {
+        members.append(Member(file: output.file, attempt: attempt, fingerprint: fingerprint))
+    }
+
+    /// Flushes all and links each under the name of its attempt; answers in the order of adding.
+    ///
+    /// One that fails leaves nothing and does not stop the others. `durably` as for `OutputFile.publish(durably:)`.
+    public consuming func link(durably: Bool = true) -> [Result<Void, StorageError>] {
+        link(durably: durably, together: nil)
+    }
+
+    /// The same; `together` says how to flush, instead of what pays.
+    package consuming func link(durably: Bool, together: Bool?) -> [Result<Void, StorageError>] {
+        let flushed = Self.flush(members, durably: durably, together: together)
+        return zip(members, flushed).map { member, flushed in
+            flushed.flatMap {
+                Result { () throws(StorageError) in
+                    try member.file.take(member.attempt, member.fingerprint)
+                }
+            }
+        }
+    }
+
+    /// Makes the contents survive a power cut: one by one, or the whole file system at once where that is cheaper.
+    private static func flush(
+        _ members: [Member],
+        durably: Bool,
+        together: Bool?
+    ) -> [Result<Void, StorageError>] {
+        let wanted = members.map { durably || !$0.file.folder.isLocal }
+        var isWritten = wanted.map { !$0 }
+        // Only for local file systems: syncfs asks nothing of a server.
+        let local = members.indices.filter { wanted[$0] && members[$0].file.folder.isLocal }
+        let devices = Dictionary(grouping: local) { FileFacts.of(members[$0].file.descriptor)?.identity.device }
+        for (device, indices) in devices where device != nil && together ?? (indices.count >= cheaperTogether) {
+            // After a failure each is asked by itself, which says whose bytes were lost.
+            guard GNUFunctions.syncfs(members[indices[0]].file.descriptor) == 0 else { continue }
+            for index in indices { isWritten[index] = members[index].file.isWrittenWithoutLoss }
+        }
+        return members.indices.map { index in
+            if isWritten[index] { return .success(()) }
+            return Result { () throws(StorageError) in try members[index].file.flush() }
+        }
+    }
+
+    /// From so many files on syncfs beats as many times fsync.
+    private static let cheaperTogether = 4
+}

@@ -1,0 +1,149 @@
+public import Conversion
+
+/// What the ledger knows of an output between the two transactions that publishing lies between.
+public struct PublishOrder: Sendable, Hashable {
+    /// Where it is to be.
+    public let location: Location
+    /// The attempt whose file it is.
+    public let attempt: AttemptName
+    public let fingerprint: Fingerprint
+    public let onConflict: Recipe.ConflictPolicy
+
+    public init(
+        of attempt: AttemptName,
+        to location: Location,
+        with fingerprint: Fingerprint,
+        onConflict: Recipe.ConflictPolicy
+    ) {
+        self.location = location
+        self.attempt = attempt
+        self.fingerprint = fingerprint
+        self.onConflict = onConflict
+    }
+}
+
+/// How an order was carried out.
+public enum PublishOutcome: String, Sendable, Hashable, CaseIterable {
+    case published
+    /// The same bytes were there already: an earlier try got as far and did not live to say so.
+    case adopted
+    /// Something else is there, and the policy is to leave it.
+    case skipped
+}
+
+extension StorageRoots {
+    /// Gives attempts' files their final names, and makes the names durable once per folder.
+    ///
+    /// Answers in the order of `orders`; one that fails does not stop the others. It can be done again, by anybody who
+    /// has the orders, after a crash at any point: what is done is adopted. An attempt's file that did not get the name
+    /// is removed, except after a failure that another try may mend.
+    public func publish(_ orders: [PublishOrder], durably: Bool = true) -> [Result<PublishOutcome, StorageError>] {
+        var folders: [String: Result<Folder, StorageError>] = [:]
+        var results: [Result<PublishOutcome, StorageError>] = []
+        for order in orders {
+            let key = order.folderKey
+            let folder =
+                folders[key]
+                ?? Result { () throws(StorageError) in
+                    try root(of: order.location).folder(of: order.location, at: .publish)
+                }
+            folders[key] = folder
+            results.append(
+                folder.flatMap { folder in
+                    Result { () throws(StorageError) in try folder.publish(order) }
+                }
+            )
+        }
+        return durably ? flush(orders, folders, results) : results
+    }
+
+    /// Removes the file of an attempt that is not to be published.
+    public func discard(_ attempt: AttemptName, of location: Location) throws(StorageError) {
+        let folder = try root(of: location).folder(of: location, at: .publish)
+        try folder.remove(attempt.fileName(for: location.name))
+    }
+
+    /// Flushes each folder once; what was published in one that cannot be flushed has failed.
+    private func flush(
+        _ orders: [PublishOrder],
+        _ folders: [String: Result<Folder, StorageError>],
+        _ results: [Result<PublishOutcome, StorageError>]
+    ) -> [Result<PublishOutcome, StorageError>] {
+        var problems: [String: StorageError] = [:]
+        var flushed: Set<String> = []
+        for (order, result) in zip(orders, results) {
+            // Adopted names as well: whoever made them may have died before this.
+            guard case .success(let outcome) = result, outcome != .skipped,
+                case .success(let folder)? = folders[order.folderKey],
+                flushed.insert(order.folderKey).inserted
+            else { continue }
+            do {
+                try folder.flush(holding: order.location.name)
+            } catch {
+                problems[order.folderKey] = error
+            }
+        }
+        return zip(orders, results).map { order, result in
+            guard let problem = problems[order.folderKey] else { return result }
+            return result.flatMap { $0 == .skipped ? .success($0) : .failure(problem) }
+        }
+    }
+}
+
+extension PublishOrder {
+    /// Orders with the same key go to the same folder.
+    fileprivate var folderKey: String { "\(location.root):\(location.folder)" }
+}
+
+extension Folder {
+    /// Gives the file of an attempt its final name, or finds that it has it.
+    fileprivate func publish(_ order: PublishOrder) throws(StorageError) -> PublishOutcome {
+        let name = order.location.name
+        let hidden = order.attempt.fileName(for: name)
+        guard let attempt = try facts(of: hidden, at: .publish) else { return try adopt(order) }
+        guard attempt.kind == .file, attempt.byteCount == order.fingerprint.byteCount else {
+            throw refusal(.attemptConflict, "its file is not what the ledger says", hidden)
+        }
+        do throws(StorageError) {
+            if order.onConflict == .replace {
+                // A rename would replace a device or a link as well.
+                if let present = try facts(of: name, at: .publish), present.kind != .file {
+                    throw refusal(.notAFile, "it is a \(present.kind.rawValue)", name)
+                }
+                try move(hidden, over: name)
+                return .published
+            }
+            if try move(hidden, toFree: name) { return .published }
+        } catch  where error.errnoName == "ENOENT" {
+            // Somebody else carries out the same order, and was faster.
+            return try adopt(order)
+        }
+        let outcome: PublishOutcome
+        do throws(StorageError) {
+            outcome = try adopt(order)
+        } catch {
+            // Its place is taken for good. After any other failure the file is still wanted.
+            if error.code == .destinationExists { try remove(hidden) }
+            throw error
+        }
+        try remove(hidden)
+        return outcome
+    }
+
+    /// What the order comes to if its attempt's file is gone, or its place is taken.
+    private func adopt(_ order: PublishOrder) throws(StorageError) -> PublishOutcome {
+        let name = order.location.name
+        if try holds(order.fingerprint, as: name) { return .adopted }
+        let isThere = try facts(of: name, at: .publish) != nil
+        switch order.onConflict {
+        case .skip where isThere: return .skipped
+        case .fail where isThere: throw refusal(.destinationExists, "something else has its name", name)
+        default:
+            throw refusal(.attemptLost, "the attempt's file is gone, and what it held is not at the destination", name)
+        }
+    }
+
+    private func refusal(_ code: StorageError.Code, _ detail: String, _ name: String) -> StorageError {
+        StorageError(code, at: .publish, "publish", detail, place: path(of: name))
+    }
+}

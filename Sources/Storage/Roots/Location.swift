@@ -1,0 +1,68 @@
+/// A place below a named root: `archive:2024/a.wav`.
+///
+/// Machines may mount one share at different places; what a root's name means is each worker's own affair. One place has one
+/// spelling, so that equal places are equal values.
+public struct Location: Sendable, Hashable {
+    /// The root's name.
+    public let root: String
+    /// Relative to the root: names with single slashes between them, none of them `.` or `..`.
+    public let path: String
+
+    /// Reads `text`. Throws `invalid_location`, or `outside_root` if it climbs (`..`).
+    public init(_ text: String) throws(StorageError) {
+        guard let colon = text.firstIndex(of: ":") else {
+            throw Self.refusal("there is no root's name before a colon, as in archive:2024/a.wav", text)
+        }
+        let root = String(text[..<colon])
+        if let problem = Self.problem(ofRootName: root) { throw Self.refusal(problem, text) }
+        try self.init(root: root, path: String(text[text.index(after: colon)...]))
+    }
+
+    /// The place of `path` below the root named `root`. Doubled slashes and `.` are taken out.
+    init(root: String, path: String) throws(StorageError) {
+        let whole = "\(root):\(path)"
+        if path.hasPrefix("/") { throw Self.refusal("the path is not relative to the root", whole) }
+        let names = path.split(separator: "/").filter { $0 != "." }
+        if names.contains("..") {
+            throw StorageError(.outsideRoot, at: .open, "use the location", "it leads up", place: whole)
+        }
+        if names.isEmpty || path.hasSuffix("/") || path.hasSuffix("/.") {
+            throw Self.refusal("it names no file", whole)
+        }
+        // Control characters make names that no list can show.
+        if path.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
+            throw Self.refusal("it contains control characters", whole)
+        }
+        self.root = root
+        self.path = names.joined(separator: "/")
+    }
+
+    /// The folder's path below the root; empty if that is the root itself.
+    public var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
+
+    /// The last name.
+    public var name: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
+
+    /// Why no root can have that name, or `nil`.
+    static func problem(ofRootName name: String) -> String? {
+        let isSpelled = name.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        if name.isEmpty || !isSpelled { return "a root's name is made of letters, digits, - and _" }
+        // Kept for what they mean everywhere else.
+        return ["file", "http", "https", "s3"].contains(name) ? "\(name) is no name for a root" : nil
+    }
+
+    private static func refusal(_ detail: String, _ text: String) -> StorageError {
+        StorageError(.invalidLocation, at: .open, "use the location", detail, place: text)
+    }
+}
+
+extension Location: CustomStringConvertible {
+    public var description: String { "\(root):\(path)" }
+}

@@ -1,0 +1,201 @@
+public import Conversion
+import Glibc
+
+/// A folder with a name, below which sources are read and outputs published. Nothing leads out of it.
+public final class StorageRoot: Sendable {
+    public let name: String
+    public let path: String
+    private let descriptor: Int32
+    private let identity: FileIdentity
+    private let beneath: Beneath
+
+    private init(
+        _ name: String,
+        _ path: String,
+        _ folder: consuming Descriptor,
+        _ identity: FileIdentity,
+        _ beneath: Beneath
+    ) {
+        self.name = name
+        self.path = path
+        self.identity = identity
+        self.beneath = beneath
+        descriptor = folder.release()
+    }
+
+    deinit { close(descriptor) }
+
+    /// Opens the folder at `path`, through links, as the root `name`.
+    public static func open(name: String, path: String) throws(StorageError) -> StorageRoot {
+        try open(name: name, path: path, withoutOpenat2: false)
+    }
+
+    /// The same; `withoutOpenat2` does as on kernels that lack it.
+    package static func open(name: String, path: String, withoutOpenat2: Bool) throws(StorageError) -> StorageRoot {
+        if let problem = Location.problem(ofRootName: name) {
+            throw StorageError(.invalidLocation, at: .open, "name the root", problem, place: name)
+        }
+        if let problem = pathProblem(path) {
+            throw StorageError(.invalidPath, at: .open, "open the root", problem, place: path)
+        }
+        let opened = retryingInterrupts { Glibc.open(path, O_DIRECTORY | KernelFlag.placeOnly | O_CLOEXEC, 0) }
+        guard opened >= 0 else {
+            throw StorageError(errno: errno, .destination, at: .open, "open the root", place: path)
+        }
+        let folder = Descriptor(adopting: opened)
+        guard let facts = FileFacts.of(opened) else {
+            throw StorageError(errno: errno, .destination, at: .open, "open the root", place: path)
+        }
+        let beneath = withoutOpenat2 ? Beneath(means: .steps) : Beneath.available(in: opened)
+        return StorageRoot(name, path, folder, facts.identity, beneath)
+    }
+
+    /// Throws `storage_unavailable` if the root's path no longer leads to the folder that was opened.
+    ///
+    /// A share that was unmounted leaves an empty folder behind, in which every source seems to be missing.
+    public func check() throws(StorageError) {
+        guard let facts = FileFacts.of(path, followingLinks: true), facts.identity == identity else {
+            let detail = "\(path) is no longer what it was when the root was opened"
+            throw StorageError(.unavailable, at: .open, "use the root", detail, place: name)
+        }
+    }
+
+    // MARK: - Sources
+
+    /// Opens the file at `location`, which must lie below this root.
+    public func openSource(_ location: Location) throws(StorageError) -> SourceFile {
+        // Looked at first: opening a device may do something.
+        let place = Descriptor(adopting: try open(location, KernelFlag.placeOnly))
+        guard let facts = FileFacts.of(place.number) else { throw cannotOpen(errno, location) }
+        guard facts.kind == .file else {
+            let detail = "it is a \(facts.kind.rawValue)"
+            throw StorageError(.notAFile, at: .open, "open the source", detail, place: "\(location)")
+        }
+        let file = Descriptor(adopting: try open(location, O_RDONLY | O_NONBLOCK | O_NOCTTY))
+        return try SourceFile.adopt(file, [.file], "\(location)")
+    }
+
+    private func open(_ location: Location, _ flags: Int32) throws(StorageError) -> Int32 {
+        try assertOurs(location)
+        let opened = beneath.open(location.path, in: descriptor, flags)
+        guard opened < 0 else { return opened }
+        let number = errno
+        if number == ENOENT { try check() }
+        throw cannotOpen(number, location)
+    }
+
+    private func cannotOpen(_ number: Int32, _ location: Location) -> StorageError {
+        number == EXDEV
+            ? leadsOut("open the source", "\(location)")
+            : StorageError(errno: number, .source, at: .open, "open the source", place: "\(location)")
+    }
+
+    // MARK: - Outputs
+
+    /// Opens an output for `location` after looking at all that would stop it later. Missing folders are created.
+    ///
+    /// Unlike a plain path, a link as destination is refused: below a root nothing is followed at the last step.
+    public func prepareOutput(
+        at location: Location,
+        onConflict policy: Recipe.ConflictPolicy,
+        source: FileIdentity? = nil
+    ) throws(StorageError) -> OutputFile.Preparation {
+        try prepareOutput(at: location, onConflict: policy, source: source, mustBeHidden: false)
+    }
+
+    /// The same; `mustBeHidden` does without unnamed files, as some file systems have to.
+    package func prepareOutput(
+        at location: Location,
+        onConflict policy: Recipe.ConflictPolicy,
+        source: FileIdentity? = nil,
+        mustBeHidden: Bool
+    ) throws(StorageError) -> OutputFile.Preparation {
+        let folder = try folder(of: location, at: .open, creating: true)
+        return try OutputFile.prepare(
+            in: folder,
+            location.name,
+            onConflict: policy,
+            source: source,
+            mustBeHidden: mustBeHidden
+        )
+    }
+
+    /// The folder in which `location` lies.
+    func folder(
+        of location: Location,
+        at stage: StorageError.Stage,
+        creating: Bool = false
+    ) throws(StorageError) -> Folder {
+        try assertOurs(location)
+        return try folder(location.folder, at: stage, creating: creating)
+    }
+
+    /// The folder at `below`, seen from the root.
+    func folder(_ below: String, at stage: StorageError.Stage, creating: Bool) throws(StorageError) -> Folder {
+        let shown = "\(name):\(below)"
+        let path = below.isEmpty ? "." : below
+        if let folder = open(path, shown) { return folder }
+        var number = errno
+        if number == ENOENT { try check() }
+        if number == ENOENT, creating {
+            try createFolders(below, at: stage)
+            if let folder = open(path, shown) { return folder }
+            number = errno
+        }
+        throw number == EXDEV
+            ? leadsOut("open the folder", shown)
+            : StorageError(errno: number, .destination, at: stage, "open the folder", place: shown)
+    }
+
+    /// `nil` with `errno` set if it cannot be opened.
+    private func open(_ path: String, _ shown: String) -> Folder? {
+        let readable = beneath.open(path, in: descriptor, O_RDONLY | O_DIRECTORY)
+        if readable >= 0 { return Folder(adopting: Descriptor(adopting: readable), path: shown, isReadable: true) }
+        guard errno == EACCES else { return nil }
+        let searchable = beneath.open(path, in: descriptor, KernelFlag.placeOnly | O_DIRECTORY)
+        guard searchable >= 0 else { return nil }
+        return Folder(adopting: Descriptor(adopting: searchable), path: shown, isReadable: false)
+    }
+
+    /// Creates what is missing of `below`, each folder in the one that was opened before it.
+    private func createFolders(_ below: String, at stage: StorageError.Stage) throws(StorageError) {
+        var parent = try folder("", at: stage, creating: false)
+        var done = ""
+        for part in below.split(separator: "/") {
+            // Another worker may create the same at the same time.
+            let isNew = mkdirat(parent.descriptor, String(part), 0o777) == 0
+            guard isNew || errno == EEXIST else {
+                throw StorageError(
+                    errno: errno,
+                    .destination,
+                    at: stage,
+                    "create the folder",
+                    place: "\(name):\(below)"
+                )
+            }
+            done += done.isEmpty ? String(part) : "/" + part
+            let child = try folder(done, at: stage, creating: false)
+            if isNew { try parent.flush(with: child.descriptor) }
+            parent = child
+        }
+    }
+
+    private func leadsOut(_ operation: String, _ place: String) -> StorageError {
+        let detail =
+            beneath.means == .kernel
+            ? "a link on the way leads out of the root"
+            : "there is a link on the way, and this kernel cannot follow it safely"
+        return StorageError(.outsideRoot, at: .open, operation, detail, place: place)
+    }
+
+    private func assertOurs(_ location: Location) throws(StorageError) {
+        guard location.root != name else { return }
+        throw StorageError(
+            .unknownRoot,
+            at: .open,
+            "use the root \(name) for",
+            "it names another root",
+            place: "\(location)"
+        )
+    }
+}

@@ -1,0 +1,23 @@
+/// The roots of one worker, by name.
+public struct StorageRoots: Sendable {
+    private let roots: [String: StorageRoot]
+
+    /// Throws `invalid_location` if two have one name.
+    public init(_ roots: [StorageRoot]) throws(StorageError) {
+        var named: [String: StorageRoot] = [:]
+        for root in roots where named.updateValue(root, forKey: root.name) != nil {
+            throw StorageError(.invalidLocation, at: .open, "name the roots", "two have one name", place: root.name)
+        }
+        self.roots = named
+    }
+
+    /// The names, in order.
+    public var names: [String] { roots.keys.sorted() }
+
+    /// The root that `location` names. Throws `unknown_root`: another worker may have it.
+    public func root(of location: Location) throws(StorageError) -> StorageRoot {
+        if let root = roots[location.root] { return root }
+        let detail = names.isEmpty ? "there are no roots here" : "the roots here are \(names.joined(separator: ", "))"
+        throw StorageError(.unknownRoot, at: .open, "find the root of", detail, place: "\(location)")
+    }
+}

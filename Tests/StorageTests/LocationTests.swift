@@ -1,0 +1,79 @@
+import Storage
+import Testing
+
+struct LocationTests {
+    @Test func onePlaceHasOneSpelling() throws {
+        let location = try Location("archive:2024/./live//a.wav")
+        #expect(location.root == "archive")
+        #expect(location.path == "2024/live/a.wav")
+        #expect(location.folder == "2024/live")
+        #expect(location.name == "a.wav")
+        #expect("\(location)" == "archive:2024/live/a.wav")
+        #expect(try location == Location("\(location)"))
+        #expect(try Location("archive:a:b.wav").path == "a:b.wav")
+        #expect(try Location("archive:a.wav").folder == "")
+    }
+
+    static let refused: [(String, StorageError.Code)] = [
+        ("", .invalidLocation), ("a.wav", .invalidLocation), ("/mnt/a.wav", .invalidLocation),
+        (":a.wav", .invalidLocation), ("archive:", .invalidLocation), ("archive:/a.wav", .invalidLocation),
+        ("archive:a/", .invalidLocation), ("archive:a/.", .invalidLocation), ("archive:.", .invalidLocation),
+        ("archive://", .invalidLocation), ("http://a/b", .invalidLocation), ("file:a", .invalidLocation),
+        ("s3:bucket/a", .invalidLocation), ("a b:c", .invalidLocation), ("ärchive:a", .invalidLocation),
+        ("archive:a\0b", .invalidLocation), ("archive:a\nb", .invalidLocation), ("archive:a\u{7F}", .invalidLocation),
+        ("archive:..", .outsideRoot), ("archive:../a", .outsideRoot), ("archive:a/../b", .outsideRoot),
+        ("archive:a/..", .outsideRoot), ("archive:./../a", .outsideRoot), ("archive:a//..//b", .outsideRoot),
+    ]
+
+    @Test(arguments: refused)
+    func whatIsNoPlaceBelowARootIsRefused(text: String, code: StorageError.Code) {
+        let error = #expect(throws: StorageError.self) { try Location(text) }
+        #expect(error?.code == code)
+    }
+}
+
+struct DestinationTemplateTests {
+    static let expanded: [(String, String, String)] = [
+        ("out:{dir}/{stem}.{ext}", "in:2024/live/a.b.wav", "out:2024/live/a.b.opus"),
+        ("out:{dir}/{stem}.{ext}", "in:a.wav", "out:a.opus"),
+        ("out:x/{dir}/{stem}.{ext}", "in:a.wav", "out:x/a.opus"),
+        ("out:{preset}/{id}-{stem}.{ext}", "in:a.wav", "out:speech-16k/42-a.opus"),
+        ("out:{{{stem}}}.{ext}", "in:a.wav", "out:{a}.opus"),
+        ("out:{stem}", "in:.hidden", "out:.hidden"),
+        ("out:{stem}", "in:noextension", "out:noextension"),
+    ]
+
+    @Test(arguments: expanded)
+    func fieldsAreFilled(template: String, source: String, destination: String) throws {
+        let location = try DestinationTemplate(template)
+            .location(for: Location(source), ext: "opus", preset: "speech-16k", id: 42)
+        #expect("\(location)" == destination)
+    }
+
+    @Test(arguments: [
+        ("out:{steam}.{ext}", "{steam}"), ("{stem}", "root"), ("out:{stem", "lone {"), ("out:a}", "lone }"),
+        ("out:{}", "{}"), ("http:{stem}", "http"),
+    ])
+    func whatIsNoTemplateIsRefusedWithTheReason(template: String, reason: String) {
+        let error = #expect(throws: StorageError.self) { try DestinationTemplate(template) }
+        #expect(error?.code == .invalidTemplate)
+        #expect(error?.detail.contains(reason) == true)
+    }
+
+    @Test func templateThatNeverLeadsToAFileIsRefusedAtOnce() {
+        #expect(throws: StorageError.self) { try DestinationTemplate("out:../{stem}.{ext}") }
+        #expect(throws: StorageError.self) { try DestinationTemplate("out:{dir}/") }
+    }
+
+    @Test func fieldWithoutAValueIsRefused() throws {
+        let template = try DestinationTemplate("out:{preset}/{stem}")
+        #expect(template.fields == [.preset, .stem])
+        let source = try Location("in:a.wav")
+        for preset in [nil, "", "a/b"] {
+            let error = #expect(throws: StorageError.self) {
+                try template.location(for: source, ext: "wav", preset: preset, id: nil)
+            }
+            #expect(error?.code == .invalidTemplate)
+        }
+    }
+}
