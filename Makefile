@@ -4,6 +4,7 @@
 DOCC ?= $(shell command -v docc || echo "$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc")
 # Words for `make demo` and `make bench`: make bench ARGS="--quick"
 ARGS ?=
+PREFIX ?= /usr/local
 
 # Warnings are errors in lint. In CI they are so in every build, and all share one folder; elsewhere
 # the strict build has a folder of its own, so that the two kinds never undo each other's work.
@@ -15,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint format docs bench
+.PHONY: help demo test build install lint format docs bench
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,9 +31,12 @@ test: ## build and run all tests
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
 
-build: ## build for release
+build: ## build the command for release
 	@scripts/prepare build
-	swift build -c release
+	swift build -c release --product sluice --static-swift-stdlib
+
+install: build ## install the command, its manual pages and completions under PREFIX
+	scripts/install .build/release/sluice $(DESTDIR)$(PREFIX)
 
 lint: ## check layout and documentation comments, and build with warnings as errors
 	@scripts/prepare build
@@ -56,5 +60,6 @@ bench: ## measure, with a release build
 	@scripts/prepare build bench
 	@$(MAKE) --silent -C Benches/floor
 	swift build -c release --product bench-ours --static-swift-stdlib
+	swift build -c release --product sluice --static-swift-stdlib
 	swift build -c release --product bench
 	.build/release/bench $(ARGS)

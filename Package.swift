@@ -35,13 +35,17 @@ let package = Package(
         .target(name: "Ledger", dependencies: ["Conversion", "CLibPQ"], swiftSettings: house),
         .target(name: "Storage", dependencies: ["Conversion", "CCrypto"], swiftSettings: house),
         .target(name: "PumpRoom", dependencies: ["Media", "Conversion"], swiftSettings: house),
-        .target(name: "Command", dependencies: ["PumpRoom", "Storage", "Ledger", "Conversion", "CTerminal"], swiftSettings: house),
+        .target(
+            name: "Command",
+            dependencies: ["PumpRoom", "Storage", "Ledger", "Conversion", "CTerminal"],
+            swiftSettings: house
+        ),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         .executableTarget(
             name: "demo",
-            dependencies: ["Media", "Conversion", "TestSupport"],
+            dependencies: ["Media", "Conversion", "TestSupport", "sluice"],
             path: "Demo",
             swiftSettings: house
         ),
@@ -82,6 +86,11 @@ let package = Package(
             swiftSettings: house
         ),
         .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "PumpRoomTests",
+            dependencies: ["PumpRoom", "Storage", "Media", "Conversion", "TestSupport"],
+            swiftSettings: house
+        ),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),
         .testTarget(
             name: "MediaTests",

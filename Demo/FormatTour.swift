@@ -46,7 +46,7 @@ struct FormatTour {
         let decoded = try count(output.descriptor, outcome.format)
         let text =
             name.padded(19) + rule.codec.rawValue.padded(9) + "\(outcome.format.sampleRateHz)".padded(6)
-            + "\(outcome.summary.plannedFrames)".aligned(8) + "\(decoded)".aligned(9)
+            + outcome.summary.plannedFrames.grouped.aligned(8) + decoded.grouped.aligned(9)
             + size(outcome.summary.bytes).aligned(10) + "\(Int(length / seconds))x".aligned(8)
         return Row(text: text, expected: outcome.summary.plannedFrames, decoded: decoded)
     }

@@ -2,10 +2,10 @@ import Foundation
 
 /// Eighty columns of text, coloured on a terminal that wants colour.
 struct Page {
-    private let coloured: Bool
+    let isColoured: Bool
 
     init(isTerminal: Bool) {
-        coloured = isTerminal && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+        isColoured = isTerminal && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
     }
 
     func title(_ text: String) { print("\n\(paint(text, "1"))\n") }
@@ -22,16 +22,28 @@ struct Page {
         }
     }
 
-    func error(_ text: String) { print("  \(paint("error:", "31")) \(text)") }
+    /// A line as somebody types it.
+    func typed(_ line: String) { print("\(paint("$", "2")) \(paint(line, "1"))") }
 
-    func text(_ text: String) { print("  \(text)") }
+    func text(_ text: String) { print(text) }
 
     func remark(_ text: String) { print("\n\(paint(text, "2"))") }
 
-    private func paint(_ text: String, _ code: String) -> String { coloured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
+    private func paint(_ text: String, _ code: String) -> String {
+        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
 }
 
 extension String {
     func padded(_ width: Int) -> String { count < width ? self + String(repeating: " ", count: width - count) : self }
     func aligned(_ width: Int) -> String { count < width ? String(repeating: " ", count: width - count) + self : self }
+}
+
+extension Int64 {
+    /// `308,700`
+    var grouped: String {
+        var digits = Array(description)
+        for place in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: place) }
+        return String(digits)
+    }
 }

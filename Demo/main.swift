@@ -12,7 +12,7 @@ let source = "\(folder)/melody.wav"
 let melody = Signal.melody(rate: 44_100).pcm(.s16)
 try WAVFile.write(melody, to: source)
 
-page.title("One melody, \(melody.frames) frames at 44.1 kHz, in every format that Sluice writes")
+page.title("One melody, \(Int64(melody.frames).grouped) frames at 44.1 kHz, in every format that Sluice writes")
 let table = FormatTour(source: source, folder: folder)
 let whole = try table.run(on: page)
 

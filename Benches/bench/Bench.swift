@@ -27,6 +27,7 @@ enum Bench {
             complain("# \(name)")
             let section =
                 switch name {
+                case .start: try StartBench.run(bench)
                 case .clips: try ClipsBench.run(bench)
                 case .hour: try HourBench.run(bench)
                 case .memory: try MemoryBench.run(bench)
@@ -45,7 +46,7 @@ enum Bench {
 
 /// What was asked for on the command line.
 struct Options {
-    enum SectionName: String, CaseIterable { case clips, hour, memory, soak }
+    enum SectionName: String, CaseIterable { case start, clips, hour, memory, soak }
 
     /// A word that means nothing here.
     struct Refusal: Error { let words: String }
@@ -55,7 +56,7 @@ struct Options {
     private(set) var isQuick = false
     private(set) var jsonPath: String?
 
-    static let usage = "usage: bench [clips|hour|memory|soak|all]... [--quick] [--json FILE]"
+    static let usage = "usage: bench [start|clips|hour|memory|soak|all]... [--quick] [--json FILE]"
 
     init(_ words: [String]) throws {
         var rest = words[...]

@@ -5,6 +5,8 @@ import TestSupport
 struct MeasuredProgram {
     /// User and system time of the whole process, its start included.
     let cpuSeconds: Double
+    /// From its start until its end was seen.
+    let wallSeconds: Double
     /// All it wrote to standard output.
     let output: Data
 
@@ -23,6 +25,8 @@ struct MeasuredProgram {
         // taskset becomes the program, so that it costs no process of its own.
         let words = (core.map { ["taskset", "-c", "\($0)"] } ?? []) + [program] + arguments
         let pipe = try OpenPipe.open()
+        let clock = ContinuousClock()
+        let start = clock.now
         let id = try spawn(words, input: input, output: pipe.writing)
         pipe.closeWriting()
         let output = readAll(pipe.reading)
@@ -31,11 +35,12 @@ struct MeasuredProgram {
         while wait4(id, &status, 0, &usage) < 0 {
             guard errno == EINTR else { throw SupportError("wait for \(program)", errno: errno) }
         }
+        let wallSeconds = (clock.now - start) / .seconds(1)
         guard status == 0 else {
             let end = status & 0x7F == 0 ? "exited with \(status >> 8 & 0xFF)" : "died of signal \(status & 0x7F)"
             throw SupportError((words.prefix(8) + (words.count > 8 ? ["..."] : [])).joined(separator: " "), end)
         }
-        return MeasuredProgram(cpuSeconds: usage.cpuSeconds, output: output)
+        return MeasuredProgram(cpuSeconds: usage.cpuSeconds, wallSeconds: wallSeconds, output: output)
     }
 
     private static func spawn(_ words: [String], input: Int32?, output: Int32) throws -> pid_t {

@@ -6,6 +6,8 @@ struct Workbench {
     let isQuick: Bool
     /// The program that converts with Media.
     let ours: String
+    /// The command.
+    let sluice: String
     /// The C program that calls libav by hand.
     let floor: String
     /// The one core on which all that is timed runs.
@@ -19,6 +21,7 @@ struct Workbench {
         isQuick = options.isQuick
         let here = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
         ours = try Self.find("bench-ours", beside: here, "swift build -c release --product bench-ours")
+        sluice = try Self.find("sluice", beside: here, "swift build -c release --product sluice --static-swift-stdlib")
         floor = try Self.find("floor", beside: here, "make -C Benches/floor")
         core = try Self.lastCore()
         largeFolder = try BenchFolder.create(in: ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp")

@@ -38,13 +38,19 @@ struct ConvertPage {
         let length = Double(source.frames) / Double(max(1, source.sampleRateHz))
         let speed = seconds > 0 ? " (\(Figures.speed(length / seconds)))" : ""
         let whole = console.data.paint("all there", .good)
-        return [
-            console.data.paint((output == "-" ? "standard output" : output).printable, .strong),
+        let name = (output == "-" ? "standard output" : output).printable
+        let facts = [
             Figures.length(frames: report.plannedFrames, rate: report.format.sampleRateHz),
             FormatWords.short(report.format), Figures.bytes(report.bytes),
             Figures.duration(seconds: seconds) + speed,
-            "\(Figures.count(report.plannedFrames, "frame")), \(whole)" + (report.isVerified ? ", verified" : ""),
         ].joined(separator: "  ")
+        let count = "\(Figures.count(report.plannedFrames, "frame")), "
+        let verdict = report.isVerified ? ", verified" : ""
+        let columns = [name, facts, count + "all there" + verdict].reduce(4) { $0 + $1.displayWidth }
+        // The verdict is the last to be cut off: where the line is too long it gets one of its own.
+        let breaks = console.data.hasWidth && columns > console.data.width
+        let gap = breaks ? "\n" + String(repeating: " ", count: name.displayWidth + 2) : "  "
+        return "\(console.data.paint(name, .strong))  \(facts)\(gap)\(count)\(whole)\(verdict)"
     }
 
     private func remarks(_ report: ConversionReport) -> [String] {

@@ -27,21 +27,21 @@ struct Console: Sendable {
 
     /// What is wrong, what stands below it, and what to do next.
     func complain(_ message: String, details: [String] = [], hint: String? = nil) {
-        var lines = [talk.paint("error:", .bad) + " " + message.indentingFurtherLines(by: 7)]
-        lines += details.map { "       " + $0.indentingFurtherLines(by: 7) }
-        if let hint { lines.append(talk.paint("hint:", .strong) + "  " + hint.indentingFurtherLines(by: 7)) }
-        say(lines.joined(separator: "\n"))
+        tell("error:", .bad, message)
+        for detail in details { tell("", .faint, detail) }
+        if let hint { tell("hint:", .strong, hint) }
     }
 
     /// Something that is no failure and should be known.
-    func warn(_ message: String) {
-        say(talk.paint("note:", .careful) + "  " + message.indentingFurtherLines(by: 7))
-    }
-}
+    func warn(_ message: String) { tell("note:", .careful, message) }
 
-extension String {
-    func indentingFurtherLines(by columns: Int) -> String {
-        split(separator: "\n", omittingEmptySubsequences: false)
-            .joined(separator: "\n" + String(repeating: " ", count: columns))
+    /// A label, and text in a column of its own.
+    private func tell(_ label: String, _ ink: Ink, _ text: String) {
+        let margin = 7
+        let paragraphs = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let lines = talk.hasWidth ? paragraphs.flatMap { $0.wrapped(to: max(20, talk.width - margin)) } : paragraphs
+        let head = label.isEmpty ? label : talk.paint(label, ink)
+        let gap = String(repeating: " ", count: margin - label.count)
+        say(head + gap + lines.joined(separator: "\n" + String(repeating: " ", count: margin)))
     }
 }

@@ -36,6 +36,9 @@ struct Outlet: Sendable {
         fixedWidth = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
 
+    /// Whether lines are to end at `width`: on a terminal, and where COLUMNS is said. A program gets them whole.
+    var hasWidth: Bool { isTerminal || fixedWidth != nil }
+
     /// Columns of the terminal as it is now; 80 where nobody knows.
     var width: Int {
         var size = winsize()

@@ -1,15 +1,16 @@
 extension String {
-    /// The text in lines of at most `width` columns, broken at spaces.
+    /// The text in lines of at most `width` columns, broken at spaces. Spaces at its beginning are kept for all lines.
     func wrapped(to width: Int) -> [String] {
+        let indent = String(prefix { $0 == " " })
         var lines: [String] = []
         var line = ""
         for word in split(separator: " ") {
-            if !line.isEmpty, line.displayWidth + 1 + String(word).displayWidth > width {
-                lines.append(line)
+            if !line.isEmpty, indent.count + line.displayWidth + 1 + String(word).displayWidth > width {
+                lines.append(indent + line)
                 line = ""
             }
             line += (line.isEmpty ? "" : " ") + word
         }
-        return lines + [line]
+        return lines + [indent + line]
     }
 }

@@ -1,0 +1,41 @@
+import Conversion
+import Media
+import Storage
+import TestSupport
+import Testing
+
+@testable import PumpRoom
+
+/// The page on errors is what callers read: it lists every code of every room, with the class that decides on retries.
+@Suite struct ErrorPageTests {
+    private var kinds: [String: Failure.Kind] {
+        // Both rooms may fail at a place in the same way; then they have to mean the same.
+        var kinds = ["recipe_refused": Failure.Kind.permanent, "unexpected": .permanent]
+        for code in MediaError.Code.allCases { kinds[code.rawValue] = code.kind }
+        for code in StorageError.Code.allCases { kinds[code.rawValue] = code.kind }
+        return kinds
+    }
+
+    @Test func pageListsEveryCodeOnceAndNoOther() throws {
+        #expect(try ErrorPage.rows().map(\.code).sorted() == kinds.keys.sorted())
+    }
+
+    @Test func everyRowNamesItsClass() throws {
+        for row in try ErrorPage.rows() { #expect(row.kind == kinds[row.code]?.rawValue, "\(row.code)") }
+    }
+
+    @Test func roomsThatShareACodeShareItsClass() {
+        for code in MediaError.Code.allCases {
+            guard let twin = StorageError.Code(rawValue: code.rawValue) else { continue }
+            #expect(code.kind == twin.kind, "\(code.rawValue)")
+        }
+    }
+
+    @Test func rowsAreWholeAndSpeakOfStagesThatExist() throws {
+        let stages = Set(MediaError.Stage.allCases.map(\.rawValue) + StorageError.Stage.allCases.map(\.rawValue))
+        for row in try ErrorPage.rows() {
+            #expect(row.columns == 6, "\(row.code)")
+            #expect(row.stages == ["any"] || stages.isSuperset(of: row.stages), "\(row.code): \(row.stages)")
+        }
+    }
+}
