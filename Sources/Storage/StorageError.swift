@@ -40,7 +40,7 @@ extension StorageError {
         case open, publish
     }
 
-    /// Stable names; one is never reused for another meaning. docs/errors.md explains each.
+    /// Stable names; one is never reused for another meaning. docs/storage.md explains each.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
         case invalidPath = "invalid_path"
         case invalidLocation = "invalid_location"

@@ -7,7 +7,7 @@ let words = CommandLine.arguments
 guard words.count == 6, let policy = Recipe.ConflictPolicy(rawValue: words[2]), let byteCount = Int(words[4]),
     let byte = UInt8(words[5])
 else {
-    print("usage: storage-process DESTINATION fail|replace|skip [attempt-]unnamed|[attempt-]hidden BYTES BYTE")
+    print("usage: storage-process DESTINATION fail|replace|skip unnamed|hidden|attempt-...|together-... BYTES BYTE")
     exit(64)
 }
 
@@ -37,14 +37,15 @@ func publishAttempt(_ folder: String, _ name: String) throws(StorageError) -> St
         let attempt = AttemptName(job: 1, epoch: 2, lease: 3)
         var group = OutputGroup()
         group.add(output, as: attempt, with: fingerprint)
-        for result in group.link() { try result.get() }
+        let together = words[3].hasPrefix("together-") ? true : nil
+        for result in group.link(durably: true, together: together) { try result.get() }
         let order = PublishOrder(of: attempt, to: location, with: fingerprint, onConflict: policy)
         return try StorageRoots([root]).publish([order])[0].get().rawValue
     }
 }
 
 do {
-    if words[3].hasPrefix("attempt-"), let slash = words[1].lastIndex(of: "/") {
+    if words[3].contains("-"), let slash = words[1].lastIndex(of: "/") {
         print(try publishAttempt(String(words[1][..<slash]), String(words[1][words[1].index(after: slash)...])))
         exit(0)
     }

@@ -95,7 +95,7 @@ struct GroupPublishTests {
 
     @Test func attemptThatIsLinkedAlreadyIsAdoptedOrInConflict() throws {
         let attempt = AttemptName(job: 1, epoch: 1, lease: 1)
-        for (bytes, code) in [("same", nil), ("same", nil), ("other", StorageError.Code.attemptConflict)] {
+        for (bytes, code) in [("same", nil), ("same", nil), ("diff", StorageError.Code.attemptConflict)] {
             var group = OutputGroup()
             let output = try output("root:a", bytes)
             let fingerprint = try output.fingerprint()
@@ -113,11 +113,11 @@ struct GroupPublishTests {
 
     @Test func placeThatIsTakenIsLeftOrReplaced() throws {
         for (policy, outcome, after) in [
-            (Recipe.ConflictPolicy.fail, "destination_exists", "theirs"), (.skip, "skipped", "theirs"),
+            (Recipe.ConflictPolicy.fail, "destination_exists", "they"), (.skip, "skipped", "they"),
             (.replace, "published", "ours"),
         ] {
             let order = try linked("root:\(policy)", "ours", policy)
-            try Bytes.write(Array("theirs".utf8), to: folder.path("\(policy)"))
+            try Bytes.write(Array("they".utf8), to: folder.path("\(policy)"))
             #expect(word(roots.publish([order])[0]) == outcome)
             #expect(try text(folder.path("\(policy)")) == after)
             // The same answer for those who ask again.
@@ -169,7 +169,7 @@ struct GroupPublishTests {
             let orders = try (0..<4).map { try linked("root:\(policy)-\(round)-\($0)", "x", policy, job: Int64($0)) }
             let outcomes = Outcomes()
             let roots = roots
-            DispatchQueue.concurrentPerform(iterations: 2) { _ in
+            inThreads(2) { _ in
                 for result in roots.publish(orders, durably: false) { outcomes.note { try result.get().rawValue } }
             }
             #expect(outcomes.counts == ["published": 4, "adopted": 4])

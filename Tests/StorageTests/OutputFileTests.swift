@@ -90,7 +90,7 @@ struct OutputFileTests {
         for round in 0..<50 {
             let path = folder.path("round\(round)")
             let outcomes = Outcomes()
-            DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            inThreads(4) { _ in
                 outcomes.note { try ready(path, mustBeHidden: hidden).publish().rawValue }
             }
             #expect(outcomes.counts == ["published": 1, "destination_exists": 3])
@@ -102,7 +102,7 @@ struct OutputFileTests {
     func thousandOutputsOfFourThreadsAreAllThere(hidden: Bool) throws {
         let outcomes = Outcomes()
         let folder = folder
-        DispatchQueue.concurrentPerform(iterations: 4) { thread in
+        inThreads(4) { thread in
             for number in 0..<250 {
                 outcomes.note {
                     let name = "\(thread)-\(number)"
@@ -122,7 +122,7 @@ struct OutputFileTests {
         // More than there are known hidden names.
         let outcomes = Outcomes()
         let path = path
-        DispatchQueue.concurrentPerform(iterations: 12) { _ in
+        inThreads(12) { _ in
             for _ in 0..<20 {
                 outcomes.note { try ready(path, .replace, mustBeHidden: hidden).publish(durably: false).rawValue }
             }
@@ -156,26 +156,5 @@ struct OutputFileTests {
         // Nothing is written: the working folder belongs to all tests.
         #expect(refusal("no-such-folder/out.wav")?.code == .folderNotFound)
         try ready("storage-tests-never-published").discard()
-    }
-}
-
-/// What several threads came to.
-final class Outcomes: @unchecked Sendable {
-    // Every access holds the lock.
-    private let lock = NSLock()
-    private var noted: [String: Int] = [:]
-
-    var counts: [String: Int] { lock.withLock { noted } }
-
-    func note(_ body: () throws -> String) {
-        let word: String
-        do {
-            word = try body()
-        } catch let error as StorageError {
-            word = error.code.rawValue
-        } catch {
-            word = "\(error)"
-        }
-        lock.withLock { noted[word, default: 0] += 1 }
     }
 }

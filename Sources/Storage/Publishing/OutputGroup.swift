@@ -48,18 +48,17 @@ public struct OutputGroup: ~Copyable {
         together: Bool?
     ) -> [Result<Void, StorageError>] {
         let wanted = members.map { durably || !$0.file.folder.isLocal }
-        var isWritten = wanted.map { !$0 }
+        var flushed: [Result<Void, StorageError>?] = wanted.map { $0 ? nil : .success(()) }
         // Only for local file systems: syncfs asks nothing of a server.
         let local = members.indices.filter { wanted[$0] && members[$0].file.folder.isLocal }
         let devices = Dictionary(grouping: local) { FileFacts.of(members[$0].file.descriptor)?.identity.device }
         for (device, indices) in devices where device != nil && together ?? (indices.count >= cheaperTogether) {
             // After a failure each is asked by itself, which says whose bytes were lost.
             guard GNUFunctions.syncfs(members[indices[0]].file.descriptor) == 0 else { continue }
-            for index in indices { isWritten[index] = members[index].file.isWrittenWithoutLoss }
+            for index in indices { flushed[index] = members[index].file.lossAfterSyncfs() }
         }
         return members.indices.map { index in
-            if isWritten[index] { return .success(()) }
-            return Result { () throws(StorageError) in try members[index].file.flush() }
+            flushed[index] ?? Result { () throws(StorageError) in try members[index].file.flush() }
         }
     }
 

@@ -19,11 +19,19 @@ extension UnfinishedFile {
         try discard()
     }
 
-    /// Whether nothing of this file was lost in writing, once the whole file system has been flushed.
+    /// Whether all of this file was written, once the whole file system has been flushed; `nil` if only fsync can tell.
     ///
     /// syncfs speaks for the file system. What it could not write of one file is noted with that file, and waiting for
-    /// writes that are over costs nothing and tells.
-    var isWrittenWithoutLoss: Bool { GNUFunctions.syncFileRange(descriptor, 0, 0, KernelFlag.waitBefore) == 0 }
+    /// writes that are over costs nothing and tells. It tells once: fsync would then know of nothing.
+    func lossAfterSyncfs() -> Result<Void, StorageError>? {
+        if GNUFunctions.syncFileRange(descriptor, 0, 0, KernelFlag.waitBefore) == 0 { return .success(()) }
+        switch errno {
+        case ENOSYS, EINVAL, ESPIPE, EOPNOTSUPP: return nil
+        case let number:
+            let place = folder.path(of: name)
+            return .failure(StorageError(errno: number, .destination, at: .publish, "flush", place: place))
+        }
+    }
 }
 
 extension Folder {
