@@ -152,9 +152,14 @@ struct OutputFileTests {
         _ = try two.publish()
     }
 
-    @Test func relativePathsWork() throws {
-        // Nothing is written: the working folder belongs to all tests.
-        #expect(refusal("no-such-folder/out.wav")?.code == .folderNotFound)
-        try ready("storage-tests-never-published").discard()
+    @Test func relativePathsAreSeenFromTheWorkingFolder() throws {
+        try #require(mkdir(folder.path("below"), 0o755) == 0)
+        for (destination, said) in [
+            ("out.wav", "published"), ("below/out.wav", "published"), ("./below/../2.wav", "published"),
+            ("none/out.wav", "folder_not_found at open"),
+        ] {
+            #expect(try StorageProcess(destination: destination).outcome(in: folder.path) == said)
+        }
+        #expect(try folder.names() == ["2.wav", "below", "out.wav"])
     }
 }

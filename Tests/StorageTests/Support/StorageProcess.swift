@@ -12,14 +12,14 @@ struct StorageProcess {
     var words: [String] { [destination, policy, mode, String(byteCount), String(byte)] }
 
     /// Runs it, behind the words of another program (`strace`, `sh`) if there are any.
-    func run(behind wrapper: [String] = []) throws -> Run {
+    func run(behind wrapper: [String] = [], in folder: String? = nil) throws -> Run {
         let all = wrapper + [Self.path] + words
-        return try Run.program(all[0], Array(all.dropFirst()), limit: .seconds(60))
+        return try Run.program(all[0], Array(all.dropFirst()), folder: folder, limit: .seconds(60))
     }
 
     /// What it said: the outcome, or code and stage of the error.
-    func outcome(behind wrapper: [String] = []) throws -> String {
-        try run(behind: wrapper).outputText.trimmingCharacters(in: .whitespacesAndNewlines)
+    func outcome(behind wrapper: [String] = [], in folder: String? = nil) throws -> String {
+        try run(behind: wrapper, in: folder).outputText.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// Beside the running test bundle, wherever that was built; the bare name where it is not, which then fails to start.
