@@ -84,17 +84,3 @@ struct StorageErrorTests {
         #expect(StorageError.Code.destinationExists.kind == .permanent)
     }
 }
-
-/// The page on errors is what callers read: it lists what there is, and nothing else.
-struct StoragePageTests {
-    @Test func pageListsEveryCodeWithItsClassAndNoOther() throws {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/storage.md")
-        let text = try String(contentsOf: page.standardizedFileURL, encoding: .utf8)
-        let rows = text.split(separator: "\n").compactMap { line -> String? in
-            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 4, cells[0].hasPrefix("`") else { return nil }
-            return cells[0].trimmingCharacters(in: ["`"]) + " " + cells[1]
-        }
-        #expect(rows.sorted() == StorageError.Code.allCases.map { "\($0.rawValue) \($0.kind.rawValue)" }.sorted())
-    }
-}
