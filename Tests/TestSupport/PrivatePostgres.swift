@@ -1,0 +1,214 @@
+import Foundation
+import Synchronization
+
+/// A PostgreSQL server of the tests' own, reachable by a unix socket alone, gone when the tests end.
+///
+/// It trusts everybody who reaches the socket, and does not wait for the disk.
+public final class PrivatePostgres: Sendable {
+    private let supervisor: PrivatePostgresSupervisor
+    /// Names the socket; also the TCP port of a server that has one.
+    public let port: Int
+
+    /// The server that all tests of this process share. Who stops or kills servers starts one with `start`.
+    public static func shared() throws -> PrivatePostgres { try sharedServer.get() }
+
+    private static let sharedServer = Result { try start() }
+
+    /// A folder with a fresh cluster, made once: initdb takes longer than copying what it made.
+    private static let template = Result {
+        let supervisor = try newSupervisor()
+        try supervisor.obey("create")
+        return supervisor
+    }
+
+    private static let lastNumber = Atomic<Int>(0)
+
+    private init(_ supervisor: PrivatePostgresSupervisor, port: Int) {
+        self.supervisor = supervisor
+        self.port = port
+    }
+
+    /// Starts another server, with lines for its postgresql.conf.
+    public static func start(settings: [String: String] = [:]) throws -> PrivatePostgres {
+        try start(settings: settings, port: 5_432, isCertified: false)
+    }
+
+    /// Starts another server that also listens on a port of 127.0.0.1, with TLS and a certificate for `localhost`.
+    public static func startWithTLS() throws -> PrivatePostgres {
+        try start(settings: ["listen_addresses": "'127.0.0.1'", "ssl": "on"], port: try freePort(), isCertified: true)
+    }
+
+    /// The file with the certificate of a server that was started with TLS.
+    public var certificate: String { folder + "/data/server.crt" }
+
+    private static func start(settings: [String: String], port: Int, isCertified: Bool) throws -> PrivatePostgres {
+        let supervisor = try newSupervisor()
+        try supervisor.obey("copy", try template.get().folder)
+        let ours = [
+            "listen_addresses": "''", "unix_socket_directories": "'\(supervisor.folder)'", "fsync": "off",
+            "full_page_writes": "off", "shared_buffers": "32MB", "max_connections": "200", "jit": "off",
+            "port": "\(port)",
+        ]
+        for (name, value) in ours.merging(settings, uniquingKeysWith: { $1 }).sorted(by: { $0.key < $1.key }) {
+            try supervisor.obey("set", "\(name) = \(value)")
+        }
+        if isCertified { try supervisor.obey("certify") }
+        try supervisor.obey("start")
+        return PrivatePostgres(supervisor, port: port)
+    }
+
+    /// A TCP port that was free a moment ago.
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SupportError("open a socket", errno: errno) }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutableBytes(of: &address) { bytes in
+            let plain = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            return bind(descriptor, plain, length) == 0 && getsockname(descriptor, plain, &length) == 0
+        }
+        guard isBound else { throw SupportError("find a free port", errno: errno) }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    // MARK: - Where it is
+
+    /// The folder of its socket, which libpq takes for a host.
+    public var folder: String { supervisor.folder }
+
+    /// The host as it stands in a URL.
+    public var host: String { folder.replacingOccurrences(of: "/", with: "%2F") }
+
+    /// The URL of a database, for the superuser unless another role is named.
+    public func url(database: String = "postgres", user: String = "postgres") -> String {
+        "postgresql://\(user)@\(host):\(port)/\(database)"
+    }
+
+    /// A name that no other test of this process has: for a schema, a role, a channel.
+    public static func freshName(_ stem: String = "test") -> String {
+        "\(stem)_\(lastNumber.add(1, ordering: .relaxed).newValue)"
+    }
+
+    /// Creates an empty database; its name.
+    public func createDatabase() throws -> String {
+        let name = Self.freshName()
+        try run("create database \(name)")
+        return name
+    }
+
+    /// Runs SQL with psql; what it gives, one row on a line, columns parted by `|`.
+    @discardableResult
+    public func run(_ sql: String, database: String = "postgres") throws -> String {
+        let output = try Run.program(
+            Self.program("psql"),
+            ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url(database: database), "-c", sql]
+        ).checked().outputText
+        return output.trimmingCharacters(in: .newlines)
+    }
+
+    // MARK: - Ending and starting
+
+    /// How a server is stopped, by pg_ctl's words for it.
+    public enum Stop: String, Sendable {
+        /// Ends sessions politely.
+        case fast
+        /// As in a crash: the next start recovers.
+        case immediate
+    }
+
+    /// Stops the server and waits until it is gone.
+    public func stop(_ how: Stop = .immediate) throws { try supervisor.obey(how.rawValue) }
+
+    /// Kills the server's first process with SIGKILL. The others notice and end.
+    public func kill() throws { try supervisor.obey("kill") }
+
+    /// Starts the server after `stop` or `kill`, in the same place with the same data.
+    public func start() throws { try supervisor.obey("start") }
+
+    /// Stops the server and starts it again.
+    public func restart(_ how: Stop = .immediate) throws {
+        try stop(how)
+        try start()
+    }
+
+    /// From now on asks every role but the superuser for a password.
+    public func demandPasswords() throws {
+        try supervisor.obey("demand")
+        try run("select pg_reload_conf()")
+    }
+
+    /// The last lines of the server's log.
+    public var log: String { supervisor.log("log") }
+
+    // MARK: - Programs
+
+    /// The folder of PostgreSQL's own programs: what pg_config names, or the newest of Debian's.
+    static let programs = Result {
+        let configured = (try? Run.program("pg_config", ["--bindir"]).checked().outputText) ?? ""
+        let debian = "/usr/lib/postgresql"
+        let versions = ((try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? [])
+            .compactMap { Int($0) }.sorted(by: >)
+        let candidates = [configured.trimmingCharacters(in: .newlines)] + versions.map { "\(debian)/\($0)/bin" }
+        // pg_config comes with the headers, and then has no server beside it.
+        guard let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0 + "/initdb") })
+        else {
+            throw SupportError("find PostgreSQL", "no initdb in \(candidates); run scripts/prepare test")
+        }
+        return found
+    }
+
+    private static func program(_ name: String) throws -> String { try programs.get() + "/" + name }
+
+    private static func newSupervisor() throws -> PrivatePostgresSupervisor {
+        try PrivatePostgresSupervisor(script: script, values: [try programs.get()])
+    }
+
+    /// The server is the shell's own child, so that its end can be waited for.
+    private static let script = """
+        bin=$1
+        server=
+        start() {
+            tries=0
+            # After a kill the others of the old server may still be on their way out.
+            until start_once; do
+                tries=$((tries + 1))
+                [ $tries -lt 100 ] || return 1
+                sleep 0.05
+            done
+        }
+        start_once() {
+            "$bin/postgres" -D data >>log 2>&1 &
+            server=$!
+            # The file may still be that of a killed server.
+            until [ "$(sed -n '1p; 8s/ *$//p' data/postmaster.pid | tr '\\n' ' ')" = "$server ready " ]; do
+                kill -0 "$server" || return 1
+                sleep 0.01
+            done
+        }
+        stop() {
+            kill -s "$1" "$server" || return 1
+            wait "$server"  # its status is that of a server that was stopped
+            server=
+        }
+        obey() {
+            case $1 in
+                create) "$bin/initdb" --no-sync --auth=trust --encoding=UTF8 --locale=C --username=postgres -D data ;;
+                copy) cp -a "$2/data" data ;;
+                set) echo "$2" >>data/postgresql.conf ;;
+                certify)
+                    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \\
+                        -subj /CN=localhost -keyout data/server.key -out data/server.crt ;;
+                start) start ;;
+                fast) stop INT ;;
+                immediate) stop QUIT ;;
+                kill) stop KILL ;;
+                demand) printf 'local all postgres trust\\nlocal all all scram-sha-256\\n' >data/pg_hba.conf ;;
+                *) return 2 ;;
+            esac
+        }
+        finish() { [ -z "$server" ] || stop QUIT; }
+        """
+}

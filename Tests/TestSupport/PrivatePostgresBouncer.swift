@@ -1,0 +1,56 @@
+import Foundation
+
+/// A PgBouncer in transaction mode before a private server, gone when the tests end.
+public final class PrivatePostgresBouncer: Sendable {
+    private let supervisor: PrivatePostgresSupervisor
+
+    /// Starts one with so many connections to the server for all its clients.
+    public static func start(before server: PrivatePostgres, poolSize: Int = 2) throws -> PrivatePostgresBouncer {
+        try PrivatePostgresBouncer(server, poolSize)
+    }
+
+    private init(_ server: PrivatePostgres, _ poolSize: Int) throws {
+        // Debian keeps it where only root's PATH leads.
+        let program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"]
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+        guard let program else { throw SupportError("find pgbouncer", "run scripts/prepare test") }
+        supervisor = try PrivatePostgresSupervisor(script: Self.script, values: [program])
+        let folder = supervisor.folder
+        let lines = [
+            "[databases]", "* = host=\(server.folder) port=\(server.port) user=postgres", "[pgbouncer]",
+            "listen_addr =",
+            "listen_port = 6432", "unix_socket_dir = \(folder)", "auth_type = any", "pool_mode = transaction",
+            "default_pool_size = \(poolSize)", "max_client_conn = 200", "logfile = \(folder)/log",
+        ]
+        for line in lines { try supervisor.obey("set", line) }
+        try supervisor.obey("start")
+    }
+
+    /// The URL of a database behind it.
+    public func url(database: String = "postgres") -> String {
+        "postgresql://postgres@\(supervisor.folder.replacingOccurrences(of: "/", with: "%2F")):6432/\(database)"
+    }
+
+    /// The last lines of its log.
+    public var log: String { supervisor.log("log") }
+
+    private static let script = """
+        program=$1
+        obey() {
+            case $1 in
+                set) echo "$2" >>settings.ini ;;
+                start)
+                    "$program" -q settings.ini &
+                    bouncer=$!
+                    tries=0
+                    until [ -S .s.PGSQL.6432 ]; do
+                        tries=$((tries + 1))
+                        [ $tries -lt 500 ] && kill -0 "$bouncer" || return 1
+                        sleep 0.02
+                    done ;;
+                *) return 2 ;;
+            esac
+        }
+        finish() { kill "$bouncer" && wait "$bouncer"; }
+        """
+}

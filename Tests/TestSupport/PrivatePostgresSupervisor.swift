@@ -1,0 +1,106 @@
+import Foundation
+import Synchronization
+
+/// A shell that keeps a server's folder and processes, and clears both away when the tests end, however they end.
+///
+/// It reads words from a pipe that only this process holds. When the pipe closes, also because this process was
+/// killed, it stops what it started and removes the folder. As root it and all below it run as `postgres`, since
+/// PostgreSQL refuses root.
+final class PrivatePostgresSupervisor: Sendable {
+    /// The folder of its own.
+    let folder: String
+    private let words: OpenPipe
+    private let answers: OpenPipe
+    private let child: ChildProcess
+    /// One word at a time, and then its answer.
+    private let turn = Mutex(())
+
+    /// Starts `script`, which defines `obey` (does a word with its argument) and `finish` (stops all).
+    ///
+    /// It finds its folder in `$home` and the given values as `$1` and on.
+    init(script: String, values: [String]) throws {
+        var template = Array("/tmp/sluice-pg-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SupportError("create a folder for a server", errno: errno) }
+        folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let program = """
+            home=$1; shift
+            cd "$home" || exit 1
+            umask 077
+            # An answer that nobody takes any more must not keep it from clearing away.
+            trap '' PIPE
+            \(script)
+            while read -r word argument; do
+                obey "$word" "$argument" >>"$home/supervisor.log" 2>&1 </dev/null
+                echo "$?"
+            done
+            finish >/dev/null 2>&1 </dev/null
+            cd /
+            rm -rf "$home"
+            """
+        var command = ["sh", "-c", program, "sh", folder] + values
+        if getuid() == 0 {
+            guard let account = getpwnam("postgres") else {
+                throw SupportError("start a server as root", "there is no account postgres; run scripts/prepare test")
+            }
+            guard chown(folder, account.pointee.pw_uid, account.pointee.pw_gid) == 0 else {
+                throw SupportError("hand \(folder) to postgres", errno: errno)
+            }
+            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] + command
+        }
+        words = try OpenPipe.open()
+        answers = try OpenPipe.open()
+        child = try ChildProcess.spawn(
+            command[0],
+            Array(command.dropFirst()),
+            environment: nil,
+            folder: nil,
+            input: words.reading,
+            output: answers.writing,
+            errors: answers.writing
+        )
+        words.closeReading()
+        answers.closeWriting()
+    }
+
+    deinit {
+        words.closeWriting()
+        _ = child.wait(until: .now + .seconds(60))
+    }
+
+    /// Has a word obeyed; throws with the end of the log if that failed.
+    func obey(_ word: String, _ argument: String = "") throws {
+        try turn.withLock { _ in
+            let line = Array("\(word) \(argument)\n".utf8)
+            guard write(words.writing, line, line.count) == line.count else {
+                throw SupportError("tell a server to \(word)", errno: errno)
+            }
+            let answer = try nextLine(for: word)
+            guard answer == "0" else {
+                throw SupportError("have a server \(word)", "status \(answer)\n\(log("supervisor.log"))\n\(log("log"))")
+            }
+        }
+    }
+
+    /// The last words of a log in the folder.
+    func log(_ name: String) -> String {
+        guard let data = FileManager.default.contents(atPath: folder + "/" + name) else { return "" }
+        return String(decoding: data.suffix(3_000), as: UTF8.self)
+    }
+
+    private func nextLine(for word: String) throws -> String {
+        let deadline = ContinuousClock.now + .seconds(120)
+        var line: [UInt8] = []
+        while line.last != UInt8(ascii: "\n") {
+            var waited = pollfd(fd: answers.reading, events: Int16(POLLIN), revents: 0)
+            guard poll(&waited, 1, ChildProcess.milliseconds(until: deadline)) != 0 else {
+                throw SupportError("have a server \(word)", "no answer in time\n\(log("log"))")
+            }
+            var byte: UInt8 = 0
+            let count = read(answers.reading, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1 else { throw SupportError("have a server \(word)", "its supervisor ended") }
+            line.append(byte)
+        }
+        return String(decoding: line.dropLast(), as: UTF8.self)
+    }
+}
