@@ -92,6 +92,7 @@ let package = Package(
             swiftSettings: house
         ),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),
+        .testTarget(name: "LedgerTests", dependencies: ["Ledger", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "MediaTests",
             dependencies: ["Media", "TestSupport", "media-process", "pump-allocations"],

@@ -31,8 +31,8 @@ enum HousePlan {
 
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
-        "Sources/Media/LibAV", "Sources/PumpRoom", "Sources/Storage", "Sources/Worker", "Sources/Command",
-        "Sources/sluice",
+        "Sources/Media/LibAV", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage", "Sources/Worker",
+        "Sources/Command", "Sources/sluice",
     ]
 
     /// All that `Conversion` may import. It holds values only, so the list is short.

@@ -1,0 +1,48 @@
+/// Where a ledger is and how patiently it is spoken to.
+///
+/// It may hold a password; nothing that describes it shows that.
+public struct LedgerConfiguration: Sendable, Hashable {
+    /// The schema that holds the ledger.
+    public var schema = SchemaName.standard
+    /// How many connections a process opens at most for its statements.
+    public var connectionLimit = 4
+    /// How long one host may take to accept a connection. `connect_timeout` in the address sets it too.
+    public var connectTimeout: Duration = .seconds(5)
+    /// How long to go on trying before the database counts as out of reach.
+    public var reachTimeout: Duration = .seconds(30)
+    /// How long an operation may take that names no time of its own.
+    public var operationTimeout: Duration = .seconds(30)
+    /// How often to look for work when nothing wakes us, on average.
+    public var pollInterval: Duration = .seconds(2)
+    /// Whether to listen for wake-ups where the server can send them.
+    public var listens = true
+    /// What PostgreSQL is told, by libpq's keywords.
+    private(set) var address: Address
+
+    /// Reads a URL (or libpq's `host=... dbname=...`), and the variables `PG...` for what it leaves open.
+    ///
+    /// Neither is required. What both leave open is libpq's default. Throws `badConfiguration`, without quoting the
+    /// URL.
+    public init(url: String? = nil, environment: [String: String] = [:]) throws {
+        address = try Address(url: url, environment: environment)
+        if let given = try address.connectTimeout() { connectTimeout = given }
+    }
+
+    /// Throws `badConfiguration` with the field and the limit that it breaks.
+    public func validate() throws {
+        func require(_ isRight: Bool, _ rule: String) throws {
+            guard isRight else { throw LedgerError(.badConfiguration, during: "read the configuration", rule) }
+        }
+        try require((1...1_000).contains(connectionLimit), "connectionLimit is 1 to 1000, not \(connectionLimit)")
+        try require(connectTimeout > .zero, "connectTimeout is more than 0, not \(connectTimeout)")
+        try require(reachTimeout >= .zero, "reachTimeout is not less than 0, as \(reachTimeout) is")
+        try require(operationTimeout > .zero, "operationTimeout is more than 0, not \(operationTimeout)")
+        try require(pollInterval >= .milliseconds(10), "pollInterval is at least 10 ms, not \(pollInterval)")
+    }
+}
+
+extension LedgerConfiguration: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Where the ledger is, without passwords: `postgresql://ada@db1:5432,db2:5432/audio, schema sluice`.
+    public var description: String { "\(address), schema \(schema)" }
+    public var debugDescription: String { description }
+}

@@ -1,0 +1,34 @@
+/// The name of the schema that holds a ledger, usable in a statement as it is.
+public struct SchemaName: Sendable, Hashable {
+    /// The name as it was given.
+    public let text: String
+
+    /// Throws unless `text` is a small letter or underscore, then such, digits and underscores, 63 in all.
+    public init(_ text: String) throws {
+        let first = text.utf8.first ?? 0
+        let isPlain = text.utf8.allSatisfy { Self.isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard isPlain, Self.isLetter(first), text.utf8.count <= 63, !text.hasPrefix("pg_"), text != "information_schema"
+        else {
+            throw LedgerError(
+                .badConfiguration,
+                during: "read the configuration",
+                "\"\(text)\" cannot be the name of a schema",
+                hint: "small letters, digits and underscores, 63 at most, not beginning with a digit or pg_"
+            )
+        }
+        self.text = text
+    }
+
+    /// The name where none is given.
+    public static let standard = SchemaName(known: "sluice")
+
+    private init(known text: String) { self.text = text }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
+    }
+}
+
+extension SchemaName: CustomStringConvertible {
+    public var description: String { text }
+}

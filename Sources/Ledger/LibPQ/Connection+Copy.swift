@@ -1,0 +1,120 @@
+import CLibPQ
+
+extension Connection {
+    /// Adds a row to `table` for each element, in the order of the sequence; how many there were.
+    ///
+    /// `encode` appends one value for each of `columns`, of exactly the column's type: an `Int` does not fit `int4`.
+    /// Rows are sent as they come, and memory holds a few. If `encode` throws, no row is added.
+    @discardableResult
+    func copy<Elements: Sequence>(
+        _ elements: Elements,
+        into table: Statement,
+        columns: [String],
+        _ encode: (Elements.Element, inout CopyRow) throws -> Void
+    ) throws -> Int {
+        let link = try begin()
+        let names = columns.map { Statement(stringInterpolation: .named($0)).sql }.joined(separator: ", ")
+        guard PQsendQuery(link.pointer, "copy \(table.sql) (\(names)) from stdin (format binary)") == 1 else {
+            throw sendingFailed(link)
+        }
+        try flush(link)
+        try awaitOpening(of: link)
+        do {
+            try sendRows(elements, columnCount: columns.count, on: link, encode)
+            guard PQputCopyEnd(link.pointer, nil) == 1 else { throw sendingFailed(link) }
+        } catch {
+            // What the server says against an earlier row comes first.
+            try abortCopy(on: link)
+            throw error
+        }
+        return try lastAnswer(on: link)?.affectedRows ?? 0
+    }
+
+    private func sendRows<Elements: Sequence>(
+        _ elements: Elements,
+        columnCount: Int,
+        on link: Link,
+        _ encode: (Elements.Element, inout CopyRow) throws -> Void
+    ) throws {
+        var row = CopyRow(header: true)
+        for element in elements {
+            row.begin(columnCount: columnCount)
+            try encode(element, &row)
+            guard row.missing == 0 else {
+                throw failure(.badStatement, "a row for COPY has not \(columnCount) values, as it has columns")
+            }
+            if row.bytes.count >= 1 << 16 { try put(&row, on: link) }
+        }
+        row.bytes.append(bigEndian: Int16(-1))  // no more rows
+        try put(&row, on: link)
+    }
+
+    private func put(_ row: inout CopyRow, on link: Link) throws {
+        let isTaken = row.bytes.withUnsafeBytes { bytes in
+            PQputCopyData(link.pointer, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
+        }
+        row.bytes.removeAll(keepingCapacity: true)
+        guard isTaken == 1 else { throw sendingFailed(link) }
+        try checkRun()
+        try flush(link)
+        try checkIsThere(link)
+    }
+
+    /// Tells the server to forget the rows, and clears its answer away; throws that answer if the server spoke first.
+    private func abortCopy(on link: Link) throws {
+        _ = PQputCopyEnd(link.pointer, "the rows ended early")
+        try flush(link)
+        while let answer = try nextAnswer(link) {
+            guard answer.status != PGRES_COPY_IN else { return close() }
+            // 57014 is the answer to our own words.
+            guard answer.status == PGRES_FATAL_ERROR else { continue }
+            let failure = failure(of: answer, on: link)
+            if failure.sqlState != "57014" { throw failure }
+        }
+    }
+
+    /// Waits until the server is ready for rows.
+    private func awaitOpening(of link: Link) throws {
+        guard let opening = try nextAnswer(link) else { throw failure(.unexpectedAnswer, "the server did not answer") }
+        guard opening.status != PGRES_COPY_IN else { return }
+        let problem = failure(of: opening, on: link)
+        while try nextAnswer(link) != nil {}
+        throw problem
+    }
+}
+
+/// The values of one row for COPY.
+struct CopyRow {
+    fileprivate(set) var bytes: [UInt8] = []
+    /// How many values the row still lacks.
+    private(set) var missing = 0
+
+    fileprivate init(header: Bool) {
+        bytes.reserveCapacity(1 << 17)
+        if header {
+            bytes += [0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00]  // the format's signature
+            bytes.append(bigEndian: Int32(0))  // flags
+            bytes.append(bigEndian: Int32(0))  // length of the header's extension
+        }
+    }
+
+    fileprivate mutating func begin(columnCount: Int) {
+        bytes.append(bigEndian: Int16(columnCount))
+        missing = columnCount
+    }
+
+    /// Appends the value of the next column.
+    mutating func append(_ value: some ParameterValue) {
+        bytes.append(field: value)
+        missing -= 1
+    }
+}
+
+extension Statement.StringInterpolation {
+    /// One quoted name and nothing else.
+    fileprivate static func named(_ name: String) -> Self {
+        var text = Self(literalCapacity: 0, interpolationCount: 1)
+        text.appendInterpolation(name: name)
+        return text
+    }
+}

@@ -1,0 +1,136 @@
+import CLibPQ
+
+extension Connection {
+    /// The rows that a statement gives, each as `read` makes it.
+    func rows<Value>(_ statement: Statement, _ read: (Row) throws -> Value) throws -> [Value] {
+        let answer = try answer(to: statement)
+        return try (0..<answer.rowCount).map { number in
+            try read(Row(answer: answer, number: Int32(number), operation: operation))
+        }
+    }
+
+    /// The first row, or `nil` if there is none.
+    func first<Value>(_ statement: Statement, _ read: (Row) throws -> Value) throws -> Value? {
+        let answer = try answer(to: statement)
+        guard answer.rowCount > 0 else { return nil }
+        return try read(Row(answer: answer, number: 0, operation: operation))
+    }
+
+    /// The first column of the only row.
+    func value<Value: ColumnValue>(_ statement: Statement, as _: Value.Type = Value.self) throws -> Value {
+        let values: [Value] = try rows(statement) { try $0[0] }
+        guard values.count == 1 else {
+            throw failure(.unexpectedAnswer, "the answer has \(values.count) rows where one is expected")
+        }
+        return values[0]
+    }
+
+    /// How many rows a statement changed, or gave.
+    @discardableResult
+    func execute(_ statement: Statement) throws -> Int { try answer(to: statement).affectedRows }
+
+    /// Calls `body` for each row as it arrives. Memory holds one row, however many there are.
+    ///
+    /// Rows may have been seen when it throws: the server finds some errors late.
+    func forEachRow(_ statement: Statement, _ body: (Row) throws -> Void) throws {
+        let link = try begin()
+        try send(statement, on: link)
+        guard PQsetSingleRowMode(link.pointer) == 1 else { throw sendingFailed(link) }
+        try flush(link)
+        var problem: (any Error)?
+        while let answer = try nextAnswer(link) {
+            switch answer.status {
+            case PGRES_SINGLE_TUPLE:
+                guard problem == nil else { continue }
+                // The rest is read and dropped, or the next statement would get it.
+                do { try body(Row(answer: answer, number: 0, operation: operation)) } catch { problem = error }
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: continue
+            default: problem = problem ?? failure(of: answer, on: link)
+            }
+        }
+        if let problem { throw problem }
+    }
+
+    /// Runs statements without parameters, separated by semicolons; the tag of the last.
+    @discardableResult
+    func script(_ sql: String, changes: Bool? = nil) throws -> String {
+        let link = try begin(changes: changes)
+        guard PQsendQuery(link.pointer, sql) == 1 else { throw sendingFailed(link) }
+        return try lastAnswer(on: link, to: sql)?.tag ?? ""
+    }
+
+    /// Runs statements in one round trip and one transaction; how many rows each changed or gave.
+    ///
+    /// Inside a transaction they are a part of it. The first error ends them all.
+    @discardableResult
+    func pipeline(_ statements: [Statement]) throws -> [Int] {
+        let link = try begin()
+        guard PQenterPipelineMode(link.pointer) == 1 else { throw sendingFailed(link) }
+        do {
+            let counts = try runPipeline(statements, on: link)
+            guard PQexitPipelineMode(link.pointer) == 1 else { throw sendingFailed(link) }
+            return counts
+        } catch {
+            // Fails when answers are outstanding, and then this connection is of no more use.
+            if PQexitPipelineMode(link.pointer) != 1 { close() }
+            throw error
+        }
+    }
+
+    private func runPipeline(_ statements: [Statement], on link: Link) throws -> [Int] {
+        for statement in statements {
+            try send(statement, on: link)
+            // Sends what is full already and takes answers that are there: thousands need not fit the buffers.
+            try flush(link)
+        }
+        guard PQpipelineSync(link.pointer) == 1 else { throw sendingFailed(link) }
+        try flush(link)
+        var counts: [Int] = []
+        var problem: LedgerError?
+        while true {
+            guard let answer = try nextAnswer(link) else {
+                if link.isBroken { break }
+                continue  // between the answers to two statements
+            }
+            if answer.status == PGRES_PIPELINE_SYNC { break }
+            switch answer.status {
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: counts.append(answer.affectedRows)
+            case PGRES_PIPELINE_ABORTED: continue
+            default: problem = problem ?? failure(of: answer, on: link)
+            }
+        }
+        if let problem { throw problem }
+        guard counts.count == statements.count else {
+            throw failure(.connectionLost, "the server stopped answering", mayHaveHappened: isFinalChange)
+        }
+        return counts
+    }
+
+    private func answer(to statement: Statement) throws -> Answer {
+        let link = try begin()
+        try send(statement, on: link)
+        guard let answer = try lastAnswer(on: link) else {
+            throw failure(.unexpectedAnswer, "the server did not answer")
+        }
+        return answer
+    }
+
+    /// Takes all answers to what was sent. Throws the first error among them, with its line if `sql` is given.
+    func lastAnswer(on link: Link, to sql: String? = nil) throws -> Answer? {
+        try flush(link)
+        var last: Answer?
+        var problem: LedgerError?
+        while let answer = try nextAnswer(link) {
+            switch answer.status {
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: last = answer
+            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+                // libpq would give this answer for ever.
+                close()
+                throw failure(.badStatement, "COPY was sent as a statement")
+            default: problem = problem ?? failure(of: answer, on: link, to: sql)
+            }
+        }
+        if let problem { throw problem }
+        return last
+    }
+}

@@ -1,0 +1,209 @@
+/// A few connections, lent for one run at a time.
+///
+/// None is opened before it is needed. One that broke is replaced, and the next run does not notice.
+actor ConnectionSource {
+    nonisolated let configuration: LedgerConfiguration
+    private var idle: [Connection] = []
+    /// Connections that exist or are being opened.
+    private var count = 0
+    private var waiting: [(number: UInt64, place: CheckedContinuation<Place, any Error>)] = []
+    private var lastNumber: UInt64 = 0
+    private var isClosed = false
+
+    /// What someone who waited gets.
+    private enum Place {
+        case connection(Connection)
+        /// The right to open one.
+        case empty
+    }
+
+    /// Throws `badConfiguration`.
+    init(_ configuration: LedgerConfiguration) throws {
+        try configuration.validate()
+        self.configuration = configuration
+    }
+
+    /// Does what `body` says on one connection, in its own time limit or the configuration's.
+    ///
+    /// Getting a connection has a limit of its own, `reachTimeout`; past it, throws `cannotReach`.
+    @discardableResult
+    nonisolated func run<Result: Sendable>(
+        _ operation: String,
+        within limit: Duration? = nil,
+        _ body: @Sendable (isolated Connection) throws -> Result
+    ) async throws -> Result {
+        let connection = try await take(for: operation)
+        do {
+            let result = try await connection.run(operation, within: limit ?? configuration.operationTimeout, body)
+            await giveBack(connection)
+            return result
+        } catch {
+            await giveBack(connection)
+            throw error
+        }
+    }
+
+    /// Does `body` in one transaction, again and again while others stand in its way, `tries` times at most.
+    ///
+    /// `body` must bear being run several times. What may have happened is not tried again.
+    @discardableResult
+    nonisolated func transaction<Result: Sendable>(
+        _ operation: String,
+        within limit: Duration? = nil,
+        tries: Int = 5,
+        _ body: @Sendable (isolated Connection) throws -> Result
+    ) async throws -> Result {
+        var backoff = Backoff(first: .milliseconds(10), longest: .seconds(1))
+        while true {
+            do {
+                return try await run(operation, within: limit) { connection in
+                    try connection.transaction { try body(connection) }
+                }
+            } catch let error as LedgerError
+                where !error.mayHaveHappened && backoff.tries + 1 < tries
+                && [.contention, .connectionLost, .readOnly].contains(error.code)
+            {
+                try await pause(backoff.next(), operation)
+            }
+        }
+    }
+
+    /// Closes what is idle now, and the rest when it comes back. Who waits, or comes later, gets `cancelled`.
+    func close() async {
+        isClosed = true
+        for one in waiting { one.place.resume(throwing: closed("wait for a connection")) }
+        waiting = []
+        count -= idle.count
+        for connection in idle { await connection.close() }
+        idle = []
+    }
+
+    // MARK: - Lending
+
+    private func take(for operation: String) async throws -> Connection {
+        let deadline = ContinuousClock.now + configuration.reachTimeout
+        while true {
+            switch try await place(for: operation, until: deadline) {
+            case .connection(let connection):
+                if await connection.isUsable { return connection }
+                await connection.close()
+            case .empty: break
+            }
+            do {
+                return try await Connection.open(configuration, for: operation, until: deadline)
+            } catch {
+                vacate()
+                throw error
+            }
+        }
+    }
+
+    private func place(for operation: String, until deadline: ContinuousClock.Instant) async throws -> Place {
+        guard !isClosed else { throw closed(operation) }
+        if let connection = idle.popLast() { return .connection(connection) }
+        if count < configuration.connectionLimit {
+            count += 1
+            return .empty
+        }
+        lastNumber += 1
+        let number = lastNumber
+        let limit = configuration.connectionLimit
+        let timer = Task {
+            try await Task.sleep(until: deadline, clock: .continuous)
+            self.dismiss(
+                number,
+                LedgerError(.exhausted, during: operation, "all \(limit) connections were in use until time was over")
+            )
+        }
+        defer { timer.cancel() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { place in
+                // Cancelled already: the handler ran before there was anything to dismiss.
+                guard !Task.isCancelled else { return place.resume(throwing: Self.cancelled(operation)) }
+                waiting.append((number, place))
+            }
+        } onCancel: {
+            Task { await self.dismiss(number, Self.cancelled(operation)) }
+        }
+    }
+
+    private func dismiss(_ number: UInt64, _ error: LedgerError) {
+        guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
+        waiting.remove(at: index).place.resume(throwing: error)
+    }
+
+    private func giveBack(_ connection: Connection) async {
+        guard await connection.isUsable, !isClosed else {
+            await connection.close()
+            return vacate()
+        }
+        if waiting.isEmpty {
+            idle.append(connection)
+        } else {
+            waiting.removeFirst().place.resume(returning: .connection(connection))
+        }
+    }
+
+    /// A connection is gone: somebody who waits may open another.
+    private func vacate() {
+        if waiting.isEmpty { count -= 1 } else { waiting.removeFirst().place.resume(returning: .empty) }
+    }
+
+    private static func cancelled(_ operation: String) -> LedgerError {
+        LedgerError(.cancelled, during: operation, "the task was cancelled")
+    }
+
+    private func closed(_ operation: String) -> LedgerError {
+        LedgerError(.cancelled, during: operation, "the ledger was closed")
+    }
+}
+
+extension Connection {
+    /// A new connection. Tries again, with full jitter, until `deadline`, and then throws `cannotReach`.
+    ///
+    /// Does not try again where that cannot help: no permission, no such database.
+    static func open(
+        _ configuration: LedgerConfiguration,
+        for operation: String = "connect",
+        until deadline: ContinuousClock.Instant
+    ) async throws -> Connection {
+        var backoff = Backoff()
+        var earlier: LedgerError?
+        while true {
+            do {
+                return try await openOnce(configuration, for: operation, within: max(deadline - .now, .milliseconds(1)))
+            } catch var error as LedgerError where error.code == .cannotReach {
+                // A try that the deadline cut short says less than the one before it.
+                if let earlier, deadline <= .now { error = earlier }
+                earlier = error
+                let wait = backoff.next()
+                guard .now + wait < deadline else {
+                    error.detail += backoff.tries > 1 ? ", after \(backoff.tries) tries" : ""
+                    throw error
+                }
+                try await pause(wait, operation)
+            }
+        }
+    }
+
+    /// A new connection, if a server takes it at the first try.
+    static func openOnce(
+        _ configuration: LedgerConfiguration,
+        for operation: String,
+        within limit: Duration
+    ) async throws -> Connection {
+        let connection = try Connection(to: configuration.address)
+        let hostLimit = configuration.connectTimeout
+        try await connection.run(operation, within: limit) { try $0.connect(hostLimit: hostLimit) }
+        return connection
+    }
+}
+
+/// Waits for `duration`. Throws the ledger's own `cancelled` if the task is.
+func pause(_ duration: Duration, _ operation: String) async throws {
+    do {
+        try await Task.sleep(for: duration, clock: .continuous)
+    } catch {
+        throw LedgerError(.cancelled, during: operation, "the task was cancelled")
+    }
+}

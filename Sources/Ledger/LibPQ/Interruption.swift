@@ -1,0 +1,75 @@
+import CLibPQ
+import Glibc
+import Synchronization
+
+/// Wakes the thread that waits for the server when the task that it works for is cancelled.
+///
+/// Each use of the connection has a ticket, so that a cancelled task that still stands in line does not end the
+/// statement of another.
+final class Interruption: Sendable {
+    typealias Ticket = UInt64
+
+    private struct State {
+        var next: Ticket = 0
+        var current: Ticket?
+        var raised: Set<Ticket> = []
+    }
+
+    /// Readable while the current ticket is raised.
+    let descriptor: Int32
+    private let state = Mutex(State())
+
+    /// Throws `exhausted` if the process has no descriptor left.
+    init() throws {
+        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard descriptor >= 0 else {
+            throw LedgerError(.exhausted, during: "connect", "this process has too many open files")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// A ticket for one use of the connection. Whoever takes it `drop`s it.
+    func take() -> Ticket {
+        state.withLock {
+            $0.next += 1
+            return $0.next
+        }
+    }
+
+    func drop(_ ticket: Ticket) { state.withLock { _ = $0.raised.remove(ticket) } }
+
+    /// The connection now works for `ticket`.
+    func begin(_ ticket: Ticket) {
+        state.withLock {
+            $0.current = ticket
+            if $0.raised.contains(ticket) { signal() }
+        }
+    }
+
+    /// The connection works for nobody.
+    func end() {
+        state.withLock {
+            $0.current = nil
+            var count: UInt64 = 0
+            // Fails when nothing was signalled, which is as well.
+            _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))
+        }
+    }
+
+    /// Ends what the connection does for `ticket`, now or as soon as it begins.
+    func raise(_ ticket: Ticket) {
+        state.withLock {
+            $0.raised.insert(ticket)
+            if $0.current == ticket { signal() }
+        }
+    }
+
+    func isRaised(_ ticket: Ticket) -> Bool { state.withLock { $0.raised.contains(ticket) } }
+
+    private func signal() {
+        var one: UInt64 = 1
+        // Fails only when the counter is full, and then it is readable already.
+        _ = write(descriptor, &one, MemoryLayout.size(ofValue: one))
+    }
+}

@@ -1,0 +1,162 @@
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+struct OutageTests {
+    @Test func aServerThatStopsUnderAStatementIsALostConnection() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await Lab(on: server)
+        for stop in [PrivatePostgres.Stop.immediate, .fast] {
+            let task = Task { try await lab.run { try $0.execute("select pg_sleep(600)") } }
+            try await lab.untilRunning("%pg_sleep(600)%")
+            try server.restart(stop)
+            let error = try await failure { try await task.value }
+            #expect(error.code == .connectionLost)
+            #expect(error.mayHaveHappened)
+            let one: Int = try await lab.run { try $0.value("select 1") }
+            #expect(one == 1)
+        }
+    }
+
+    @Test func aStatementInATransactionThatIsLostDidNotHappen() async throws {
+        let lab = try await Lab()
+        let schema = lab.schema
+        try await lab.run { try $0.script(slowCommit(schema)) }
+        let task = Task {
+            try await lab.run { connection in
+                try connection.transaction { _ = try connection.execute("select pg_sleep(600)") }
+            }
+        }
+        try await lab.untilRunning("%pg_sleep(600)%")
+        try lab.terminate()
+        let error = try await failure { try await task.value }
+        #expect(error.code == .connectionLost)
+        #expect(!error.mayHaveHappened)
+    }
+
+    @Test func aCommitWhoseAnswerIsLostMayHaveHappened() async throws {
+        let lab = try await Lab()
+        let schema = lab.schema
+        try await lab.run { try $0.script(slowCommit(schema)) }
+        let task = Task {
+            try await lab.run { connection in
+                try connection.transaction { _ = try connection.execute("insert into \(schema).t values (1)") }
+            }
+        }
+        try await lab.untilRunning("commit")
+        try lab.terminate()
+        let error = try await failure { try await task.value }
+        #expect(error.code == .connectionLost)
+        #expect(error.mayHaveHappened)
+    }
+
+    @Test func aConnectionThatDiedIdleIsReplacedUnnoticed() async throws {
+        let lab = try await Lab { $0.connectionLimit = 1 }
+        let before: Int = try await lab.run { try $0.value("select pg_backend_pid()") }
+        try lab.terminate()
+        let after: Int = try await lab.run { try $0.value("select pg_backend_pid()") }
+        #expect(before != after)
+    }
+
+    @Test func aServerThatIsKilledAndComesBackIsWaitedFor() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await Lab(on: server)
+        try server.kill()
+        let task = Task { try await lab.run { try $0.value("select 1", as: Int.self) } }
+        try server.start()
+        #expect(try await task.value == 1)
+    }
+
+    @Test func aServerThatStaysAwayIsOutOfReachWhenTimeIsOver() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await Lab(on: server) { $0.reachTimeout = .milliseconds(300) }
+        try server.stop()
+        let start = ContinuousClock.now
+        let error = try await failure { try await lab.run { try $0.execute("select 1") } }
+        #expect(error.code == .cannotReach)
+        #expect(error.isTransient)
+        #expect(!error.mayHaveHappened)
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
+    @Test func waitingForAServerCanBeCancelled() async throws {
+        let server = try SilentServer()
+        let configuration = try LedgerConfiguration(
+            url: "postgresql://ada@127.0.0.1:\(server.port)/x?connect_timeout=600"
+        )
+        let source = try ConnectionSource(configuration)
+        let task = Task { try await source.run("wait") { try $0.execute("select 1") } }
+        task.cancel()
+        #expect(try await failure { try await task.value }.code == .cancelled)
+    }
+
+    @Test(arguments: [true, false])
+    func aDeadOrSilentFirstHostDoesNotHideTheSecond(isSilent: Bool) async throws {
+        let server = try PrivatePostgres.shared()
+        let silent = try SilentServer()
+        let first = isSilent ? "127.0.0.1:\(silent.port)" : "%2Fnowhere%2Fat%2Fall:1"
+        var configuration = try LedgerConfiguration(url: "postgresql://postgres@\(first),\(server.host):5432/postgres")
+        configuration.connectTimeout = .milliseconds(300)
+        let start = ContinuousClock.now
+        let one: Int = try await ConnectionSource(configuration).run("connect") { try $0.value("select 1") }
+        #expect(one == 1)
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
+    @Test func ofSeveralServersTheOneThatTakesChangesIsFound() async throws {
+        let readOnly = try PrivatePostgres.start(settings: ["default_transaction_read_only": "on"])
+        let writable = try PrivatePostgres.shared()
+        let url = "postgresql://postgres@\(readOnly.host),\(writable.host)/postgres"
+        let folder: String = try await ConnectionSource(try LedgerConfiguration(url: url)).run("connect") {
+            try $0.value("select current_setting('unix_socket_directories')")
+        }
+        #expect(folder == writable.folder)
+        var alone = try LedgerConfiguration(url: readOnly.url() + "?target_session_attrs=read-write")
+        alone.reachTimeout = .milliseconds(100)
+        let error = try await failure {
+            try await ConnectionSource(alone).run("connect") { try $0.execute("select 1") }
+        }
+        #expect(error.code == .cannotReach)
+    }
+
+    /// Nothing that time would mend, so nobody waits for it.
+    @Test func whatAnotherTryCannotMendFailsAtOnce() async throws {
+        let server = try PrivatePostgres.shared()
+        let start = ContinuousClock.now
+        for (url, code) in [
+            (server.url(database: "nothing_here"), LedgerError.Code.missing),
+            (server.url(user: "nobody_here"), .permissionDenied),
+        ] {
+            let source = try ConnectionSource(try LedgerConfiguration(url: url))
+            let error = try await failure { try await source.run("connect") { try $0.execute("select 1") } }
+            #expect(error.code == code)
+            #expect(error.sqlState != nil)
+        }
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
+    @Test func aWrongPasswordIsNamedButNotShown() async throws {
+        let server = try PrivatePostgres.start()
+        try server.run("create role ada login password 'right'")
+        try server.demandPasswords()
+        for url in ["ada:wrong-one", "ada"] {
+            let source = try ConnectionSource(try LedgerConfiguration(url: server.url(user: url)))
+            let error = try await failure { try await source.run("connect") { try $0.execute("select 1") } }
+            #expect(error.code == .permissionDenied)
+            #expect(!error.description.contains("wrong-one"))
+        }
+        let right = try ConnectionSource(try LedgerConfiguration(url: server.url(user: "ada:right")))
+        let user: String = try await right.run("connect") { try $0.value("select current_user") }
+        #expect(user == "ada")
+    }
+}
+
+extension Lab {
+    /// Ends the server's processes for this lab's connections, and waits until they are gone.
+    func terminate() throws {
+        try server.run(
+            "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = '\(name)'"
+        )
+    }
+}

@@ -1,0 +1,45 @@
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+struct TLSTests {
+    private func source(_ server: PrivatePostgres, _ options: String) throws -> ConnectionSource {
+        var configuration = try LedgerConfiguration(
+            url: "postgresql://postgres@localhost:\(server.port)/postgres?hostaddr=127.0.0.1&\(options)"
+        )
+        configuration.reachTimeout = .seconds(1)
+        return try ConnectionSource(configuration)
+    }
+
+    @Test func aServerIsAcceptedOnlyWithTheCertificateThatIsAskedFor() async throws {
+        let server = try PrivatePostgres.startWithTLS()
+        let trusting = try source(server, "sslmode=verify-full&sslrootcert=\(server.certificate)")
+        let isEncrypted: Bool = try await trusting.run("connect") { connection in
+            try connection.value("select ssl from pg_stat_ssl where pid = pg_backend_pid()")
+        }
+        #expect(isEncrypted)
+        let other = try PrivatePostgres.startWithTLS()
+        let distrusting = try source(server, "sslmode=verify-full&sslrootcert=\(other.certificate)")
+        let error = try await failure { try await distrusting.run("connect") { try $0.execute("select 1") } }
+        #expect(error.code == .cannotReach)
+        #expect(error.detail.contains("certificate"))
+    }
+
+    /// libpq before 17 would send the request to cancel in the clear.
+    @Test func overTLSAStatementIsGivenUpInsteadOfCancelledInTheClear() async throws {
+        let server = try PrivatePostgres.startWithTLS()
+        let source = try source(server, "sslmode=require")
+        let start = ContinuousClock.now
+        let error = try await failure {
+            try await source.run("dawdle", within: .milliseconds(300)) { try $0.execute("select pg_sleep(600)") }
+        }
+        #expect(error.code == .timedOut)
+        #expect(error.sqlState == nil)
+        // Nobody told the server to stop, so nobody knows what it does.
+        #expect(error.mayHaveHappened)
+        #expect(ContinuousClock.now - start < .seconds(20))
+        let one: Int = try await source.run("go on") { try $0.value("select 1") }
+        #expect(one == 1)
+    }
+}

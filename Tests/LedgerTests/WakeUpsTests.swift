@@ -1,0 +1,80 @@
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+struct WakeUpsTests {
+    @Test func newsArriveLongBeforeTheNextLook() async throws {
+        let lab = try await Lab { $0.pollInterval = .seconds(3_600) }
+        let channel = "\(lab.schema) news"
+        var wakeUps = WakeUps(configuration: lab.configuration, channel: channel).makeAsyncIterator()
+        // The first says that it listens now.
+        #expect(await wakeUps.next() == .timePassed)
+        let start = ContinuousClock.now
+        for text in ["one", "two"] {
+            try await lab.run { try $0.execute("select pg_notify(\(channel), \(text))") }
+            #expect(await wakeUps.next() == .told(text))
+        }
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
+    @Test func whoIsBusyFindsOneWakeUpForMany() async throws {
+        let lab = try await Lab { $0.pollInterval = .seconds(3_600) }
+        let channel = lab.name
+        var wakeUps = WakeUps(configuration: lab.configuration, channel: channel).makeAsyncIterator()
+        #expect(await wakeUps.next() == .timePassed)
+        try await lab.run { connection in
+            for number in 1...100 { try connection.execute("select pg_notify(\(channel), \(String(number)))") }
+        }
+        var last: WakeUps.Element?
+        var count = 0
+        while last != .told("100") {
+            last = await wakeUps.next()
+            count += 1
+        }
+        #expect(count <= 100)
+        try await lab.run { try $0.execute("select pg_notify(\(channel), \("end"))") }
+        #expect(await wakeUps.next() == .told("end"))
+    }
+
+    @Test func withoutNewsTheClockWakes() async throws {
+        for listens in [true, false] {
+            let lab = try await Lab {
+                $0.pollInterval = .milliseconds(20)
+                $0.listens = listens
+            }
+            var wakeUps = WakeUps(configuration: lab.configuration, channel: lab.name).makeAsyncIterator()
+            for _ in 0..<5 { #expect(await wakeUps.next() == .timePassed) }
+        }
+    }
+
+    @Test func afterAnOutageItListensAgain() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await Lab(on: server) { $0.pollInterval = .milliseconds(50) }
+        let channel = lab.name
+        var wakeUps = WakeUps(configuration: lab.configuration, channel: channel).makeAsyncIterator()
+        _ = await wakeUps.next()
+        try server.stop()
+        let start = ContinuousClock.now
+        for _ in 0..<10 { #expect(await wakeUps.next() == .timePassed) }
+        #expect(ContinuousClock.now - start < .seconds(20))
+        try server.start()
+        while await wakeUps.next() != .told("back") {
+            try await lab.run { try $0.execute("select pg_notify(\(channel), \("back"))") }
+        }
+    }
+
+    @Test func whoStopsLookingLeavesNoConnection() async throws {
+        let lab = try await Lab { $0.pollInterval = .seconds(3_600) }
+        for await _ in WakeUps(configuration: lab.configuration, channel: lab.name) { break }
+        let deadline = ContinuousClock.now + .seconds(10)
+        while try await lab.run({ connection in
+            try connection.value(
+                "select count(*) from pg_stat_activity where application_name = \(lab.name)",
+                as: Int.self
+            )
+        }) > 1 {
+            try #require(ContinuousClock.now < deadline)
+        }
+    }
+}
