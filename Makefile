@@ -40,12 +40,12 @@ install: build ## install the command, its manual pages and completions under PR
 
 lint: ## check layout and documentation comments, and build with warnings as errors
 	@scripts/prepare build
-	swift format lint --strict --recursive --parallel Sources Tests Demo Benches Package.swift
+	swift format lint --strict --recursive --parallel Sources Tests Plugins Demo Benches Package.swift
 	SLUICE_STRICT=1 swift build --build-tests --scratch-path $(strict_folder)
 
 format: ## lay the code out anew, in place
 	@scripts/prepare
-	swift format --in-place --recursive --parallel Sources Tests Demo Benches Package.swift
+	swift format --in-place --recursive --parallel Sources Tests Plugins Demo Benches Package.swift
 
 docs: ## build the documentation of the Media library and of the values it speaks in
 	@scripts/prepare build

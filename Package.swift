@@ -32,7 +32,13 @@ let package = Package(
         // The rooms, from the bottom up.
         .target(name: "Conversion", swiftSettings: house),
         .target(name: "Media", dependencies: ["Conversion", "CLibAV"], swiftSettings: house),
-        .target(name: "Ledger", dependencies: ["Conversion", "CLibPQ"], swiftSettings: house),
+        .target(
+            name: "Ledger",
+            dependencies: ["Conversion", "CLibPQ"],
+            exclude: ["Migrating/files"],
+            swiftSettings: house,
+            plugins: ["EmbedMigrations"]
+        ),
         .target(name: "Storage", dependencies: ["Conversion", "CCrypto"], swiftSettings: house),
         .target(name: "PumpRoom", dependencies: ["Media", "Conversion"], swiftSettings: house),
         .target(
@@ -41,6 +47,10 @@ let package = Package(
             swiftSettings: house
         ),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
+
+        // The files of `migrations` as Swift source, made anew by a build when one of them has changed.
+        .executableTarget(name: "embed-migrations", path: "Plugins/embed-migrations", swiftSettings: house),
+        .plugin(name: "EmbedMigrations", capability: .buildTool(), dependencies: ["embed-migrations"]),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         .executableTarget(
@@ -92,7 +102,11 @@ let package = Package(
             swiftSettings: house
         ),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),
-        .testTarget(name: "LedgerTests", dependencies: ["Ledger", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "LedgerTests",
+            dependencies: ["Ledger", "TestSupport", "embed-migrations"],
+            swiftSettings: house
+        ),
         .testTarget(
             name: "MediaTests",
             dependencies: ["Media", "TestSupport", "media-process", "pump-allocations"],

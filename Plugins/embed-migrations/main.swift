@@ -1,0 +1,58 @@
+import FoundationEssentials
+import Glibc
+
+// embed-migrations FOLDER OUTPUT: writes the migrations of FOLDER as Swift source.
+
+let arguments = CommandLine.arguments
+guard arguments.count == 3 else { fatalError("usage: embed-migrations FOLDER OUTPUT") }
+let folder = arguments[1]
+
+/// Ends the build with a line that names the file.
+func refuse(_ name: String, _ reason: String) -> Never {
+    print("\(folder)/\(name): error: \(reason)")
+    exit(1)
+}
+
+let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".sql") }.sorted()
+var source = """
+    // Made from the folder `migrations` by every build. Changes belong there.
+
+    extension Migration {
+        /// The migrations that this binary knows, in order.
+        static let embedded: [Migration] = [
+
+    """
+for (index, name) in names.enumerated() {
+    let stem = name.dropLast(4)
+    guard stem.count > 5, let version = Int(stem.prefix(4)), stem.dropFirst(4).first == "_",
+        stem.allSatisfy({ $0.isASCII && ($0.isLowercase || $0.isNumber || $0 == "_") })
+    else { refuse(name, "a migration is called NNNN_name.sql, in small letters, digits and underscores") }
+    guard version == index + 1 else { refuse(name, "the migration before it is number \(index): none may be missing") }
+    guard let text = String(data: try Data(contentsOf: URL(filePath: "\(folder)/\(name)")), encoding: .utf8) else {
+        refuse(name, "this is not UTF-8")
+    }
+    // A checkout with other line ends is the same migration.
+    let sql = text.replacing("\r\n", with: "\n")
+    if let scalar = sql.unicodeScalars.first(where: { $0.value < 32 && $0 != "\n" && $0 != "\t" }) {
+        refuse(name, "it holds the control character \(scalar.value)")
+    }
+    // One more # than ever follows a quotation mark in the text.
+    var fence = "#"
+    while sql.contains("\"\(fence)") || sql.contains("\\\(fence)") { fence += "#" }
+    source += """
+                Migration(
+                    version: \(version),
+                    name: "\(stem.dropFirst(5))",
+                    sql: \(fence)\"""
+        \(sql)
+        \"""\(fence)
+                ),
+
+        """
+}
+source += """
+        ]
+    }
+
+    """
+try Data(source.utf8).write(to: URL(filePath: arguments[2]))

@@ -1,0 +1,83 @@
+public import FoundationEssentials
+
+/// A migration as a ledger remembers it.
+public struct AppliedMigration: Sendable, Hashable {
+    /// Its place in the order, from 1.
+    public let version: Int
+    /// Its name without number and ending.
+    public let name: String
+    /// SHA-256 of its text, in hexadecimal digits.
+    public let checksum: String
+    /// When, on the database's clock.
+    public let appliedAt: Date
+    /// The role that applied it.
+    public let appliedBy: String
+}
+
+/// Where a ledger's schema stands and what is to be done to it.
+public struct MigrationPlan: Sendable, Hashable {
+    /// What was applied so far, in order.
+    public let applied: [AppliedMigration]
+    /// What is still to be applied, in order.
+    public let pending: [Migration]
+
+    /// The number of the last applied migration, 0 if there is none.
+    public var version: Int { applied.last?.version ?? 0 }
+}
+
+/// What became of a ledger's schema.
+public struct MigrationReport: Sendable, Hashable {
+    /// What was applied, in order.
+    public internal(set) var applied: [Migration] = []
+    /// What the server warned of meanwhile, for people.
+    public internal(set) var warnings: [String] = []
+}
+
+extension MigrationPlan {
+    /// Compares what a ledger remembers with what this binary knows, both in order.
+    ///
+    /// Throws `schemaTooNew`, `migrationChanged`, or `badConfiguration` if `target` cannot be reached.
+    init(remembered: [Remembered], known: [Migration], target: Int?) throws {
+        let version = remembered.last?.applied.version ?? 0
+        guard version <= known.count else {
+            throw Self.problem(
+                .schemaTooNew,
+                "the ledger is at version \(version), and this sluice knows it up to \(known.count)"
+            )
+        }
+        for (index, one) in remembered.enumerated() {
+            guard one.applied.version == index + 1 else {
+                throw Self.problem(.migrationChanged, "the ledger's migration \(index + 1) was never applied")
+            }
+            let migration = known[index]
+            guard one.applied.name == migration.name, one.applied.checksum == one.checksumHere else {
+                throw Self.problem(
+                    .migrationChanged,
+                    "\(migration) is not what \(one.applied.appliedBy) applied as \(one.applied.name)"
+                )
+            }
+        }
+        let target = target ?? known.count
+        guard target <= known.count else {
+            throw Self.problem(.badConfiguration, "there is no migration \(target); the last is \(known.count)")
+        }
+        guard target >= version else {
+            throw Self.problem(
+                .badConfiguration,
+                "the ledger is at version \(version), and migrations only go forward, not to \(target)"
+            )
+        }
+        applied = remembered.map(\.applied)
+        pending = Array(known[version..<target])
+    }
+
+    /// A migration out of the ledger, and the checksum of the one that this binary has under its number.
+    struct Remembered {
+        var applied: AppliedMigration
+        var checksumHere: String?
+    }
+
+    private static func problem(_ code: LedgerError.Code, _ detail: String) -> LedgerError {
+        LedgerError(code, during: "migrate", detail)
+    }
+}

@@ -1,0 +1,217 @@
+import FoundationEssentials
+
+/// Brings a ledger's schema to the version that this binary knows, or to one before it. It never goes back.
+///
+/// Any number may run at once: each migration is applied by one of them. All locks end with their transaction, so it
+/// works through PgBouncer too.
+public struct Migrator: Sendable {
+    private let configuration: LedgerConfiguration
+    private let migrations: [Migration]
+    /// How long to wait for another migrator.
+    var turnLimit: Duration = .seconds(600)
+    /// How long a migration may wait for a lock before it lets those pass who wait behind it, and tries again.
+    var lockLimit: Duration = .seconds(5)
+    /// How often a migration is tried while locks stand in its way.
+    var tries = 10
+
+    /// Throws `badConfiguration`.
+    public init(_ configuration: LedgerConfiguration) throws {
+        try self.init(configuration, migrations: Migration.embedded)
+    }
+
+    /// With migrations of the caller's own, numbered from 1.
+    init(_ configuration: LedgerConfiguration, migrations: [Migration]) throws {
+        try configuration.validate()
+        precondition(migrations.map(\.version) == Array(1..<migrations.count + 1), "migrations are numbered from 1")
+        self.configuration = configuration
+        self.migrations = migrations
+    }
+
+    /// What `run` would do. Changes nothing.
+    ///
+    /// Throws `schemaTooNew`, `migrationChanged`, or `badConfiguration` if there is no way to `target`.
+    public func plan(to target: Int? = nil) async throws -> MigrationPlan {
+        let connection = try await open()
+        let result = try await connection.run("plan a migration", within: configuration.operationTimeout) {
+            connection in
+            try connection.transaction(.snapshot) {
+                try connection.migrationPlan(configuration.schema, migrations, target)
+            }
+        }
+        await connection.close()
+        return result
+    }
+
+    /// Applies what is pending, each migration in a transaction of its own; what was done.
+    ///
+    /// What was applied before a failure stays. Throws what `plan` throws, `migrationFailed`, or `contention` if locks
+    /// stood in the way too long.
+    public func run(to target: Int? = nil) async throws -> MigrationReport {
+        var report = MigrationReport()
+        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(10))
+        let connection = try await open()
+        while true {
+            do {
+                guard let (migration, warnings) = try await applyNext(on: connection, target) else { break }
+                report.applied.append(migration)
+                report.warnings += warnings
+                backoff = Backoff(first: backoff.first, longest: backoff.longest)
+            } catch let error as LedgerError where error.code == .contention && backoff.tries + 1 < tries {
+                try await pause(backoff.next(), "migrate")
+            }
+        }
+        await connection.close()
+        return report
+    }
+
+    /// Throws `schemaTooOld`, or what `plan` throws, unless the ledger is as this binary needs it.
+    public func check() async throws {
+        let plan = try await plan()
+        guard plan.pending.isEmpty else {
+            throw LedgerError(
+                plan.version == 0 ? .missing : .schemaTooOld,
+                during: "check the schema",
+                plan.version == 0
+                    ? "there is no ledger in the schema \(configuration.schema)"
+                    : "the ledger is at version \(plan.version), and this sluice needs \(migrations.count)"
+            )
+        }
+    }
+
+    private func open() async throws -> Connection {
+        try await Connection.open(configuration, for: "migrate", until: .now + configuration.reachTimeout)
+    }
+
+    /// Applies the first pending migration; `nil` if there is none.
+    private func applyNext(on connection: Connection, _ target: Int?) async throws -> (Migration, [String])? {
+        let schema = configuration.schema
+        let plan = try await connection.run("migrate", within: turnLimit) { connection in
+            try connection.transaction(.snapshot) { try connection.migrationPlan(schema, migrations, target) }
+        }
+        // Without work to do, no lock and no right to change anything is needed.
+        guard !plan.pending.isEmpty else { return nil }
+        // A migration takes the time that it takes.
+        return try await connection.run("migrate", within: .seconds(24 * 3_600)) { connection in
+            try connection.transaction {
+                try connection.takeMigratorsTurn(schema, limit: turnLimit)
+                try connection.prepareForMigrations(schema, lockLimit: lockLimit)
+                let plan = try connection.migrationPlan(schema, migrations, target)
+                guard let next = plan.pending.first else { return nil }
+                try connection.apply(next, schema)
+                return (next, connection.takeWarnings())
+            }
+        }
+    }
+}
+
+extension Connection {
+    /// Waits until no other transaction migrates this schema.
+    fileprivate func takeMigratorsTurn(_ schema: SchemaName, limit: Duration) throws {
+        try setLocally("lock_timeout", limit)
+        try execute("select pg_advisory_xact_lock(hashtextextended('sluice migrates ' || \(schema.text), 0))")
+    }
+
+    /// Makes the schema and its memory, if they are not there, and makes the schema the place where things are made.
+    fileprivate func prepareForMigrations(_ schema: SchemaName, lockLimit: Duration) throws {
+        try setLocally("lock_timeout", lockLimit)
+        try setLocally("statement_timeout", .zero)
+        // `create schema if not exists` asks for the right to create one even where there is nothing to create.
+        let exists: Bool = try value("select exists (select from pg_namespace where nspname = \(schema.text))")
+        if !exists { try execute("create schema \(schema)") }
+        if try !has("migration", in: schema) {
+            try execute(
+                """
+                create table \(schema).migration (
+                    version    integer primary key check (version > 0),
+                    name       text not null,
+                    checksum   text not null,
+                    applied_at timestamptz not null default clock_timestamp(),
+                    applied_by text not null default session_user
+                )
+                """
+            )
+            try execute(
+                "comment on table \(schema).migration is 'The steps by which this schema was made, kept by sluice migrate.'"
+            )
+        }
+        try execute("set local search_path = \(schema), pg_temp")
+    }
+
+    private func setLocally(_ setting: String, _ duration: Duration) throws {
+        let milliseconds = String(Int(duration / .milliseconds(1)))
+        try execute("select set_config(\(setting), \(milliseconds), true)")
+    }
+
+    /// Whether the schema has a table or view of that name.
+    private func has(_ name: String, in schema: SchemaName) throws -> Bool {
+        try value(
+            """
+            select exists (
+                select from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+                where nspname = \(schema.text) and relname = \(name)
+            )
+            """
+        )
+    }
+
+    /// What this ledger remembers, and what is left of `known` up to `target`.
+    fileprivate func migrationPlan(_ schema: SchemaName, _ known: [Migration], _ target: Int?) throws -> MigrationPlan {
+        guard try has("migration", in: schema) else {
+            return try MigrationPlan(remembered: [], known: known, target: target)
+        }
+        // Workers and the like read the view; the table is its owner's.
+        let memory = try has("applied_migration", in: schema) ? "applied_migration" : "migration"
+        let remembered = try rows(
+            """
+            select version, name, checksum, applied_at, applied_by, encode(sha256(known.text), 'hex') as checksum_here
+            from \(schema).\(name: memory)
+            left join unnest(\(known.map(\.version)), \(known.map { Data($0.sql.utf8) })) as known(version, text)
+                using (version)
+            order by version
+            """
+        ) { row in
+            MigrationPlan.Remembered(
+                applied: AppliedMigration(
+                    version: try row["version"],
+                    name: try row["name"],
+                    checksum: try row["checksum"],
+                    appliedAt: try row["applied_at"],
+                    appliedBy: try row["applied_by"]
+                ),
+                checksumHere: try row["checksum_here"]
+            )
+        }
+        return try MigrationPlan(remembered: remembered, known: known, target: target)
+    }
+
+    /// Applies one migration in the transaction that is open, and remembers it.
+    fileprivate func apply(_ migration: Migration, _ schema: SchemaName) throws {
+        let transaction: String = try value("select pg_current_xact_id()::text")
+        do {
+            try script(migration.sql, changes: false)
+        } catch var error as LedgerError {
+            error.detail = "\(migration): \(error.detail)"
+            switch error.code {
+            case .badStatement, .conflict, .refused, .missing: error.code = .migrationFailed
+            default: break
+            }
+            throw error
+        }
+        guard try value("select pg_current_xact_id()::text") == transaction else {
+            throw LedgerError(
+                .migrationFailed,
+                during: operation,
+                "\(migration) ended the transaction in which it ran, so a part of it may stand",
+                hint: "a migration has no commit and no rollback",
+                mayHaveHappened: true
+            )
+        }
+        let text = Data(migration.sql.utf8)
+        try execute(
+            """
+            insert into \(schema).migration (version, name, checksum)
+            values (\(Int32(migration.version)), \(migration.name), encode(sha256(\(text)), 'hex'))
+            """
+        )
+    }
+}
