@@ -1,0 +1,354 @@
+-- Why: a job is where its row lies. What was asked is written once, in `job`; where it stands is one row in one of four
+-- small tables (`delayed`, `waiting`, `running`, `publishing`) or in `finished`. The small ones hold live work only, so what
+-- a claim costs does not depend on what was ever done.
+--
+-- `delayed` is apart from `waiting` because its rows are not for claiming yet: their time has not come (run-at, back-off).
+-- A job that waits on other jobs will lie there too, with `ready_at = 'infinity'`, until the last of them has ended.
+--
+-- No foreign key leads to or from `job`, `finished` and `attempt`: it would cost a look-up and a lock per row, and would
+-- stand in the way when a partition is dropped. That a job lies in one place only is kept by the functions, each of which
+-- takes a row out of one table and puts it into the next in one statement.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- MARK: Lanes
+
+create table queue (
+    id integer generated always as identity primary key,
+    name text collate "C" not null unique check (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$'),
+    paused boolean not null default false,
+    -- At most so many of its jobs are converted at once. Null: as many as there are slots.
+    running_limit integer check (running_limit > 0),
+    -- Its share beside other queues of the same priority, for jobs yet to be submitted.
+    weight integer not null default 100 check (weight between 1 and 10000),
+    -- Put on its turns when they are compared with another queue's. A queue that comes back after a pause would else
+    -- hold the oldest turns of all and have the fleet for itself until it had caught up.
+    shift bigint not null default 0,
+    created_at timestamptz not null default clock_timestamp()
+);
+insert into queue (name) values ('default');
+
+-- The jobs of one queue and priority that ask the same of a worker, in a line of their own: a worker looks only at the
+-- lines it can serve, so jobs that it cannot do cost it nothing. There are few: queues x priorities x kinds of needs.
+create table lane (
+    id integer generated always as identity primary key,
+    queue integer not null references queue,
+    -- Higher goes first.
+    priority smallint not null check (priority between -100 and 100),
+    -- Sorted, without doubles: `recipe:1`, `codec:libmp3lame`, `root:archive`.
+    needs text[] collate "C" not null,
+    -- No job waits at a lower turn. Claims begin to look here, so that the dead rows of jobs long gone, which a long
+    -- transaction elsewhere keeps from being swept, are never walked over.
+    floor bigint not null default 0,
+    -- The highest turn given out that housekeeping knows of.
+    tail bigint not null default 0,
+    -- When housekeeping last saw the line move.
+    moved_at timestamptz not null default '-infinity',
+    unique (queue, priority, needs)
+) with (fillfactor = 50);
+
+-- MARK: What was asked
+
+create table batch (
+    id bigint generated always as identity primary key,
+    name text,
+    -- The same key answers the same batch, for as long as it is kept.
+    key text collate "C" unique,
+    -- Of what was asked for under the key, to tell a repetition from another request under a used key.
+    request_digest bytea,
+    queue integer not null references queue,
+    priority smallint not null,
+    weight integer not null check (weight between 1 and 10000),
+    labels jsonb not null default '{}' check (jsonb_typeof(labels) = 'object'),
+    submitter text not null default session_user,
+    created_at timestamptz not null,
+    -- Its jobs lie between these; others may lie between them too.
+    first_job bigint not null default 0,
+    last_job bigint not null default 0,
+    jobs bigint not null default 0,
+    -- As folded last; `count_delta` holds the rest.
+    delayed bigint not null default 0,
+    waiting bigint not null default 0,
+    running bigint not null default 0,
+    publishing bigint not null default 0,
+    completed bigint not null default 0,
+    failed bigint not null default 0,
+    cancelled bigint not null default 0,
+    check (first_job <= last_job)
+) with (fillfactor = 70);
+create index batch_created_at on batch (created_at);
+create index batch_last_job on batch (last_job);
+
+create sequence job_id as bigint;
+
+create table job (
+    id bigint not null,
+    batch bigint not null,
+    -- The one it was submitted to; where it is now says its row in a hot table.
+    lane integer not null,
+    recipe jsonb not null check (jsonb_typeof(recipe) = 'object'),
+    -- Of the recipe's first source.
+    source text collate "C" not null,
+    -- Estimated, in any unit that all submitters share. Its turn advances by it.
+    cost integer not null check (cost between 1 and 1000000000),
+    max_attempts smallint not null check (max_attempts between 1 and 1000),
+    run_at timestamptz,
+    labels jsonb check (jsonb_typeof(labels) = 'object'),
+    primary key (id)
+) partition by range (id);
+create index job_source on job (source, id);
+
+-- MARK: Where it stands. Columns that all four share come first and mean the same.
+
+create table waiting (
+    job bigint primary key,
+    batch bigint not null,
+    lane integer not null,
+    turn bigint not null,
+    -- Grows at every claim of the job and never falls, whatever becomes of the job in between.
+    epoch integer not null check (epoch >= 0),
+    -- Attempts that count, losses that do not, and rooms that died of it.
+    spent smallint not null check (spent >= 0),
+    lost smallint not null check (lost >= 0),
+    room_deaths smallint not null check (room_deaths >= 0),
+    since timestamptz not null
+);
+create index waiting_turn on waiting (lane, turn, job);
+
+create table delayed (
+    like waiting including constraints,
+    primary key (job),
+    ready_at timestamptz not null,
+    -- Of the failure that it waits to try again after.
+    code text,
+    class failure_class,
+    stage text
+);
+create index delayed_ready_at on delayed (ready_at, job);
+
+create table running (
+    like waiting including constraints,
+    primary key (job),
+    lease_id uuid not null,
+    -- Its lease is the worker's, so that a beat writes one row whatever the number of slots.
+    worker bigint not null,
+    cancel_asked boolean not null default false,
+    slot smallint,
+    frames bigint not null default 0 check (frames >= 0),
+    frames_total bigint,
+    -- When `frames` was last seen to have grown.
+    moved_at timestamptz not null,
+    check (epoch > 0)
+) with (fillfactor = 70);
+
+-- How far the jobs that came back into a line have brought their batch there, so that a thousand retries of one batch are
+-- spread like its first tries and do not go before everybody else's work.
+create table flow (
+    batch bigint not null,
+    lane integer not null references lane,
+    finish bigint not null,
+    primary key (batch, lane)
+) with (fillfactor = 70);
+
+create table publishing (
+    like waiting including constraints,
+    primary key (job),
+    lease_id uuid not null,
+    worker bigint not null,
+    slot smallint,
+    started_at timestamptz not null,
+    -- What is to be renamed, and what it must be.
+    attempt_name text not null,
+    digest bytea not null,
+    size bigint not null check (size >= 0),
+    -- When it was last given to somebody to finish.
+    handed_at timestamptz not null,
+    frames_in bigint,
+    frames_out bigint,
+    audio_ms bigint,
+    cpu_ms bigint,
+    peak_bytes bigint,
+    report jsonb,
+    check (epoch > 0)
+);
+
+create table finished (
+    job bigint not null,
+    batch bigint not null,
+    queue integer not null,
+    state job_state not null check (state in ('completed', 'failed', 'cancelled')),
+    epoch integer not null check (epoch >= 0),
+    spent smallint not null,
+    lost smallint not null,
+    room_deaths smallint not null,
+    ended_at timestamptz not null,
+    worker bigint,
+    -- Of the output.
+    digest bytea,
+    size bigint,
+    -- Of the failure that ended it.
+    code text collate "C",
+    class failure_class,
+    stage text,
+    check ((state = 'completed') = (digest is not null and size is not null)),
+    check ((state = 'failed') = (code is not null and class is not null and stage is not null)),
+    primary key (job)
+) partition by range (job);
+create index finished_state on finished (queue, state, job);
+create index finished_code on finished (code, job) where code is not null;
+
+create table attempt (
+    job bigint not null,
+    epoch integer not null check (epoch > 0),
+    lease_id uuid not null,
+    worker bigint not null,
+    slot smallint,
+    started_at timestamptz not null,
+    ended_at timestamptz not null,
+    outcome attempt_outcome not null,
+    code text collate "C",
+    class failure_class,
+    stage text,
+    stream integer,
+    position text,
+    frame bigint,
+    libav_name text,
+    libav_text text,
+    message text,
+    hint text,
+    last_words text,
+    frames_in bigint,
+    frames_out bigint,
+    audio_ms bigint,
+    cpu_ms bigint,
+    peak_bytes bigint,
+    -- What else the conversion had to say: damage that was concealed, and the like.
+    report jsonb,
+    check (outcome in ('completed', 'cancelled') or (code is not null and class is not null and stage is not null)),
+    primary key (job, epoch)
+) partition by range (job);
+
+-- MARK: Workers
+
+create table worker (
+    -- Fresh at every start, so a name used again is another worker.
+    id bigint generated always as identity primary key,
+    name text not null,
+    host text not null,
+    build text not null,
+    slots integer not null check (slots > 0),
+    -- What it can do, in the words of `lane.needs`.
+    abilities text[] collate "C" not null,
+    wish worker_wish not null default 'run',
+    -- What it says of itself: busy slots, why it paused itself.
+    status jsonb not null default '{}' check (jsonb_typeof(status) = 'object'),
+    started_at timestamptz not null,
+    beat_at timestamptz not null,
+    lease_until timestamptz not null,
+    -- Set once: when it stopped, or was found to have stopped.
+    ended_at timestamptz,
+    end_reason text check (end_reason in ('stopped', 'lost')),
+    check ((ended_at is null) = (end_reason is null))
+) with (fillfactor = 50);
+create index worker_alive on worker (id) where ended_at is null;
+
+-- MARK: Counts: added to by each statement, a row per batch and state whatever the number of jobs; folded by housekeeping.
+
+create table count_delta (
+    id bigint generated always as identity primary key,
+    queue integer not null,
+    batch bigint not null,
+    state job_state not null,
+    jobs integer not null,
+    audio_ms bigint,
+    -- The highest turn that a submission gave out in a lane.
+    lane integer,
+    tail bigint,
+    at timestamptz not null
+);
+
+create table queue_count (
+    queue integer not null references queue,
+    state job_state not null,
+    jobs bigint not null,
+    primary key (queue, state)
+) with (fillfactor = 50);
+
+create table failure_delta (
+    id bigint generated always as identity primary key,
+    queue integer not null,
+    code text collate "C" not null,
+    class failure_class not null,
+    stage text not null,
+    -- Jobs that ended by it, and attempts.
+    jobs integer not null,
+    attempts integer not null,
+    example bigint not null,
+    at timestamptz not null
+);
+
+create table failure_count (
+    queue integer not null references queue,
+    hour timestamptz not null,
+    code text collate "C" not null,
+    class failure_class not null,
+    stage text not null,
+    jobs bigint not null,
+    attempts bigint not null,
+    example bigint not null,
+    last_at timestamptz not null,
+    primary key (hour, queue, code, class, stage)
+) with (fillfactor = 70);
+
+-- What ended in each minute, for rates. Kept for two days.
+create table pace (
+    minute timestamptz not null,
+    queue integer not null,
+    completed bigint not null,
+    failed bigint not null,
+    cancelled bigint not null,
+    audio_ms bigint not null,
+    primary key (minute, queue)
+) with (fillfactor = 70);
+
+-- MARK: The house
+
+-- One row: what housekeeping knows of its own past. Whoever holds its lock keeps house for that tick.
+create table house (
+    only_row boolean primary key default true check (only_row),
+    tick_at timestamptz not null default '-infinity',
+    -- Nobody is reaped before.
+    quiet_until timestamptz not null default '-infinity',
+    postmaster_at timestamptz not null default '-infinity'
+) with (fillfactor = 10);
+insert into house default values;
+
+create table chore (
+    name text primary key,
+    -- Run in this order, and not more often than this; nor for more than a twentieth of the time.
+    place smallint not null unique,
+    every interval not null,
+    due_at timestamptz not null default '-infinity',
+    took_ms double precision,
+    error text,
+    error_at timestamptz
+) with (fillfactor = 50);
+
+-- The partitions there are, in ids: from `first_id` up to, without, `next_id`.
+create table span (
+    first_id bigint primary key,
+    next_id bigint not null unique check (next_id > first_id)
+);
+
+-- Hot tables turn over completely many times a day: sweep them early and without pause.
+do $$
+declare hot text;
+begin
+    foreach hot in array array['waiting', 'delayed', 'running', 'publishing', 'count_delta', 'failure_delta', 'lane',
+                               'worker', 'house', 'chore', 'queue_count'] loop
+        execute format('alter table %I set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, '
+                       'autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.1)', hot);
+    end loop;
+end $$;
+
+select apply_permissions();
+select set_config('role', 'none', true);
