@@ -1,0 +1,359 @@
+-- Why: how jobs come in. A submission is one transaction: small ones hand their jobs over as one JSON list; large ones call
+-- stage_jobs(), COPY into the temporary table it makes, and then submit(). Both work for a role without a right to any table
+-- and behind a pooler in transaction mode, and nothing of either outlives the transaction.
+--
+-- Fair turns: a job's turn is decided here, once (start-time fair queueing). A batch begins at the turn that its line has
+-- come to and advances by cost / weight per job, so that a small batch behind a huge one starts at once, and a claim need
+-- only follow an index. No turn is ever given out below the one that the line has come to, which is what lets a claim begin
+-- its search at `lane.floor`.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- MARK: Partitions
+
+-- Makes partitions until ids up to `last_id` have a place. Returns how many were made.
+--
+-- They are attached, not created in place, so that nobody who writes has to wait.
+create function make_spans(last_id bigint) returns integer
+language plpgsql security definer set search_path from current
+as $$
+declare
+    first bigint;
+    next bigint;
+    made integer := 0;
+    parent text;
+    part text;
+begin
+    if exists (select from span where next_id > last_id) then
+        return 0;
+    end if;
+    -- Two that make the same span: the second waits, and then finds it made.
+    perform pg_advisory_xact_lock('span'::regclass::oid::integer, 0);
+    loop
+        select coalesce(max(next_id), 1) into first from span;
+        exit when first > last_id;
+        select first + span_size into next from setting;
+        foreach parent in array array['job', 'finished', 'attempt'] loop
+            part := parent || '_' || first;
+            execute format('create table %I (like %I including all, constraint bounds check (%I >= %s and %I < %s))',
+                           part, parent, case parent when 'job' then 'id' else 'job' end, first,
+                           case parent when 'job' then 'id' else 'job' end, next);
+            execute format('alter table %I attach partition %I for values from (%s) to (%s)', parent, part, first, next);
+            -- The partition's own bounds say the same.
+            execute format('alter table %I drop constraint bounds', part);
+        end loop;
+        insert into span (first_id, next_id) values (first, next);
+        made := made + 1;
+    end loop;
+    return made;
+end $$;
+
+-- MARK: Lines
+
+-- Keeps the floors of `lanes` where they are until the transaction ends, so that no turn given out meanwhile ends up below.
+--
+-- Has to be called before the floors are read, in a statement of its own. Costs no write; any number may hold a lane.
+create function hold_lanes(lanes integer[]) returns void
+language sql security definer set search_path from current
+as $$
+    select pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, l.id)
+    from (select distinct id from unnest(lanes) as given (id) where id is not null order by id) l
+$$;
+
+-- The turn that a line has come to: that of its first job, or, if it is empty, the one that other lines of the same priority
+-- have come to. Lines that are held up (paused, limited, not served of late) do not count unless there are no others.
+create function current_turn(lane_id integer) returns bigint
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+as $$
+declare
+    own record;
+    first bigint;
+begin
+    select l.floor, l.priority, q.shift into strict own
+    from lane l join queue q on q.id = l.queue where l.id = lane_id;
+    select w.turn into first from waiting w
+    where w.lane = lane_id and w.turn >= own.floor order by w.turn, w.job limit 1;
+    if first is not null then
+        return first;
+    end if;
+    select coalesce(min(h.turn + q.shift) filter (
+                        where q.running_limit is null and l.moved_at > ledger_time() - interval '1 min'
+                    ), min(h.turn + q.shift)) into first
+    from lane l join queue q on q.id = l.queue
+    cross join lateral (
+        select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
+    ) h
+    where l.priority = own.priority and l.id <> lane_id and not q.paused;
+    return greatest(own.floor, first - own.shift);
+end $$;
+
+-- The lane for jobs of a queue and priority with these needs, made if it is the first of its kind.
+create function lane_for(queue_id integer, job_priority integer, job_needs text[]) returns integer
+language plpgsql security definer set search_path from current
+as $$
+declare
+    wanted text[] := coalesce((select array_agg(distinct n collate "C" order by n collate "C")
+                               from unnest(job_needs) as given (n) where n is not null), '{}');
+    found_id integer;
+begin
+    loop
+        select id into found_id from lane
+        where queue = queue_id and priority = job_priority and needs = wanted;
+        exit when found;
+        insert into lane (queue, priority, needs) values (queue_id, job_priority, wanted) on conflict do nothing;
+    end loop;
+    return found_id;
+end $$;
+
+-- The queue of that name, made if need be.
+create function queue_for(queue_name text) returns integer
+language plpgsql security definer set search_path from current
+as $$
+declare found_id integer;
+begin
+    loop
+        select id into found_id from queue where name = queue_name;
+        exit when found;
+        insert into queue (name) values (queue_name) on conflict do nothing;
+    end loop;
+    return found_id;
+end $$;
+
+-- MARK: Submitting
+
+-- Makes the temporary table `staged_job` for this transaction; the caller may only insert into it.
+--
+-- Columns: ordinal integer (decides the order of the ids), recipe jsonb, and as wished cost integer, needs text[],
+-- max_attempts smallint, run_at timestamptz, labels jsonb.
+create function stage_jobs() returns void
+language plpgsql security definer set search_path from current
+as $$
+begin
+    create temporary table staged_job (
+        ordinal integer not null,
+        recipe jsonb not null,
+        cost integer,
+        needs text[],
+        max_attempts smallint,
+        run_at timestamptz,
+        labels jsonb
+    ) on commit drop;
+    -- Nobody outside of this session can reach it.
+    grant insert on pg_temp.staged_job to public;
+end $$;
+
+-- Puts a batch of jobs into the ledger. Nothing of it is seen before the commit.
+--
+-- `jobs` is a JSON list of objects with the columns of `staged_job` but for the ordinal; if it is null, the staged rows are
+-- taken. A `batch_key` that is known answers the batch it stands for and adds nothing (`added` is false); `same_request` then
+-- says whether the digests agree. Two who submit under one key at the same moment: the second waits for the first.
+create function submit(
+    jobs jsonb default null,
+    queue_name text default 'default',
+    batch_name text default null,
+    batch_key text default null,
+    request_digest bytea default null,
+    job_priority integer default 0,
+    batch_weight integer default 100,
+    max_attempts integer default null,
+    run_at timestamptz default null,
+    batch_labels jsonb default '{}',
+    wake boolean default true
+) returns table (batch bigint, first_job bigint, last_job bigint, job_count bigint, added boolean, same_request boolean)
+language plpgsql security definer set search_path from current set jit = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    the_queue integer;
+    the_weight integer;
+    the_batch bigint;
+    staged regclass;
+    asked bigint;
+    lanes integer[];
+    kinds jsonb;
+    lane_of_kind jsonb;
+    the_attempts smallint;
+    first_id bigint;
+    last_id bigint;
+    ready bigint;
+begin
+    if submit.batch_key is not null then
+        return query
+            select b.id, b.first_job, b.last_job, b.jobs, false,
+                   b.request_digest is not distinct from submit.request_digest
+            from batch b where b.key = submit.batch_key;
+        if found then return; end if;
+    end if;
+
+    if submit.jobs is null then
+        staged := to_regclass('pg_temp.staged_job');
+        -- Only the table that stage_jobs() made: reading a view of the caller's would run the caller's code as the owner.
+        if staged is null or not exists (
+            select from pg_class c where c.oid = staged and c.relkind = 'r' and c.relowner = current_user::regrole
+        ) then
+            raise exception 'no jobs are staged in this transaction'
+                using errcode = 'object_not_in_prerequisite_state', hint = 'call stage_jobs() and COPY into staged_job';
+        end if;
+    elsif jsonb_typeof(submit.jobs) <> 'array' then
+        raise exception 'jobs is no list' using errcode = 'invalid_parameter_value';
+    end if;
+
+    the_queue := queue_for(submit.queue_name);
+    select greatest(1, q.weight * submit.batch_weight / 100), coalesce(submit.max_attempts, s.max_attempts)
+    into the_weight, the_attempts
+    from queue q, setting s where q.id = the_queue;
+
+    insert into batch as b (name, key, request_digest, queue, priority, weight, labels, created_at)
+    values (submit.batch_name, submit.batch_key, submit.request_digest, the_queue, submit.job_priority,
+            submit.batch_weight, submit.batch_labels, t)
+    on conflict (key) do nothing
+    returning b.id into the_batch;
+    if the_batch is null then
+        return query
+            select b.id, b.first_job, b.last_job, b.jobs, false,
+                   b.request_digest is not distinct from submit.request_digest
+            from batch b where b.key = submit.batch_key;
+        return;
+    end if;
+
+    if submit.jobs is null then
+        select count(*) into asked from pg_temp.staged_job;
+    else
+        asked := jsonb_array_length(submit.jobs);
+    end if;
+    if asked = 0 then
+        raise exception 'a submission has at least one job' using errcode = 'invalid_parameter_value';
+    end if;
+
+    -- Each kind of needs is looked up once, not once per job.
+    if submit.jobs is null then
+        kinds := (select jsonb_agg(distinct jsonb_build_array(coalesce(to_jsonb(k.needs), '[]'), k.version))
+                  from (select s.needs, s.recipe -> 'version' as version from pg_temp.staged_job s
+                        group by s.needs, s.recipe -> 'version') k);
+    else
+        kinds := (select jsonb_agg(distinct jsonb_build_array(coalesce(nullif(j -> 'needs', 'null'), '[]'),
+                                                              j -> 'recipe' -> 'version'))
+                  from jsonb_array_elements(submit.jobs) j);
+    end if;
+    select array_agg(lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
+    from (
+        select kind::text as kind,
+               lane_for(the_queue, submit.job_priority,
+                        array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1))) as lane_id
+        from jsonb_array_elements(kinds) as k (kind)
+    ) found_lanes;
+    perform hold_lanes(lanes);
+
+    -- Housekeeping keeps partitions ahead. Where it does not, or many submit at once, they are made here.
+    loop
+        perform make_spans((select last_value from job_id) + asked);
+        begin
+            if submit.jobs is null then
+                with entered as (
+                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels)
+                    select nextval('job_id'), the_batch,
+                           case when cardinality(lanes) = 1 then lanes[1]
+                                else (lane_of_kind ->> jsonb_build_array(coalesce(to_jsonb(s.needs), '[]'),
+                                                                         s.recipe -> 'version')::text)::integer end,
+                           s.recipe, s.recipe #>> '{sources,0,location}', coalesce(s.cost, 1000),
+                           coalesce(s.max_attempts, the_attempts), coalesce(s.run_at, submit.run_at), s.labels
+                    from (select * from pg_temp.staged_job order by ordinal) s
+                    returning id
+                )
+                select min(id), max(id) into first_id, last_id from entered;
+            else
+                with entered as (
+                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels)
+                    select nextval('job_id'), the_batch,
+                           case when cardinality(lanes) = 1 then lanes[1]
+                                else (lane_of_kind ->> jsonb_build_array(coalesce(nullif(s.needs, 'null'), '[]'),
+                                                                         s.recipe -> 'version')::text)::integer end,
+                           s.recipe, s.recipe #>> '{sources,0,location}', coalesce(s.cost, 1000),
+                           coalesce(s.max_attempts, the_attempts), coalesce(s.run_at, submit.run_at), s.labels
+                    from rows from (jsonb_to_recordset(submit.jobs) as (
+                        recipe jsonb, cost integer, needs jsonb, max_attempts smallint, run_at timestamptz, labels jsonb
+                    )) with ordinality as s (recipe, cost, needs, max_attempts, run_at, labels, ordinal)
+                    order by ordinal
+                    returning id
+                )
+                select min(id), max(id) into first_id, last_id from entered;
+            end if;
+            exit;
+        exception when check_violation then
+            -- Others took so many ids meanwhile that ours had no partition; any other check is not ours to mend.
+            if exists (select from span where next_id > (select last_value from job_id)) then
+                raise;
+            end if;
+        end;
+    end loop;
+
+    ready := place_jobs(the_batch, the_queue, the_weight, lanes, first_id, last_id, t);
+    update batch b set first_job = first_id, last_job = last_id, jobs = asked where b.id = the_batch;
+    if submit.wake and ready > 0 then
+        -- One for the whole submission, sent at the commit.
+        perform pg_notify(current_schema(), 'jobs');
+    end if;
+    return query select the_batch, first_id, last_id, asked, true, true;
+end $$;
+
+-- Puts the jobs of a new batch into their lines, each with its turn. Returns how many may be claimed at once.
+--
+-- For submit() alone, which holds the lanes; a statement of its own, so that the floors it reads are those held.
+create function place_jobs(
+    the_batch bigint, the_queue integer, the_weight integer, lanes integer[], first_id bigint, last_id bigint, t timestamptz
+) returns bigint
+language plpgsql security definer set search_path from current set jit = off
+as $$
+declare
+    heads bigint[] := (select array_agg(current_turn(l.id) order by l.place)
+                       from unnest(lanes) with ordinality as l (id, place));
+    ready bigint;
+begin
+    with turned as materialized (
+        select j.id, j.lane, j.run_at,
+               h.head + sum(greatest(1, j.cost::bigint * 100 / the_weight)) over (
+                   order by j.id rows between unbounded preceding and current row
+               )::bigint - greatest(1, j.cost::bigint * 100 / the_weight) as turn
+        from job j join unnest(lanes, heads) as h (lane, head) on h.lane = j.lane
+        where j.id between first_id and last_id and j.batch = the_batch
+    ), now_waiting as (
+        insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
+        select id, the_batch, lane, turn, 0, 0, 0, 0, t from turned where run_at is null or run_at <= t
+    ), now_delayed as (
+        insert into delayed (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, ready_at)
+        select id, the_batch, lane, turn, 0, 0, 0, 0, t, run_at from turned where run_at > t
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, lane, tail, at)
+        select the_queue, the_batch, (case when run_at > t then 'delayed' else 'waiting' end)::job_state,
+               count(*), lane, max(turn), t
+        from turned group by 3, lane
+    )
+    select count(*) filter (where run_at is null or run_at <= t) into ready from turned;
+    return ready;
+end $$;
+
+-- What stands under a key: no row if nothing does. Answers the question of a submitter whose COMMIT was not answered.
+create function find_batch(batch_key text)
+returns table (batch bigint, first_job bigint, last_job bigint, job_count bigint, request_digest bytea)
+language sql stable security definer set search_path from current
+as $$
+    select b.id, b.first_job, b.last_job, b.jobs, b.request_digest from batch b where b.key = find_batch.batch_key
+$$;
+
+-- The ids of a batch in the order in which they were submitted, from behind `after` on.
+create function batch_jobs(batch_id bigint, after bigint default 0, page integer default 1000)
+returns table (job bigint)
+language sql stable security definer set search_path from current set jit = off
+as $$
+    select j.id from batch b
+    cross join lateral (
+        select id from job where batch = b.id and id > after and id between b.first_job and b.last_job order by id limit page
+    ) j
+    where b.id = batch_id
+$$;
+
+select allow('sluice_submitter', 'stage_jobs', 'submit', 'find_batch', 'batch_jobs');
+select allow('sluice_viewer', 'find_batch', 'batch_jobs');
+select apply_permissions();
+select set_config('role', 'none', true);
