@@ -1,0 +1,271 @@
+-- Why: how a worker comes by work and keeps the right to it. A worker process has one row with a fresh id per start; its
+-- lease is the lease of all its jobs. A claim takes many jobs in one short call, from the heads of the lines that this worker
+-- can serve, and never looks at anything else: not at finished jobs, not at jobs that it cannot do, not at dead rows.
+--
+-- The planner's switches are set on the functions because a plan made while a table was empty is kept by the session, and
+-- must still be right when a million jobs wait. For the same reason hot tables are always entered by `job = any (...)` or by a
+-- lateral with a limit: the planner knows how few rows are alive, and not how many dead ones a long transaction keeps there,
+-- which a walk through all of the index would meet.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- Enters a worker that has just started. `abilities` are words of `needs`: `recipe:1`, `codec:flac`, `root:archive`.
+--
+-- Answers its id and how long it may work after a beat, this call counting as the first.
+create function register_worker(
+    worker_name text, worker_host text, worker_build text, worker_slots integer, worker_abilities text[]
+) returns table (worker bigint, lease_seconds double precision)
+language plpgsql security definer set search_path from current
+as $$
+declare
+    t timestamptz := ledger_time();
+    ttl interval := (select lease from setting);
+begin
+    return query
+        insert into worker as w (name, host, build, slots, abilities, started_at, beat_at, lease_until)
+        values (worker_name, worker_host, worker_build, worker_slots, worker_abilities, t, t, t + ttl)
+        returning w.id, extract(epoch from ttl)::double precision;
+end $$;
+
+-- The lines that a worker with these abilities may take from and in which a job waits; `head` is the first one's turn.
+create function open_lanes(abilities text[], queue_names text[])
+returns table (lane integer, queue integer, priority smallint, head bigint, shift bigint, running_limit integer)
+language sql volatile security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+as $$
+    select l.id, q.id, l.priority, h.turn, q.shift, q.running_limit
+    from lane l join queue q on q.id = l.queue
+    cross join lateral (
+        select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
+    ) h
+    where not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
+$$;
+
+-- Takes up to `wanted` jobs for a worker: by priority (higher first), then turn, then id.
+--
+-- `queue_names` narrows it to some queues. Refuses with SQLSTATE SL001 if the worker's lease is over. Epoch and lease id are
+-- the fence: every later write repeats them. A claim whose answer was lost is found again by held().
+create function claim(worker_id bigint, wanted integer, queue_names text[] default null)
+returns table (
+    job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
+    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint
+)
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
+    set enable_mergejoin = off set jit = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    me worker;
+    -- Of the lines that are open: ids and, beside them, what is known of each. Nothing is looked for before the heads: what
+    -- came back before them since is for the next claim.
+    lanes integer[];
+    heads bigint[];
+    shifts bigint[];
+    queues integer[];
+    priorities smallint[];
+    room integer[];
+    limited integer[];
+    here integer[];
+    takes integer[];
+    level smallint;
+    missing integer := least(wanted, 1000);
+    fence uuid := gen_random_uuid();
+    taken integer;
+begin
+    -- Held until the commit, so that nobody can declare this worker lost and overlook what it is about to take.
+    select * into me from worker w where w.id = claim.worker_id for no key update;
+    if me.id is null or me.ended_at is not null or me.lease_until <= t then
+        raise exception 'the lease of worker % is over', claim.worker_id using errcode = 'SL001';
+    end if;
+    if missing <= 0 or me.wish <> 'run' then
+        return;
+    end if;
+
+    -- Jobs whose time has come, if housekeeping has not been by: one look into an index.
+    if exists (select from delayed d where d.ready_at <= t) then
+        perform wake_delayed(100);
+    end if;
+
+    select array_agg(o.lane), array_agg(o.head), array_agg(o.shift), array_agg(o.queue), array_agg(o.priority),
+           array_agg(o.running_limit), array_agg(distinct o.queue) filter (where o.running_limit is not null)
+    into lanes, heads, shifts, queues, priorities, room, limited
+    from open_lanes(me.abilities, claim.queue_names) o;
+
+    if limited is not null then
+        -- Claims from a limited queue go one after another, or two would fill the same gap.
+        perform from queue q where q.id = any (limited) order by q.id for no key update;
+        room := (
+            select array_agg(greatest(0, o.bound - coalesce(n.jobs, 0))::integer order by o.place)
+            from unnest(queues, room) with ordinality as o (queue, bound, place)
+            left join (
+                select l.queue, count(*) as jobs from running r join lane l on l.id = r.lane
+                where l.queue = any (limited) group by l.queue
+            ) n on n.queue = o.queue
+        );
+    end if;
+
+    while missing > 0 and cardinality(lanes) > 0 loop
+        -- One priority after the other, from the highest.
+        level := (select max(p) from unnest(priorities) p);
+        here := array(select i from generate_subscripts(lanes, 1) i where priorities[i] = level);
+        if cardinality(here) = 1 then
+            takes := array[least(missing, room[here[1]])];
+        else
+            -- How many fall to each line if the heads of all are merged by turn.
+            takes := (
+                select array_agg(coalesce(m.jobs, 0)::integer order by h.place)
+                from unnest(here) with ordinality as h (i, place)
+                left join (
+                    select best.i, count(*) as jobs from (
+                        select c.i from (
+                            select h.i, w.turn + shifts[h.i] as turn, w.job, room[h.i] as room,
+                                   row_number() over (partition by queues[h.i] order by w.turn + shifts[h.i], w.job) as place
+                            from unnest(here) h (i)
+                            cross join lateral (
+                                select w.turn, w.job from waiting w
+                                where w.lane = lanes[h.i] and w.turn >= heads[h.i] order by w.turn, w.job limit missing
+                            ) w
+                        ) c
+                        where c.room is null or c.place <= c.room
+                        order by c.turn, c.job limit missing
+                    ) best group by best.i
+                ) m on m.i = h.i
+            );
+        end if;
+
+        return query
+            with chosen as materialized (
+                select w.job from unnest(here, takes) as h (i, take)
+                cross join lateral (
+                    select w.job from waiting w
+                    where w.lane = lanes[h.i] and w.turn >= heads[h.i]
+                    order by w.turn, w.job limit h.take for update skip locked
+                ) w
+                where h.take > 0
+            ), gone as (
+                delete from waiting w where w.job = any (array(select c.job from chosen c)) returning w.*
+            ), held as (
+                insert into running as r
+                    (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, moved_at)
+                select g.job, g.batch, g.lane, g.turn, g.epoch + 1, g.spent, g.lost, g.room_deaths, t, fence, me.id, t
+                from gone g
+                returning r.*
+            ), counted as (
+                insert into count_delta (queue, batch, state, jobs, at)
+                select l.queue, n.batch, s.state, s.sign * n.jobs, t
+                from (select h.lane, h.batch, count(*)::integer as jobs from held h group by h.lane, h.batch) n
+                join lane l on l.id = n.lane
+                cross join (values ('waiting'::job_state, -1), ('running', 1)) as s (state, sign)
+            )
+            select h.job, h.epoch, h.lease_id, h.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
+                   h.spent + 1, j.max_attempts, h.lost, h.room_deaths
+            from held h join lane l on l.id = h.lane join queue q on q.id = l.queue join job j on j.id = h.job
+            order by h.turn + q.shift, h.job;
+        get diagnostics taken = row_count;
+        missing := missing - taken;
+
+        here := array(select i from generate_subscripts(lanes, 1) i where priorities[i] < level);
+        select array_agg(lanes[i]), array_agg(heads[i]), array_agg(shifts[i]), array_agg(queues[i]),
+               array_agg(priorities[i]), array_agg(room[i])
+        into lanes, heads, shifts, queues, priorities, room
+        from unnest(here) i;
+        -- A queue's room is shared by its lines of all priorities.
+        if limited is not null and missing > 0 and lanes is not null then
+            room := (
+                select array_agg(greatest(0, q.running_limit - coalesce(n.jobs, 0))::integer order by o.place)
+                from unnest(queues) with ordinality as o (queue, place)
+                join queue q on q.id = o.queue
+                left join (
+                    select l.queue, count(*) as jobs from running r join lane l on l.id = r.lane
+                    where l.queue = any (limited) group by l.queue
+                ) n on n.queue = o.queue
+            );
+        end if;
+    end loop;
+end $$;
+
+-- All that a worker holds, as claim() answered it: for a worker whose claim was not answered.
+create function held(worker_id bigint)
+returns table (
+    job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
+    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint
+)
+language sql stable security definer set search_path from current set jit = off
+as $$
+    select r.job, r.epoch, r.lease_id, r.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
+           r.spent + 1, j.max_attempts, r.lost, r.room_deaths
+    from running r join lane l on l.id = r.lane join queue q on q.id = l.queue join job j on j.id = r.job
+    where r.worker = worker_id order by r.job
+$$;
+
+-- The sign of life of a whole worker process: one statement, whatever the number of slots.
+--
+-- Renews the lease, unless it is over: an expired lease is never revived, for somebody may have looked already. Stores how far
+-- the given jobs are; `frames_totals` and `slots` may hold nulls. The answer is one row:
+-- `alive`: false means that all is lost: stop everything, write nothing, register anew.
+-- `cancelled`: of the given jobs, those to be stopped and reported with fail() or release().
+-- `lost`: of the given jobs, those that are no longer this worker's to write (or that it has just finished itself).
+create function beat(
+    worker_id bigint,
+    jobs bigint[] default '{}', epochs integer[] default '{}', lease_ids uuid[] default '{}',
+    frames bigint[] default '{}', frames_totals bigint[] default '{}', slots smallint[] default '{}',
+    worker_status jsonb default null
+) returns table (
+    alive boolean, wish worker_wish, lease_seconds double precision,
+    cancelled bigint[], lost bigint[], paused_queues text[]
+)
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set jit = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz;
+    ttl interval;
+    me record;
+begin
+    -- A beat that a crash of the server forgets is missed by nobody.
+    perform set_config('synchronous_commit', 'off', true);
+    select ledger_time(), s.lease into t, ttl from setting s;
+
+    update worker w
+    set beat_at = t, lease_until = t + ttl, status = coalesce(worker_status, w.status)
+    where w.id = beat.worker_id and w.ended_at is null and w.lease_until > t
+    returning w.id, w.wish into me;
+    if me.id is null then
+        return query select false, null::worker_wish, 0::double precision, '{}'::bigint[], beat.jobs, '{}'::text[];
+        return;
+    end if;
+
+    -- A row that is locked is on its way out of `running`; waiting for it could end in a deadlock.
+    with given as (
+        select * from unnest(beat.jobs, beat.epochs, beat.lease_ids, beat.frames, beat.frames_totals, beat.slots)
+            as g (job, epoch, lease_id, frames, frames_total, slot)
+    ), mine as materialized (
+        select r.job from running r join given g on r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
+        where r.worker = me.id and r.job = any (beat.jobs)
+        order by r.job for no key update of r skip locked
+    )
+    update running r
+    set moved_at = case when g.frames > r.frames then t else r.moved_at end,
+        frames = greatest(r.frames, coalesce(g.frames, 0)), frames_total = coalesce(g.frames_total, r.frames_total),
+        slot = coalesce(g.slot, r.slot)
+    from given g join mine m on m.job = g.job
+    where r.job = m.job and r.job = any (beat.jobs)
+      and (g.frames > r.frames or g.frames_total is distinct from r.frames_total or g.slot is distinct from r.slot);
+
+    return query
+        select true, me.wish, extract(epoch from ttl)::double precision,
+               coalesce(array_agg(g.job) filter (where r.cancel_asked), '{}'),
+               coalesce(array_agg(g.job) filter (where r.job is null and p.job is null), '{}'),
+               array(select q.name from queue q where q.paused order by q.name)
+        from unnest(beat.jobs, beat.epochs, beat.lease_ids) as g (job, epoch, lease_id)
+        left join running r on r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
+            and r.job = any (beat.jobs)
+        left join publishing p on p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id
+            and p.job = any (beat.jobs);
+end $$;
+
+select allow('sluice_worker', 'register_worker', 'claim', 'held', 'beat');
+select apply_permissions();
+select set_config('role', 'none', true);
