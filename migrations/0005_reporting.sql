@@ -1,0 +1,325 @@
+-- Why: what a worker says of its jobs, and what becomes of them. Each call is one statement for many jobs, and each job in it
+-- is fenced by epoch and lease id: whoever lost the right changes nothing and is told so, job by job.
+--
+-- A call may be repeated word for word, which is how a worker finds out about a COMMIT that was not answered: what this very
+-- fence has done already is answered `repeated`.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- MARK: Back into line
+
+-- Puts jobs (rows without their final turn) into `waiting`. Whoever calls has taken them out of where they lay.
+--
+-- `at_head` is for work that was begun in its turn and has to be done again: it goes where it was. All else goes behind
+-- what came back of the same batch before.
+create function enter_lines(returning_jobs waiting[], at_head boolean, t timestamptz) returns void
+language plpgsql security definer set search_path from current
+    set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
+as $$
+#variable_conflict use_column
+declare
+    lanes integer[] := array(select distinct r.lane from unnest(returning_jobs) r);
+begin
+    perform hold_lanes(lanes);
+    if at_head then
+        insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
+        select r.job, r.batch, r.lane, greatest(r.turn, l.floor), r.epoch, r.spent, r.lost, r.room_deaths, t
+        from unnest(returning_jobs) r join lane l on l.id = r.lane;
+        return;
+    end if;
+
+    insert into flow (batch, lane, finish)
+    select distinct r.batch, r.lane, 0 from unnest(returning_jobs) r order by 1, 2
+    on conflict do nothing;
+    perform from flow f join (select distinct r.batch, r.lane from unnest(returning_jobs) r) g
+        on g.batch = f.batch and g.lane = f.lane
+        order by f.batch, f.lane for no key update of f;
+    with heads as materialized (
+        select l.id, current_turn(l.id) as head from unnest(lanes) as l (id)
+    ), spaced as materialized (
+        select r.job, r.batch, r.lane, r.epoch, r.spent, r.lost, r.room_deaths, greatest(h.head, f.finish) as start,
+               greatest(1, j.cost::bigint * 100 / greatest(1, q.weight * b.weight / 100)) as advance
+        from unnest(returning_jobs) r
+        join heads h on h.id = r.lane
+        join flow f on f.batch = r.batch and f.lane = r.lane
+        join job j on j.id = r.job
+        join batch b on b.id = r.batch
+        join queue q on q.id = b.queue
+    ), turned as materialized (
+        select s.*, s.start + sum(s.advance) over (partition by s.batch, s.lane order by s.job)::bigint as finish from spaced s
+    ), entered as (
+        insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
+        select n.job, n.batch, n.lane, n.finish - n.advance, n.epoch, n.spent, n.lost, n.room_deaths, t from turned n
+    ), counted as (
+        -- The tails only; who calls counts the jobs.
+        insert into count_delta (queue, batch, state, jobs, lane, tail, at)
+        select l.queue, max(n.batch), 'waiting', 0, n.lane, max(n.finish), t
+        from turned n join lane l on l.id = n.lane group by l.queue, n.lane
+    )
+    update flow f set finish = n.finish
+    from (select n.batch, n.lane, max(n.finish) as finish from turned n group by n.batch, n.lane) n
+    where f.batch = n.batch and f.lane = n.lane;
+end $$;
+
+-- Moves jobs whose time has come from `delayed` into their lines. Returns how many.
+create function wake_delayed(page integer) returns integer
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_sort = off set jit = off
+as $$
+declare
+    t timestamptz := ledger_time();
+    woken waiting[];
+begin
+    with due as materialized (
+        select d.job from delayed d where d.ready_at <= t order by d.ready_at, d.job limit page for update skip locked
+    ), gone as (
+        delete from delayed d where d.job = any (array(select due.job from due)) returning d.*
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, at)
+        select l.queue, n.batch, s.state, s.sign * n.jobs, t
+        from (select g.lane, g.batch, count(*)::integer as jobs from gone g group by g.lane, g.batch) n
+        join lane l on l.id = n.lane
+        cross join (values ('delayed'::job_state, -1), ('waiting', 1)) as s (state, sign)
+    )
+    select array_agg(row(g.job, g.batch, g.lane, g.turn, g.epoch, g.spent, g.lost, g.room_deaths, t)::waiting)
+    into woken from gone g;
+    if woken is not null then
+        perform enter_lines(woken, false, t);
+    end if;
+    return coalesce(cardinality(woken), 0);
+end $$;
+
+-- MARK: The end of an attempt
+
+-- An attempt that ended without an output: where the job lay, and what is said of it.
+create type ending as (
+    job bigint, batch bigint, lane integer, turn bigint, epoch integer, spent smallint, lost smallint, room_deaths smallint,
+    lease_id uuid, worker bigint, started_at timestamptz, cancel_asked boolean,
+    outcome attempt_outcome, code text, class failure_class, stage text, stream integer, "position" text, frame bigint,
+    libav_name text, libav_text text, message text, hint text, last_words text,
+    slot smallint, frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint, peak_bytes bigint, report jsonb,
+    -- The room died with it; a word that the next worker's abilities must hold; how long to stay away.
+    room_death boolean, need text, hold_for interval
+);
+
+-- The one place that decides what another try is worth. Writes the attempts and puts each job where it now belongs:
+-- `finished`, `delayed` or back into its line. Whoever calls has taken the rows out of `running` or `publishing`, and counts
+-- them out of there.
+create function end_attempts(endings ending[]) returns void
+language plpgsql security definer set search_path from current set jit = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    again waiting[];
+begin
+    if coalesce(cardinality(endings), 0) = 0 then
+        return;
+    end if;
+
+    with weighed as materialized (
+        select e.*, j.max_attempts, l.queue,
+               case when e.need is null then e.lane
+                    else lane_for(l.queue, l.priority, l.needs || e.need) end as next_lane,
+               e.spent + (e.outcome = 'failed' and e.class = 'transient')::integer as spent_now,
+               e.lost + (e.outcome = 'lost' or e.outcome = 'failed' and e.class = 'infrastructure')::integer as lost_now,
+               e.room_deaths + coalesce(e.room_death, false)::integer as deaths_now,
+               s.retry_base, s.retry_cap, s.room_deaths_allowed, s.losses_without_delay
+        from unnest(endings) e
+        join job j on j.id = e.job join lane l on l.id = e.lane, setting s
+    ), judged as materialized (
+        select w.*,
+               case
+                   when w.cancel_asked or w.outcome = 'cancelled' then 'cancelled'
+                   when w.outcome = 'failed' and w.class = 'permanent' then 'failed'
+                   when w.room_death and w.deaths_now >= w.room_deaths_allowed then 'quarantined'
+                   when w.outcome = 'failed' and w.class = 'transient' and w.spent_now >= w.max_attempts then 'failed'
+                   when w.outcome = 'failed' and w.class = 'transient' then 'backed off'
+                   when w.outcome <> 'released' and w.lost_now > w.losses_without_delay then 'backed off'
+                   when w.hold_for > '0' then 'backed off'
+                   else 'again'
+               end as verdict,
+               -- Full jitter, so that what failed together does not come back together.
+               coalesce(nullif(greatest(w.hold_for, '0'), '0'), random() * least(
+                   w.retry_cap,
+                   w.retry_base * power(2, least(20, greatest(0, case w.class
+                       when 'transient' then w.spent_now - 1
+                       else w.lost_now - w.losses_without_delay - 1 end)))
+               )) as pause
+        from weighed w
+    ), recorded as (
+        insert into attempt (job, epoch, lease_id, worker, slot, started_at, ended_at, outcome, code, class, stage, stream,
+                             position, frame, libav_name, libav_text, message, hint, last_words, frames_in, frames_out,
+                             audio_ms, cpu_ms, peak_bytes, report)
+        select v.job, v.epoch, v.lease_id, v.worker, v.slot, v.started_at, t,
+               case when v.verdict = 'cancelled' then 'cancelled' else v.outcome end,
+               v.code, v.class, v.stage, v.stream, v.position, v.frame, v.libav_name, v.libav_text, v.message, v.hint,
+               v.last_words, v.frames_in, v.frames_out, v.audio_ms, v.cpu_ms, v.peak_bytes, v.report
+        from judged v
+    ), ended as (
+        insert into finished (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at, worker, code, class, stage)
+        select v.job, v.batch, v.queue, (case v.verdict when 'cancelled' then 'cancelled' else 'failed' end)::job_state,
+               v.epoch, v.spent_now, v.lost_now, v.deaths_now, t, v.worker,
+               case v.verdict when 'cancelled' then null when 'quarantined' then 'room_crash' else v.code end,
+               case v.verdict when 'cancelled' then null when 'quarantined' then 'permanent' else v.class end,
+               case when v.verdict <> 'cancelled' then v.stage end
+        from judged v where v.verdict in ('failed', 'quarantined', 'cancelled')
+    ), put_off as (
+        insert into delayed (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, ready_at, code, class, stage)
+        select v.job, v.batch, v.next_lane, v.turn, v.epoch, v.spent_now, v.lost_now, v.deaths_now, t, t + v.pause,
+               v.code, v.class, v.stage
+        from judged v where v.verdict = 'backed off'
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, at)
+        select n.queue, n.batch, n.state, count(*), t
+        from (
+            select v.queue, v.batch, (case v.verdict
+                when 'cancelled' then 'cancelled' when 'backed off' then 'delayed' when 'again' then 'waiting' else 'failed'
+            end)::job_state as state from judged v
+        ) n group by n.queue, n.batch, n.state
+    ), told as (
+        insert into failure_delta (queue, code, class, stage, jobs, attempts, example, at)
+        select v.queue, case v.verdict when 'quarantined' then 'room_crash' else v.code end as code,
+               case v.verdict when 'quarantined' then 'permanent' else v.class end, v.stage,
+               count(*) filter (where v.verdict in ('failed', 'quarantined')), count(*), max(v.job), t
+        from judged v where v.outcome in ('failed', 'lost') and v.verdict <> 'cancelled' group by 1, 2, 3, 4
+    )
+    select array_agg(row(v.job, v.batch, v.next_lane, case when v.next_lane = v.lane then v.turn else 0 end,
+                         v.epoch, v.spent_now, v.lost_now, v.deaths_now, t)::waiting)
+    into again from judged v where v.verdict = 'again';
+    if again is not null then
+        perform enter_lines(again, true, t);
+    end if;
+end $$;
+
+-- What a fence is told that fits no row any more: `repeated` if its attempt ended in just the way it speaks of.
+create function answer_for(fenced_job bigint, fenced_epoch integer, fenced_lease uuid, said attempt_outcome) returns answer
+language sql stable security definer set search_path from current
+as $$
+    select coalesce((
+        select case a.outcome when said then 'repeated' when 'cancelled' then 'cancelled' else 'lost' end
+        from attempt a where a.job = fenced_job and a.epoch = fenced_epoch and a.lease_id = fenced_lease
+    ), 'lost')::answer
+$$;
+
+-- MARK: Publishing
+
+-- Moves jobs from `running` to `publishing`: the output is whole, durable and linked under its attempt name. From then on
+-- anybody may finish the job. `digests` are SHA-256 in hexadecimal; `reports` are JSON texts or null.
+--
+-- Needs a lease that is not over: `expired` if it is and nobody has taken the job yet. `cancelled`: the job was to be stopped
+-- and has ended now; throw the output away.
+create function publish(
+    jobs bigint[], epochs integer[], lease_ids uuid[], attempt_names text[], digests text[], sizes bigint[],
+    frames_in bigint[], frames_out bigint[], audio_ms bigint[], cpu_ms bigint[], peak_bytes bigint[],
+    slots smallint[] default null, reports text[] default null
+) returns table (job bigint, answer answer)
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set jit = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    moved bigint[];
+    stopped ending[];
+begin
+    with given as materialized (
+        select * from unnest(publish.jobs, publish.epochs, publish.lease_ids, publish.attempt_names, publish.digests,
+                             publish.sizes, publish.frames_in, publish.frames_out, publish.audio_ms, publish.cpu_ms,
+                             publish.peak_bytes, publish.slots, publish.reports)
+            as g (job, epoch, lease_id, attempt_name, digest, size, frames_in, frames_out, audio_ms, cpu_ms, peak_bytes,
+                  slot, report)
+        -- In the order of ids everywhere: who wants the same rows then waits, and does not deadlock.
+        order by job
+    ), gone as (
+        delete from running r using given g
+        where r.job = any (publish.jobs) and r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
+          and exists (select from worker w where w.id = r.worker and w.ended_at is null and w.lease_until > t)
+        returning r.*
+    ), moved as (
+        insert into publishing as p (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, slot,
+                                     started_at, attempt_name, digest, size, handed_at, frames_in, frames_out, audio_ms,
+                                     cpu_ms, peak_bytes, report)
+        select r.job, r.batch, r.lane, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, t, r.lease_id, r.worker,
+               coalesce(g.slot, r.slot), r.since, g.attempt_name, decode(g.digest, 'hex'), g.size, t, g.frames_in,
+               g.frames_out, g.audio_ms, g.cpu_ms, g.peak_bytes, g.report::jsonb
+        from gone r join given g on g.job = r.job where not r.cancel_asked
+        returning p.job
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, at)
+        select l.queue, n.batch, s.state, s.sign * case s.sign when 1 then n.kept else n.jobs end, t
+        from (
+            select r.lane, r.batch, count(*)::integer as jobs, (count(*) filter (where not r.cancel_asked))::integer as kept
+            from gone r group by r.lane, r.batch
+        ) n join lane l on l.id = n.lane
+        cross join (values ('running'::job_state, -1), ('publishing', 1)) as s (state, sign)
+    )
+    select array(select m.job from moved m),
+           array(select row(r.job, r.batch, r.lane, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, r.lease_id, r.worker,
+                            r.since, true, 'cancelled', 'cancelled', null, 'publish', null, null, null, null, null, null,
+                            null, null, coalesce(g.slot, r.slot), g.frames_in, g.frames_out, g.audio_ms, g.cpu_ms,
+                            g.peak_bytes, g.report::jsonb, false, null, null)::ending
+                 from gone r join given g on g.job = r.job where r.cancel_asked)
+    into moved, stopped;
+    perform end_attempts(stopped);
+
+    return query
+        select g.job, (case
+            when g.job = any (moved) then 'done'
+            when exists (select from unnest(stopped) s where s.job = g.job) then 'cancelled'
+            when (select true from publishing p
+                  where p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id) then 'repeated'
+            when (select true from running r
+                  where r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id) then 'expired'
+            else answer_for(g.job, g.epoch, g.lease_id, 'completed')::text
+        end)::answer
+        from unnest(publish.jobs, publish.epochs, publish.lease_ids) as g (job, epoch, lease_id);
+end $$;
+
+-- Moves jobs from `publishing` to `finished`: the output has its final name. Anybody who holds the fence may say so.
+create function finish(jobs bigint[], epochs integer[], lease_ids uuid[])
+returns table (job bigint, answer answer)
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set jit = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    moved bigint[];
+begin
+    with given as materialized (
+        select * from unnest(finish.jobs, finish.epochs, finish.lease_ids) as g (job, epoch, lease_id)
+        order by job
+    ), gone as (
+        delete from publishing p using given g
+        where p.job = any (finish.jobs) and p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id
+        returning p.*
+    ), recorded as (
+        insert into attempt (job, epoch, lease_id, worker, slot, started_at, ended_at, outcome, frames_in, frames_out,
+                             audio_ms, cpu_ms, peak_bytes, report)
+        select p.job, p.epoch, p.lease_id, p.worker, p.slot, p.started_at, t, 'completed', p.frames_in, p.frames_out,
+               p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
+        from gone p
+    ), moved as (
+        insert into finished as f (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at, worker, digest, size)
+        select p.job, p.batch, l.queue, 'completed', p.epoch, p.spent + 1, p.lost, p.room_deaths, t, p.worker, p.digest,
+               p.size
+        from gone p join lane l on l.id = p.lane
+        returning f.job
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, audio_ms, at)
+        select l.queue, n.batch, s.state, s.sign * n.jobs, case s.sign when 1 then n.audio_ms end, t
+        from (
+            select p.lane, p.batch, count(*)::integer as jobs, sum(p.audio_ms)::bigint as audio_ms
+            from gone p group by p.lane, p.batch
+        ) n join lane l on l.id = n.lane
+        cross join (values ('publishing'::job_state, -1), ('completed', 1)) as s (state, sign)
+    )
+    select array(select m.job from moved m) into moved;
+
+    return query
+        select g.job, case when g.job = any (moved) then 'done' else answer_for(g.job, g.epoch, g.lease_id, 'completed') end
+        from unnest(finish.jobs, finish.epochs, finish.lease_ids) as g (job, epoch, lease_id);
+end $$;
+
+select apply_permissions();
+select set_config('role', 'none', true);
