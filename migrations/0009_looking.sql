@@ -1,0 +1,179 @@
+-- Why: a job as people see it, in a line or as the whole story, and failures by kind.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- A page of jobs with what a table shows of them. Filter, cursor and order as in find_jobs().
+--
+-- `at` is when the job came to where it is. `worker` is the one that has it, or had it last.
+create function list_jobs(filter jsonb default '{}', behind jsonb default null, page integer default 50)
+returns table (
+    job bigint, state job_state, batch bigint, queue text, priority smallint, source text, at timestamptz,
+    attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
+    code text, class failure_class, stage text, ready_at timestamptz,
+    worker text, slot smallint, frames bigint, frames_total bigint, cancel_asked boolean,
+    digest text, size bigint, next jsonb
+)
+language sql stable security definer set search_path from current set jit = off
+as $$
+    select f.job, f.state, j.batch, q.name, l.priority, j.source,
+           coalesce(w.since, d.since, r.since, p.since, e.ended_at),
+           coalesce(w.spent, d.spent, r.spent + 1, p.spent + 1, e.spent)::integer, j.max_attempts,
+           coalesce(w.lost, d.lost, r.lost, p.lost, e.lost),
+           coalesce(w.room_deaths, d.room_deaths, r.room_deaths, p.room_deaths, e.room_deaths),
+           coalesce(d.code, e.code), coalesce(d.class, e.class), coalesce(d.stage, e.stage), d.ready_at,
+           k.name, coalesce(r.slot, p.slot), r.frames, r.frames_total, r.cancel_asked,
+           encode(coalesce(p.digest, e.digest), 'hex'), coalesce(p.size, e.size), f.next
+    from find_jobs(filter, behind, page) with ordinality as f (job, state, next, place)
+    join job j on j.id = f.job
+    left join lateral (select * from waiting where f.state = 'waiting' and waiting.job = f.job limit 1) w on true
+    left join lateral (select * from delayed where f.state = 'delayed' and delayed.job = f.job limit 1) d on true
+    left join lateral (select * from running where f.state = 'running' and running.job = f.job limit 1) r on true
+    left join lateral (select * from publishing where f.state = 'publishing' and publishing.job = f.job limit 1) p on true
+    left join lateral (
+        select * from finished where f.state in ('completed', 'failed', 'cancelled') and finished.job = f.job limit 1
+    ) e on true
+    join lane l on l.id = coalesce(w.lane, d.lane, r.lane, p.lane, j.lane)
+    join queue q on q.id = l.queue
+    left join worker k on k.id = coalesce(r.worker, p.worker, e.worker)
+    order by f.place
+$$;
+
+-- What was asked and why it is not yet done. One row, or none if there is no such job.
+--
+-- `why`, for a job that does not run: `paused` (its queue), `unable` (no living worker has all of `needs`), `limit` (its
+-- queue's), `run_at`, `back_off`, or `line` (others are before it).
+create function show_job(job_id bigint)
+returns table (
+    job bigint, state job_state, batch bigint, batch_name text, queue text, priority smallint, source text, recipe jsonb,
+    labels jsonb, batch_labels jsonb, submitter text, submitted_at timestamptz, run_at timestamptz, cost integer,
+    needs text[], at timestamptz, attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
+    ready_at timestamptz, why text, code text, class failure_class, stage text, worker text, slot smallint,
+    frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint
+)
+language sql volatile security definer set search_path from current set jit = off
+as $$
+    select g.job, g.state, g.batch, b.name, g.queue, g.priority, g.source, j.recipe, j.labels, b.labels, b.submitter,
+           b.created_at, j.run_at, j.cost, l.needs, g.at, g.attempts, g.max_attempts, g.lost, g.room_deaths, g.ready_at,
+           case g.state
+               when 'delayed' then case when h.epoch = 0 then 'run_at' else 'back_off' end
+               when 'waiting' then case
+                   when q.paused then 'paused'
+                   when not exists (select from worker k where k.ended_at is null and k.lease_until > ledger_time()
+                                    and l.needs <@ k.abilities) then 'unable'
+                   when q.running_limit <= (select count(*) from running r join lane o on o.id = r.lane
+                                            where o.queue = q.id) then 'limit'
+                   else 'line' end
+           end,
+           g.code, g.class, g.stage, g.worker, g.slot, g.frames, g.frames_total, g.cancel_asked, g.digest, g.size
+    from list_jobs(jsonb_build_object('ids', jsonb_build_array(job_id)), null, 1) g
+    join job j on j.id = g.job
+    join batch b on b.id = g.batch
+    left join lateral (
+        select w.lane, w.epoch from waiting w where w.job = g.job
+        union all select d.lane, d.epoch from delayed d where d.job = g.job
+        limit 1
+    ) h on true
+    join lane l on l.id = coalesce(h.lane, j.lane)
+    join queue q on q.id = l.queue
+$$;
+
+-- Every attempt at a job, oldest first; the one that is under way comes last and has no outcome.
+create function list_attempts(job_id bigint)
+returns table (
+    epoch integer, outcome attempt_outcome, started_at timestamptz, ended_at timestamptz,
+    worker bigint, worker_name text, host text, build text, slot smallint,
+    code text, class failure_class, stage text, stream integer, "position" text, frame bigint,
+    libav_name text, libav_text text, message text, hint text, last_words text,
+    frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint, peak_bytes bigint, report jsonb
+)
+language sql stable security definer set search_path from current set jit = off
+as $$
+    select a.epoch, a.outcome, a.started_at, a.ended_at, a.worker, w.name, w.host, w.build, a.slot, a.code, a.class, a.stage,
+           a.stream, a.position, a.frame, a.libav_name, a.libav_text, a.message, a.hint, a.last_words, a.frames_in,
+           a.frames_out, a.audio_ms, a.cpu_ms, a.peak_bytes, a.report
+    from (
+        select * from attempt where job = job_id
+        union all
+        select r.job, r.epoch, r.lease_id, r.worker, r.slot, r.since, null, null, null, null, null, null, null, null, null,
+               null, null, null, null, null, r.frames, null, null, null, null
+        from running r where r.job = job_id
+        union all
+        select p.job, p.epoch, p.lease_id, p.worker, p.slot, p.started_at, null, null, null, null, null, null, null, null,
+               null, null, null, null, null, p.frames_in, p.frames_out, p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
+        from publishing p where p.job = job_id
+    ) a left join worker w on w.id = a.worker
+    order by a.epoch
+$$;
+
+-- Failures by code, class and stage, the most first. `jobs` have ended so; `attempts` includes those retried since.
+--
+-- From folded counts by the hour, if `batch_id` is null; of one batch they are counted.
+create function list_failures(since timestamptz default null, queue_name text default null, batch_id bigint default null)
+returns table (
+    code text, class failure_class, stage text, jobs bigint, attempts bigint, last_at timestamptz, example bigint,
+    example_source text
+)
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+#variable_conflict use_column
+begin
+    if batch_id is not null then
+        return query
+            select g.code, g.class, g.stage, g.jobs, null::bigint, g.last_at, g.example, j.source
+            from (
+                select f.code::text as code, f.class, f.stage, count(*) as jobs, max(f.ended_at) as last_at,
+                       max(f.job) as example
+                from batch b join finished f on f.queue = b.queue and f.state = 'failed' and f.batch = b.id
+                    and f.job between b.first_job and b.last_job
+                where b.id = batch_id and (since is null or f.ended_at >= since)
+                group by 1, 2, 3
+            ) g left join job j on j.id = g.example
+            order by g.jobs desc, g.code;
+        return;
+    end if;
+    return query
+        select g.code, g.class, g.stage, g.jobs, g.attempts, g.last_at, g.example, j.source
+        from (
+            select n.code::text as code, n.class, n.stage, sum(n.jobs)::bigint as jobs, sum(n.attempts)::bigint as attempts,
+                   max(n.last_at) as last_at, (array_agg(n.example order by n.jobs > 0 desc, n.last_at desc))[1] as example
+            from (
+                select c.queue, c.code, c.class, c.stage, c.jobs, c.attempts, c.last_at, c.example from failure_count c
+                where since is null or c.hour >= date_trunc('hour', since)
+                union all
+                select d.queue, d.code, d.class, d.stage, d.jobs, d.attempts, d.at, d.example from failure_delta d
+                where since is null or d.at >= date_trunc('hour', since)
+            ) n
+            where queue_name is null or n.queue = (select q.id from queue q where q.name = queue_name)
+            group by 1, 2, 3
+        ) g left join job j on j.id = g.example
+        where g.attempts > 0
+        order by g.jobs desc, g.attempts desc, g.code;
+end $$;
+
+-- Lines in which jobs wait that no living worker can do, with what is missing: for `doctor`.
+create function list_unable()
+returns table (queue text, priority smallint, needs text[], missing text[], example bigint)
+language sql volatile security definer set search_path from current set jit = off
+as $$
+    select q.name, l.priority, l.needs,
+           array(select n from unnest(l.needs) n where not exists (
+               select from worker w where w.ended_at is null and w.lease_until > ledger_time() and n = any (w.abilities))),
+           h.job
+    from lane l join queue q on q.id = l.queue
+    cross join lateral (
+        select w.job from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
+    ) h
+    where not exists (select from worker w where w.ended_at is null and w.lease_until > ledger_time()
+                      and l.needs <@ w.abilities)
+    order by q.name, l.priority desc, l.id
+$$;
+
+-- What housekeeping last did, and what it could not do.
+create function list_chores()
+returns table (chore text, due_at timestamptz, took_ms double precision, error text, error_at timestamptz)
+language sql stable security definer set search_path from current
+as $$ select c.name, c.due_at, c.took_ms, c.error, c.error_at from chore c order by c.place $$;
+
+select allow('sluice_viewer', 'list_jobs', 'show_job', 'list_attempts', 'list_failures', 'list_unable', 'list_chores');
+select allow('sluice_submitter', 'list_jobs', 'show_job', 'list_attempts', 'list_failures', 'list_unable', 'list_chores');
+select apply_permissions();
+select set_config('role', 'none', true);

@@ -1,0 +1,234 @@
+-- Why: what people may change: cancel, retry and reprioritise jobs by id, batch or any filter; pause and limit queues; quieten
+-- workers. Jobs are changed a chunk per call, each in a transaction of its own, so that a million of them block nobody; the
+-- answer holds the cursor for the next call, null at the end. count_jobs() says beforehand how many it would be.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- Only states in which the change means something, of those that the filter asks for.
+create function narrowed(filter jsonb, states job_state[]) returns jsonb
+language sql stable set search_path from current
+as $$
+    select filter || jsonb_build_object('states', coalesce(jsonb_agg(s), '[]')) from unnest(states) s
+    where not filter ? 'states' or filter -> 'states' ? s::text
+$$;
+
+-- Cancels jobs. Those not begun end at once (`changed`); those that run are stopped by their workers (`asked`), within a beat
+-- or when the notification comes. What is already publishing is not stopped.
+create function cancel_jobs(filter jsonb, behind jsonb default null, page integer default 1000)
+returns table (seen bigint, changed bigint, asked bigint, next jsonb)
+language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    ids bigint[];
+begin
+    select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
+    from find_jobs(narrowed(filter, '{delayed,waiting,running}'), behind, page) with ordinality as f (job, state, next, place);
+    with unheld as materialized (
+        select w.job from waiting w where w.job = any (ids) order by w.job for update of w
+    ), undue as materialized (
+        select d.job from delayed d where d.job = any (ids) order by d.job for update of d
+    ), from_waiting as (
+        delete from waiting w where w.job = any (array(select v.job from unheld v)) returning w.*
+    ), from_delayed as (
+        delete from delayed d where d.job = any (array(select v.job from undue v)) returning d.*
+    ), gone as (
+        select 'waiting'::job_state as state, w.job, w.batch, w.lane, w.epoch, w.spent, w.lost, w.room_deaths
+        from from_waiting w
+        union all
+        select 'delayed', d.job, d.batch, d.lane, d.epoch, d.spent, d.lost, d.room_deaths from from_delayed d
+    ), ended as (
+        insert into finished (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at)
+        select g.job, g.batch, l.queue, 'cancelled', g.epoch, g.spent, g.lost, g.room_deaths, t
+        from gone g join lane l on l.id = g.lane
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, at)
+        select n.queue, n.batch, s.state, s.sign * n.jobs, t
+        from (
+            select l.queue, g.batch, g.state, count(*)::integer as jobs from gone g join lane l on l.id = g.lane
+            group by l.queue, g.batch, g.state
+        ) n cross join lateral (values (n.state, -1), ('cancelled'::job_state, 1)) as s (state, sign)
+    ), held as materialized (
+        select r.job from running r where r.job = any (ids) and not r.cancel_asked order by r.job for update of r
+    ), stopped as (
+        update running r set cancel_asked = true where r.job = any (array(select h.job from held h)) returning r.job
+    )
+    select (select count(*) from gone), (select count(*) from stopped) into changed, asked;
+    if asked > 0 then
+        perform pg_notify(current_schema(), 'cancel');
+    end if;
+    return next;
+end $$;
+
+-- Puts jobs that failed or were cancelled back into their lines, with all their attempts before them again; and lets those
+-- that wait for another try go at once. What they tried before stays on record.
+create function retry_jobs(filter jsonb, behind jsonb default null, page integer default 1000)
+returns table (seen bigint, changed bigint, next jsonb)
+language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    ids bigint[];
+    again waiting[];
+    hurried bigint;
+begin
+    select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
+    from find_jobs(narrowed(filter, '{delayed,failed,cancelled}'), behind, page) with ordinality as f (job, state, next, place);
+    with chosen as materialized (
+        select f.job from finished f
+        where f.job = any (ids) and f.state in ('failed', 'cancelled') order by f.job for update of f
+    ), gone as (
+        delete from finished f where f.job = any (array(select c.job from chosen c)) returning f.*
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, at)
+        select n.queue, n.batch, s.state, s.sign * n.jobs, t
+        from (select g.queue, g.batch, g.state, count(*)::integer as jobs from gone g group by g.queue, g.batch, g.state) n
+        cross join lateral (values (n.state, -1), ('waiting'::job_state, 1)) as s (state, sign)
+    ), forgiven as (
+        insert into failure_delta (queue, code, class, stage, jobs, attempts, example, at)
+        select g.queue, g.code, g.class, g.stage, -count(*), 0, max(g.job), date_trunc('hour', g.ended_at)
+        from gone g where g.state = 'failed' group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
+    )
+    select array_agg(row(g.job, g.batch, j.lane, 0, g.epoch, 0, 0, 0, t)::waiting) into again
+    from gone g join job j on j.id = g.job;
+    if again is not null then
+        perform enter_lines(again, false, t);
+    end if;
+
+    with chosen as materialized (
+        select d.job from delayed d
+        where d.job = any (ids) and d.ready_at > t and d.epoch > 0 order by d.job for update of d
+    )
+    update delayed d set ready_at = t where d.job = any (array(select c.job from chosen c));
+    get diagnostics hurried = row_count;
+    if hurried > 0 then
+        perform wake_delayed(page);
+    end if;
+    changed := coalesce(cardinality(again), 0) + hurried;
+    if changed > 0 then
+        perform pg_notify(current_schema(), 'jobs');
+    end if;
+    return next;
+end $$;
+
+-- Moves jobs that wait to another priority (higher goes first), behind those of their batch that went there before.
+create function prioritize_jobs(filter jsonb, new_priority integer, behind jsonb default null, page integer default 1000)
+returns table (seen bigint, changed bigint, next jsonb)
+language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    ids bigint[];
+    moved waiting[];
+    later bigint;
+begin
+    select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
+    from find_jobs(narrowed(filter, '{delayed,waiting}'), behind, page) with ordinality as f (job, state, next, place);
+    with chosen as materialized (
+        select w.job from waiting w join lane l on l.id = w.lane
+        where w.job = any (ids) and l.priority <> new_priority order by w.job for update of w
+    ), gone as (
+        delete from waiting w where w.job = any (array(select c.job from chosen c)) returning w.*
+    ), lanes as materialized (
+        select l.id, lane_for(l.queue, new_priority, l.needs) as new_lane
+        from lane l where l.id in (select g.lane from gone g)
+    )
+    select array_agg(row(g.job, g.batch, n.new_lane, 0, g.epoch, g.spent, g.lost, g.room_deaths, g.since)::waiting) into moved
+    from gone g join lanes n on n.id = g.lane;
+    if moved is not null then
+        perform enter_lines(moved, false, t);
+    end if;
+
+    with chosen as materialized (
+        select d.job, lane_for(l.queue, new_priority, l.needs) as new_lane
+        from delayed d join lane l on l.id = d.lane
+        where d.job = any (ids) and l.priority <> new_priority order by d.job for update of d
+    )
+    update delayed d set lane = c.new_lane from chosen c where d.job = any (ids) and d.job = c.job;
+    get diagnostics later = row_count;
+    changed := coalesce(cardinality(moved), 0) + later;
+    return next;
+end $$;
+
+-- MARK: Queues and workers
+
+-- Pauses a queue or lets it go on; jobs that run are not touched. Refuses a name that no queue has.
+create function pause_queue(queue_name text, pause boolean default true) returns void
+language plpgsql security definer set search_path from current
+as $$
+declare
+    q queue;
+begin
+    select * into q from queue where name = queue_name for no key update;
+    if not found then
+        raise exception 'there is no queue "%"', queue_name using errcode = 'no_data_found';
+    end if;
+    update queue set paused = pause where id = q.id;
+    if q.paused and not pause then
+        perform rejoin(q.id);
+        perform pg_notify(current_schema(), 'jobs');
+    end if;
+end $$;
+
+-- At most `running_limit` jobs of the queue at once; null lifts the limit.
+create function limit_queue(queue_name text, new_limit integer) returns void
+language plpgsql security definer set search_path from current
+as $$
+declare
+    q queue;
+begin
+    select * into q from queue where name = queue_name for no key update;
+    if not found then
+        raise exception 'there is no queue "%"', queue_name using errcode = 'no_data_found';
+    end if;
+    update queue set running_limit = new_limit where id = q.id;
+    if q.running_limit is not null and (new_limit is null or new_limit > q.running_limit) then
+        perform rejoin(q.id);
+        perform pg_notify(current_schema(), 'jobs');
+    end if;
+end $$;
+
+-- The queue's share beside others, for jobs yet to be submitted.
+create function weigh_queue(queue_name text, new_weight integer) returns void
+language plpgsql security definer set search_path from current
+as $$
+begin
+    update queue set weight = new_weight where name = queue_name;
+    if not found then
+        raise exception 'there is no queue "%"', queue_name using errcode = 'no_data_found';
+    end if;
+end $$;
+
+-- Brings a queue that was held up to where the others are, so that it shares with them instead of catching up first.
+create function rejoin(queue_id integer) returns void
+language sql security definer set search_path from current
+as $$
+    update queue q set shift = q.shift + greatest(0, coalesce((
+        select max(o.front - m.head) from (
+            select l.priority, min(h.turn) as head from lane l cross join lateral (
+                select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
+            ) h where l.queue = queue_id group by l.priority
+        ) m join (
+            select l.priority, min(h.turn + other.shift - mine.shift) as front
+            from queue mine cross join lane l join queue other on other.id = l.queue cross join lateral (
+                select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
+            ) h where mine.id = queue_id and l.queue <> queue_id and not other.paused group by l.priority
+        ) o on o.priority = m.priority
+    ), 0)) where q.id = queue_id
+$$;
+
+-- Asks a worker to claim nothing more (`quiet`), to stop once empty (`drain`), or to go on (`run`). It hears of it at its next
+-- beat. False if it has ended.
+create function wish_worker(worker_id bigint, new_wish worker_wish) returns boolean
+language sql security definer set search_path from current
+as $$
+    with wished as (update worker set wish = new_wish where id = worker_id and ended_at is null returning id)
+    select exists (select from wished)
+$$;
+
+select allow('sluice_submitter', 'cancel_jobs', 'retry_jobs', 'prioritize_jobs', 'pause_queue', 'limit_queue', 'weigh_queue',
+             'wish_worker');
+select apply_permissions();
+select set_config('role', 'none', true);
