@@ -1,13 +1,13 @@
-import Foundation
+package import Foundation
 
 /// A started program, in a process group of its own. Somebody must `wait` for it or `kill` it.
-struct ChildProcess {
-    let id: pid_t
+package struct ChildProcess: Sendable {
+    package let id: pid_t
 
     /// Starts a program with the given descriptors as its standard ones; it inherits no other.
     ///
     /// Without an input it reads /dev/null. Signals are as after login, whatever the test runner does with them.
-    static func spawn(
+    package static func spawn(
         _ name: String,
         _ arguments: [String],
         environment: [String: String]?,
@@ -58,7 +58,7 @@ struct ChildProcess {
     }
 
     /// Waits for the end; `nil` if the deadline came first.
-    func wait(until deadline: ContinuousClock.Instant?) -> Run.Status? {
+    package func wait(until deadline: ContinuousClock.Instant?) -> Run.Status? {
         var status: Int32 = 0
         var nap: Int32 = 1
         while true {
@@ -79,13 +79,13 @@ struct ChildProcess {
     }
 
     /// Kills the program and all in its group, and waits until it is gone.
-    func kill() {
+    package func kill() {
         _ = Foundation.kill(-id, SIGKILL)
         _ = wait(until: nil)
     }
 
     /// What poll wants to hear: milliseconds, rounded up, or -1 for ever.
-    static func milliseconds(until deadline: ContinuousClock.Instant?) -> Int32 {
+    package static func milliseconds(until deadline: ContinuousClock.Instant?) -> Int32 {
         guard let deadline else { return -1 }
         let left = deadline - ContinuousClock.now
         guard left > .zero else { return 0 }

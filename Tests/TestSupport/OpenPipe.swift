@@ -54,7 +54,7 @@ public final class OpenPipe: Sendable {
 ///
 /// SIGPIPE goes to the thread that wrote: it is blocked there alone, and one that came is taken back. Linux
 /// sends it also with a write that was cut short by the reader's going, so success is no reason not to look.
-func withoutPipeSignal(_ body: () -> Int) -> Int {
+package func withoutPipeSignal(_ body: () -> Int) -> Int {
     var pipeSignal = sigset_t()
     sigemptyset(&pipeSignal)
     sigaddset(&pipeSignal, SIGPIPE)
