@@ -113,6 +113,12 @@ let package = Package(
             swiftSettings: house
         ),
         .testTarget(
+            name: "CommandTests",
+            dependencies: ["Command", "Conversion", "TestSupport", "sluice"],
+            exclude: ["Golden"],
+            swiftSettings: house
+        ),
+        .testTarget(
             name: "StorageTests",
             dependencies: ["Storage", "Conversion", "TestSupport", "storage-process"],
             swiftSettings: house

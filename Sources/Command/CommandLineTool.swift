@@ -6,12 +6,13 @@ public enum CommandLineTool {
     public static func run(_ words: [String?], environment: [String: String]) -> Never {
         // Writing into a pipe that nobody reads is answered by an error where it happens, not by a sudden death.
         signal(SIGPIPE, SIG_IGN)
+        StandardStreams.takeMissingPlaces()
         Locale.useUTF8()
         end(with: answer(words, environment))
     }
 
     private static func answer(_ words: [String?], _ environment: [String: String]) -> ExitCode {
-        var console = Console(environment: environment)
+        var console = Console(colour: Outlet.ColourChoice(in: words), environment: environment)
         do {
             switch try WordReader(root: Catalogue.root, environment: environment).read(readable(words)) {
             case .version:

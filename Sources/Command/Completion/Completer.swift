@@ -34,7 +34,7 @@ struct Completer {
             }
         }
         let options = path.reversed().flatMap(\.options)
-        if !onlyArguments, current.hasPrefix("-"), current != "-" {
+        if !onlyArguments, current.hasPrefix("-") {
             return optionOffer(options, typed: current)
         }
         return argumentOffer(path, placed: placed, typed: current)

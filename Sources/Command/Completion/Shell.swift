@@ -56,8 +56,8 @@ enum Shell: String, CaseIterable {
             done
             (( $#described )) && _describe -V sluice described
             case $lines[1] in
-                files) _files ;;
-                folders) _files -/ ;;
+                files) compset -P '--*='; _files ;;
+                folders) compset -P '--*='; _files -/ ;;
             esac
         }
         compdef _sluice sluice
@@ -70,11 +70,19 @@ enum Shell: String, CaseIterable {
             for line in $answer[2..-1]
                 echo $line
             end
+            set -l prefix (string match --regex -- '^--[^=]*=' $words[-1])
+            set -l typed (string replace -- "$prefix" '' $words[-1])
+            # As a name, without what quotes it; a quotation that is still open cannot be read as a whole.
+            set typed (string unescape -- $typed; or string trim --left --chars \"\' -- $typed)
             switch "$answer[1]"
                 case files
-                    __fish_complete_path (commandline -ct)
+                    for path in (__fish_complete_path $typed)
+                        echo "$prefix$path"
+                    end
                 case folders
-                    __fish_complete_directories (commandline -ct)
+                    for path in (__fish_complete_directories $typed)
+                        echo "$prefix$path"
+                    end
             end
         end
         complete -c sluice -f -a '(__sluice_complete)'

@@ -50,6 +50,7 @@ enum ConvertCommand {
         let display = ProgressDisplay(
             invocation[ProgressOption.option],
             title: output == "-" ? "standard output" : output,
+            from: invocation[SourceOptions.from] ?? .zero,
             outlet: console.talk
         )
         let page = ConvertPage(input: input, output: output, invocation: invocation, console: console)
@@ -71,7 +72,8 @@ enum ConvertCommand {
         recipe.verify = invocation[verify]
         for wish in invocation.all(tag) { recipe.tags[wish.name] = wish.value }
         do throws(RecipeError) {
-            try recipe.validate()
+            // One name for both is met when the files are opened, like two names of one file.
+            if input != output || isStream { try recipe.validate() }
         } catch {
             throw UsageError(error, for: wanted)
         }

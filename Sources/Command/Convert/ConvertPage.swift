@@ -1,4 +1,5 @@
 import Conversion
+import Glibc
 
 /// What `convert` says in the end, to people or to programs.
 struct ConvertPage {
@@ -17,6 +18,8 @@ struct ConvertPage {
         case .skipped:
             console.warn("\(output.printable) exists already; nothing was done")
             return .success
+        case .failed(let failure) where output == "-" && failure.libavName == "EPIPE":
+            throw Outlet.Failure(errorNumber: EPIPE)
         case .failed(let failure):
             FailurePage(failure, source: input, destination: output, invocation: invocation).show(on: console)
             return failure.exitCode

@@ -44,7 +44,7 @@ struct FileConversion: Sendable {
             }
         )
         if case .completed(let report, let seconds) = result.value {
-            display.finish(report, after: seconds)
+            display.finish(frames: report.source.frames, rate: report.source.sampleRateHz, after: seconds)
         } else {
             display.clear()
         }

@@ -52,7 +52,8 @@ enum FormatsCommand {
 
     private static func table(_ rows: [Row]) -> TextTable {
         var table = TextTable([
-            .init(title: "CONTAINER"), .init(title: "EXTENSION"), .init(title: "CODEC"), .init(title: "READ"),
+            .init(title: "CONTAINER"), .init(title: "EXTENSION", isElastic: true), .init(title: "CODEC"),
+            .init(title: "READ"),
             .init(title: "WRITE"), .init(title: "GAPLESS"), .init(title: "LOSSLESS"),
         ])
         func mark(_ is: Bool) -> TextTable.Cell { `is` ? .init("yes", .good) : .init("no", .faint) }

@@ -21,10 +21,13 @@ enum HelpCommand {
             run: { invocation, console in
                 var path = [root()]
                 for word in invocation.words(topic) {
-                    guard let child = path[path.count - 1].children.first(where: { $0.name == word }) else {
-                        // Reading the words as a command gives the same refusal and the same suggestion.
-                        _ = try WordReader(root: root(), environment: [:]).read(invocation.words(topic))
-                        throw UsageError("\"\(word)\" is no command")
+                    let command = path[path.count - 1]
+                    guard let child = command.children.first(where: { $0.name == word }) else {
+                        if !command.children.isEmpty {
+                            // Reading the words as a command gives the same refusal and the same suggestion.
+                            _ = try WordReader(root: root(), environment: [:]).read(invocation.words(topic))
+                        }
+                        throw UsageError("\(command.name) has no command \"\(word)\" below it")
                     }
                     path.append(child)
                 }

@@ -8,7 +8,9 @@ struct HelpPage {
 
     /// The page in lines of at most `width` columns.
     func lines(width: Int, paint: (String, Ink) -> String = { text, _ in text }) -> [String] {
-        var lines = ["\(paint(title, .strong)): \(command.summary)", "", "  " + usage]
+        let heading = "\(title): \(command.summary)".wrapped(to: width)
+        var lines =
+            [paint(title, .strong) + heading[0].dropFirst(title.count)] + heading.dropFirst() + ["", "  " + usage]
         if !command.examples.isEmpty { lines += section("Examples", examples(), paint) }
         for paragraph in command.discussion { lines += [""] + paragraph.wrapped(to: width) }
         let children = command.children.filter { !$0.isHidden }
@@ -45,7 +47,7 @@ struct HelpPage {
 
     /// Names in one column, what they mean in another.
     private func rows(_ rows: [(name: String, meaning: String)], _ width: Int) -> [String] {
-        let column = min(26, rows.reduce(0) { max($0, $1.name.displayWidth) })
+        let column = min(26, width / 3, rows.reduce(0) { max($0, $1.name.displayWidth) })
         return rows.flatMap { row in
             let meaning = row.meaning.wrapped(to: max(20, width - column - 4))
             let indent = String(repeating: " ", count: column + 4)

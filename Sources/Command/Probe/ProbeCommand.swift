@@ -69,12 +69,15 @@ enum ProbeCommand {
     ) -> ForegroundWork.Result<Result<Facts, Failure>> {
         let probe = SourceProbe(nameHint: name == "-" ? nil : name, raw: invocation[SourceOptions.rawInput])
         let scanning = invocation[scan]
-        let display = ProgressDisplay(invocation[ProgressOption.option], title: name, outlet: console.talk)
+        let display = ProgressDisplay(
+            invocation[ProgressOption.option],
+            title: name == "-" ? "standard input" : name,
+            outlet: console.talk
+        )
         let latest = Mutex<ConversionProgress?>(nil)
         let clock = ContinuousClock()
         let start = clock.now
-        defer { display.clear() }
-        return ForegroundWork.run(
+        let result = ForegroundWork.run(
             onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
             onSignal: { probe.stop() },
             { () -> Result<Facts, Failure> in
@@ -89,6 +92,13 @@ enum ProbeCommand {
                 }
             }
         )
+        if case .success(let facts) = result.value, let scan = facts.report.scan {
+            let rate = facts.report.tracks.first(where: \.isMain)?.sampleRateHz ?? 1
+            display.finish(frames: scan.frames, rate: rate, after: (clock.now - start).seconds)
+        } else {
+            display.clear()
+        }
+        return result
     }
 
     private struct Record: Encodable {

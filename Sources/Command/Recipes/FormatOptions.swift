@@ -87,14 +87,15 @@ enum FormatOptions {
         }
     }
 
-    /// The option that a refused field belongs to, where it was said: `depth` is asked for by `--bits`.
-    static func word(for field: String, _ invocation: Invocation) -> String? {
+    /// The option that asked for a refused field, as it was said: `depth` 12 is `--bits 12`; `nil` where none did.
+    static func wish(for field: String, value: String, _ invocation: Invocation) -> String? {
         let forms = [
             "codec": codec.form, "rate": rate.form, "channels": channels.form, "layout": layout.form,
             "depth": bits.form, "kind": float.form, "endian": endian.form, "bitrate": bitRate.form,
             "quality": quality.form,
         ]
-        return forms[field].flatMap { invocation.origin(of: $0) == nil ? nil : $0.word }
+        guard let form = forms[field], invocation.origin(of: form) != nil else { return nil }
+        return form.isSwitch ? form.word : "\(form.word) \(value)"
     }
 }
 

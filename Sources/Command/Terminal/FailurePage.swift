@@ -9,8 +9,8 @@ struct FailurePage {
 
     init(_ failure: Failure, source: String?, destination: String? = nil, invocation: Invocation) {
         self.failure = failure
-        self.source = source?.printable
-        self.destination = destination?.printable
+        self.source = source.map { $0 == "-" ? "standard input" : $0.printable }
+        self.destination = destination.map { $0 == "-" ? "standard output" : $0.printable }
         self.invocation = invocation
     }
 
@@ -23,15 +23,17 @@ struct FailurePage {
         let message = failure.message.printable
         if let refusals = failure.refusals, !refusals.isEmpty {
             return refusals.map { refusal in
-                let word = FormatOptions.word(for: refusal.field, invocation) ?? refusal.field
-                return "\(word) \(refusal.value): \(refusal.why); allowed: \(refusal.allowed)".printable
+                let said = FormatOptions.wish(for: refusal.field, value: refusal.value, invocation)
+                return "\(said ?? "\(refusal.field) \(refusal.value)"): \(refusal.why); allowed: \(refusal.allowed)"
+                    .printable
             }.joined(separator: "\n")
         }
         switch failure.code {
         case "corrupt_stream", "truncated", "timeline_gap":
             return "\(source ?? "the source") is damaged\(place): \(message)"
         default:
-            let isNamed = [source, destination].contains { $0.map(message.contains) ?? false }
+            // Storage says what it could not do to which file; what Media says is about the file at hand.
+            let isNamed = message.hasPrefix("cannot ")
             guard let subject, !isNamed else { return message + place }
             return "\(subject): \(message)\(place)"
         }

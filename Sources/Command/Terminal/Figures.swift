@@ -36,7 +36,7 @@ enum Figures {
 
     /// `182x`, `4.2x`, `0.31x`
     static func speed(_ factor: Double) -> String {
-        guard factor.isFinite else { return "-" }
+        guard factor.isFinite, factor >= 0, factor < 1e15 else { return "-" }
         return (factor >= 10 ? grouped(Int64(factor.rounded())) : decimals(factor, factor >= 1 ? 1 : 2)) + "x"
     }
 
@@ -48,15 +48,17 @@ enum Figures {
 
     /// `1:06:40`, and with hundredths below a minute: `0:03.25`.
     static func length(frames: Int64, rate: Int) -> String {
-        guard rate > 0 else { return "-" }
-        let hundredths = Int64((Double(frames) / Double(rate) * 100).rounded())
+        let exact = (Double(frames) / Double(rate) * 100).rounded()
+        guard rate > 0, frames >= 0, exact < 1e15 else { return "-" }
+        let hundredths = Int64(exact)
         if hundredths < 6000 { return MediaTime(value: hundredths, timescale: 100).description }
         return MediaTime(value: (hundredths + 50) / 100, timescale: 1).description
     }
 
     /// `0.03 s`, `21.9 s`, `12 min 3 s`, `3 h 5 min`: how long something took.
     static func duration(seconds: Double) -> String {
-        if seconds < 1 { return "\(decimals(seconds, 2)) s" }
+        guard seconds.isFinite, seconds >= 0, seconds < 1e15 else { return "-" }
+        if seconds < 0.995 { return "\(decimals(seconds, 2)) s" }
         if seconds < 59.95 { return "\(decimals(seconds, 1)) s" }
         let whole = Int64(seconds.rounded())
         if whole < 3600 { return "\(whole / 60) min \(whole % 60) s" }

@@ -9,8 +9,12 @@ enum ForegroundWork {
         let signal: ExitCode?
     }
 
+    /// How long the first signal leaves for an orderly end. Some calls of the kernel cannot be asked to stop: opening a
+    /// pipe that nobody writes to, or flushing to a slow disk.
+    private static let patience = Duration.seconds(2)
+
     /// Runs `body`, calls `onTick` ten times a second, and `onSignal` at the first SIGINT, SIGTERM or SIGHUP. The second
-    /// ends the process: whoever asks twice means it.
+    /// ends the process, for whoever asks twice means it, and so does the end of patience.
     static func run<Value: Sendable>(
         onTick: () -> Void,
         onSignal: () -> Void,
@@ -19,16 +23,22 @@ enum ForegroundWork {
         // Blocked before the thread starts, so that it inherits the mask and every signal arrives here.
         let listener = SignalListener([SIGINT, SIGTERM, SIGHUP])
         let work = WorkThread(body, telling: listener)
-        var signal: ExitCode?
+        let clock = ContinuousClock()
+        var first: (signal: Int32, time: ContinuousClock.Instant)?
         while true {
             let number = listener.wait(milliseconds: 100)
-            if let value = work.valueIfDone() { return Result(value: value, signal: signal) }
+            if let value = work.valueIfDone() {
+                return Result(value: value, signal: first.map { $0.signal == SIGINT ? .interrupted : .terminated })
+            }
+            if let first, clock.now - first.time > patience { listener.surrender(to: first.signal) }
             switch number {
             case nil, listener.wakeUp:
                 onTick()
             case let number?:
-                if signal != nil { listener.surrender(to: number) }
-                signal = number == SIGINT ? .interrupted : .terminated
+                // Whoever hangs up wants the end as well.
+                let signal = number == SIGINT ? SIGINT : SIGTERM
+                if first != nil { listener.surrender(to: signal) }
+                first = (signal, clock.now)
                 onSignal()
             }
         }

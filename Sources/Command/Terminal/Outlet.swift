@@ -17,6 +17,15 @@ struct Outlet: Sendable {
     /// When to colour, as `--color` says it.
     enum ColourChoice: String, Sendable, CaseIterable {
         case auto, always, never
+
+        /// What `words` say of it before they are read, for pages of help and for words that make no command.
+        init(in words: [String?]) {
+            let said = words.enumerated().compactMap { place, word -> String? in
+                if word == "--color" { return place + 1 < words.count ? words[place + 1] : nil }
+                return word?.hasPrefix("--color=") == true ? word.map { String($0.dropFirst("--color=".count)) } : nil
+            }
+            self = said.last.flatMap { ColourChoice(rawValue: $0.lowercased()) } ?? .auto
+        }
     }
 
     init(descriptor: Int32, colour: ColourChoice, environment: [String: String]) {

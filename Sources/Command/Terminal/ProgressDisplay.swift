@@ -30,6 +30,8 @@ enum ProgressOption {
 /// Shows how far one conversion is, on standard error.
 final class ProgressDisplay: Sendable {
     private let title: String
+    /// Where on the source's clock the work begins, in seconds.
+    private let start: Double
     private let outlet: Outlet
     private let manner: Manner
     private let state = Mutex(State())
@@ -42,8 +44,9 @@ final class ProgressDisplay: Sendable {
         var nextDue = 0.0
     }
 
-    init(_ style: ProgressStyle, title: String, outlet: Outlet) {
+    init(_ style: ProgressStyle, title: String, from start: MediaTime = .zero, outlet: Outlet) {
         self.title = title.printable
+        self.start = start.seconds
         self.outlet = outlet
         manner =
             switch style {
@@ -67,7 +70,7 @@ final class ProgressDisplay: Sendable {
             return true
         }
         guard isDue else { return }
-        let pace = Pace(progress, after: seconds)
+        let pace = Pace(progress, from: start, after: seconds)
         switch manner {
         case .bar: write("\r\u{1B}[K" + bar(pace))
         case .lines: write(line(pace) + "\n")
@@ -77,14 +80,10 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// The last block for programs; a bar goes away.
-    func finish(_ report: ConversionReport, after seconds: Double) {
-        let end = ConversionProgress(
-            position: MediaTime(frames: report.source.frames, rate: report.source.sampleRateHz),
-            frames: report.source.frames,
-            totalFrames: report.source.frames
-        )
-        let pace = Pace(end, after: seconds)
+    /// The last block for programs, with all the frames that were taken; a bar goes away.
+    func finish(frames: Int64, rate: Int, after seconds: Double) {
+        let taken = MediaTime(frames: frames, rate: rate).seconds
+        let pace = Pace(frames: frames, of: frames, taken: taken, position: start + taken, after: seconds)
         switch manner {
         case .plain: write(plain(pace, "end"))
         case .json: write(json(pace, "completed"))
@@ -109,13 +108,14 @@ final class ProgressDisplay: Sendable {
     // MARK: For people
 
     private func bar(_ pace: Pace) -> String {
-        let width = outlet.width
+        // Room behind it for the ^C or ^Z that the terminal shows: a line that they broke could not be taken off again.
+        let width = outlet.width - 3
         let words = [pace.percent.map { $0.aligned(to: 4) }, pace.place, pace.speedText, pace.remainingText]
         let facts = words.compactMap { $0 }.joined(separator: "   ")
         let name = title.shortened(to: max(8, min(24, width / 3)), unicode: outlet.usesUnicode)
-        let room = width - name.displayWidth - facts.displayWidth - 5
+        let room = width - name.displayWidth - facts.displayWidth - 4
         guard let share = pace.share, room >= 8 else {
-            return "\(name)  \(facts)".shortened(to: max(1, width - 1), unicode: outlet.usesUnicode)
+            return "\(name)  \(facts)".shortened(to: max(1, width), unicode: outlet.usesUnicode)
         }
         return "\(name)  \(Bar.text(share, columns: min(room, 40), unicode: outlet.usesUnicode))  \(facts)"
     }
@@ -128,8 +128,8 @@ final class ProgressDisplay: Sendable {
     // MARK: For programs
 
     private func plain(_ pace: Pace, _ state: String) -> String {
-        var lines = ["frames=\(pace.progress.frames)"]
-        if let total = pace.progress.totalFrames { lines.append("total_frames=\(total)") }
+        var lines = ["frames=\(pace.frames)"]
+        if let total = pace.totalFrames { lines.append("total_frames=\(total)") }
         lines.append("position=\(Figures.decimals(pace.position, 3))")
         lines.append("speed=\(Figures.decimals(pace.speed, 2))")
         if let remaining = pace.remaining { lines.append("remaining=\(Figures.decimals(remaining, 1))") }
@@ -148,63 +148,13 @@ final class ProgressDisplay: Sendable {
     private func json(_ pace: Pace, _ state: String) -> String {
         let event = Event(
             state: state,
-            frames: pace.progress.frames,
-            totalFrames: pace.progress.totalFrames,
+            frames: pace.frames,
+            totalFrames: pace.totalFrames,
             positionSeconds: Figures.decimals(pace.position, 6),
             speed: (pace.speed * 100).rounded() / 100,
             remainingSeconds: pace.remaining.map { ($0 * 10).rounded() / 10 }
         )
         // Finite numbers and text are all that is in it, and these can always be encoded.
         return (try? JSONText.line(event)).map { $0 + "\n" } ?? ""
-    }
-}
-
-/// How fast a conversion is, and when it will be through.
-struct Pace {
-    let progress: ConversionProgress
-    /// Seconds on the source's clock.
-    let position: Double
-    /// Seconds of sound per second.
-    let speed: Double
-    /// From 0 to 1; `nil` where the length is not known.
-    let share: Double?
-    /// Seconds to go; `nil` where nobody can tell.
-    let remaining: Double?
-    private let length: Double?
-
-    init(_ progress: ConversionProgress, after seconds: Double) {
-        self.progress = progress
-        position = max(0, progress.position.seconds)
-        speed = seconds > 0 ? position / seconds : 0
-        if let total = progress.totalFrames, total > 0 {
-            let share = min(1, Double(progress.frames) / Double(total))
-            self.share = share
-            remaining = share > 0 ? seconds / share - seconds : nil
-            length = progress.frames > 0 ? position / Double(progress.frames) * Double(total) : nil
-        } else {
-            (share, remaining, length) = (nil, nil, nil)
-        }
-    }
-
-    var percent: String? { share.map { "\(Int($0 * 100))%" } }
-    var place: String {
-        Figures.clock(seconds: position) + (length.map { " of \(Figures.clock(seconds: $0.rounded()))" } ?? "")
-    }
-    var speedText: String { Figures.speed(speed) }
-    var remainingText: String? { remaining.map { "\(Figures.clock(seconds: $0.rounded(.up))) left" } }
-}
-
-/// A share of a whole as a bar, fine to an eighth of a column.
-enum Bar {
-    static func text(_ share: Double, columns: Int, unicode: Bool) -> String {
-        let share = min(1, max(0, share))
-        guard unicode else {
-            let full = Int(share * Double(columns))
-            return String(repeating: "#", count: full) + String(repeating: ".", count: columns - full)
-        }
-        let eighths = Int((share * Double(columns * 8)).rounded(.down))
-        let part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8]
-        let bar = String(repeating: "█", count: eighths / 8) + part
-        return bar.padded(to: columns)
     }
 }

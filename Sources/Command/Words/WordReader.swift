@@ -148,7 +148,8 @@ struct WordReader {
         var text = attached ?? ""
         if !option.isSwitch, attached == nil {
             // The next word is the value whatever it looks like, unless it is another option: then one was forgotten.
-            guard let next = rest.first, !reading.options.contains(where: { $0.word == next }) else {
+            guard let next = rest.first, next != "--help", !reading.options.contains(where: { $0.word == next })
+            else {
                 throw UsageError("\(option.usage): the value is missing", hint: option.summary)
             }
             text = next

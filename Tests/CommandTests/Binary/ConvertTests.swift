@@ -1,0 +1,288 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `sluice convert` on real files.
+struct ConvertTests {
+    let material: Material
+
+    init() throws { material = try Material() }
+
+    private func convert(_ words: String..., input: Run.Input = .nothing) throws -> Run {
+        try Sluice.run(["convert"] + words, in: material.folder, input: input)
+    }
+
+    private func samples(_ name: String) throws -> PCM { try FFmpeg.decode(material.path(name)) }
+
+    // MARK: - Source and destination
+
+    @Test(
+        arguments: ["talk.wav", "./talk.wav", "link.wav", "hard.wav", "folder/../talk.wav"],
+        ["fail", "replace", "skip"]
+    )
+    func sourceIsNeverWrittenTo(destination: String, policy: String) throws {
+        try #require(symlink("talk.wav", material.path("link.wav")) == 0)
+        try #require(link(material.path("talk.wav"), material.path("hard.wav")) == 0)
+        try #require(mkdir(material.path("folder"), 0o755) == 0)
+        let before = try Bytes.read(material.path("talk.wav"))
+        let run = try convert("talk.wav", destination, "--on-conflict", policy)
+        #expect(run.status == .exited(1))
+        #expect(run.errorText.hasPrefix("error: cannot write to \(destination): it is the source\n"))
+        #expect(run.errorText.contains("code destination_is_source"))
+        #expect(try Bytes.read(material.path("talk.wav")) == before)
+    }
+
+    @Test func conflictIsMetAsAskedFor() throws {
+        try Bytes.write(Array("old".utf8), to: material.path("out.wav"))
+        let failed = try convert("talk.wav", "out.wav")
+        #expect(failed.status == .exited(1))
+        #expect(failed.errorText.contains("code destination_exists"))
+        let skipped = try convert("talk.wav", "out.wav", "--on-conflict", "skip")
+        #expect(skipped.succeeded && skipped.stdout.isEmpty)
+        #expect(skipped.errorText == "note:  out.wav exists already; nothing was done\n")
+        #expect(try Bytes.read(material.path("out.wav")) == Array("old".utf8))
+        #expect(try convert("talk.wav", "out.wav", "--on-conflict", "replace").succeeded)
+        #expect(try samples("out.wav") == Material.talk)
+        #expect(try material.folder.names() == ["out.wav", "talk.wav"])
+    }
+
+    @Test func variableSaysWhatTheOptionWouldSay() throws {
+        try Bytes.write(Array("old".utf8), to: material.path("out.wav"))
+        let words = ["convert", "talk.wav", "out.wav"]
+        let environment = ["SLUICE_ON_CONFLICT": "replace"]
+        #expect(
+            try Sluice.run(words + ["--on-conflict", "fail"], in: material.folder, environment: environment).status
+                == .exited(1)
+        )
+        #expect(try Sluice.run(words, in: material.folder, environment: environment).succeeded)
+    }
+
+    @Test func missingFolderIsNamed() throws {
+        let run = try convert("talk.wav", "no/out.wav")
+        #expect(run.errorText.hasPrefix("error: cannot open the folder no: no such file or directory [ENOENT]\n"))
+        #expect(run.errorText.hasSuffix("hint:  create the folder first\n"))
+    }
+
+    @Test func shortNamesAreNotTakenForPartsOfWords() throws {
+        try Bytes.write(Array("not a sound\n".utf8), to: material.path("a"))
+        #expect(try convert("a", "out.wav").errorText.hasPrefix("error: a: no known audio format was recognised\n"))
+    }
+
+    // MARK: - Standard streams
+
+    @Test(arguments: ["wav", "raw"])
+    func soundGoesToStandardOutput(container: String) throws {
+        let piped = try convert("talk.wav", "-", "--container", container)
+        #expect(piped.succeeded)
+        #expect(piped.errorText.hasPrefix("standard output  0:00.5  pcm s16 48 kHz stereo  "))
+        #expect(try convert("talk.wav", "out.\(container)").succeeded)
+        let file = try Bytes.read(material.path("out.\(container)"))
+        let sound = Array(piped.stdout)
+        let bytes = Material.talk.bytes
+        #expect(Array(sound.suffix(bytes.count)) == bytes)
+        if container == "raw" {
+            #expect(sound == file)
+            #expect(sound == bytes)
+        } else {
+            // Only the header differs: a pipe's says that nobody knew the length.
+            #expect(try WAVFile.header(of: file).dataSize == bytes.count)
+            let data = try WAVFile.header(of: file).dataOffset
+            #expect(Array(file[data..<data + bytes.count]) == bytes)
+            let decoded = try FFmpeg.run(["-i", "-", "-f", "s16le", "-"], input: .data(piped.stdout))
+            #expect(Array(decoded.stdout) == bytes)
+        }
+    }
+
+    @Test(arguments: ["flac", "m4a", "ogg", "mp3", "aiff"])
+    func whatNeedsAFileIsRefusedOnStandardOutput(container: String) throws {
+        let run = try convert("talk.wav", "-", "--container", container)
+        #expect(run.status == .exited(2))
+        #expect(run.stdout.isEmpty)
+        #expect(
+            run.errorText.contains(
+                "cannot go to standard output: its header is completed once the length is known, and that takes a file\n"
+            )
+        )
+    }
+
+    @Test func standardOutputWantsAKindAndNothingElse() throws {
+        #expect(
+            try convert("talk.wav", "-").errorText
+                == "error: nothing says what kind of file goes to standard output\n"
+                + "hint:  say --container wav or --container raw\n"
+        )
+        #expect(try convert("talk.wav", "-", "--container", "wav", "--json").status == .exited(2))
+        #expect(try convert("talk.wav", "-", "--container", "wav", "--verify").status == .exited(2))
+        #expect(try convert("talk.wav", "-", "--preset", "speech-16k").succeeded)
+    }
+
+    @Test func soundComesFromStandardInput() throws {
+        let bytes = try Bytes.read(material.path("talk.wav"))
+        #expect(try convert("-", "out.flac", input: .data(Data(bytes))).succeeded)
+        #expect(try samples("out.flac") == Material.talk)
+        let raw = try convert(
+            "-",
+            "raw.wav",
+            "--raw-input",
+            "s16le:48000:2",
+            input: .data(Data(Material.talk.bytes))
+        )
+        #expect(raw.succeeded)
+        #expect(try samples("raw.wav") == Material.talk)
+        let empty = try convert("-", "empty.wav", input: .data(Data()))
+        #expect(empty.status == .exited(1))
+        #expect(empty.errorText.hasPrefix("error: standard input: "))
+    }
+
+    // MARK: - What is taken
+
+    @Test func partIsExactToTheFrame() throws {
+        #expect(try convert("talk.wav", "part.wav", "--from", "1001/48000", "--to", "0.25").succeeded)
+        #expect(try samples("part.wav") == Material.talk.cut(1001..<12_000))
+        #expect(try convert("talk.wav", "tail.wav", "--from", "23999/48000").succeeded)
+        #expect(try samples("tail.wav") == Material.talk.cut(23_999..<24_000))
+        #expect(try convert("talk.wav", "head.flac", "--to", "1/48000").succeeded)
+        #expect(try samples("head.flac") == Material.talk.cut(0..<1))
+    }
+
+    @Test func partOutsideTheSourceIsRefused() throws {
+        let run = try convert("talk.wav", "part.wav", "--from", "5")
+        #expect(run.errorText.contains("code range_outside_source"))
+        #expect(try material.folder.names() == ["talk.wav"])
+    }
+
+    @Test func trackIsChosenByItsNumber() throws {
+        try material.addTwoTracks()
+        for (number, name) in [(0, "first.wav"), (1, "second.wav")] {
+            #expect(try convert("two.mka", "\(number).wav", "--track", "\(number)").succeeded)
+            #expect(try samples("\(number).wav") == FFmpeg.decode(material.path(name)))
+        }
+        let run = try convert("two.mka", "2.wav", "--track", "2")
+        #expect(run.status == .exited(4))
+        #expect(run.errorText.hasSuffix("hint:  audio tracks: 0, 1\n"))
+    }
+
+    @Test func tagsAreSetAndTakenAway() throws {
+        #expect(try convert("talk.wav", "kept.flac").succeeded)
+        #expect(try FFmpeg.probe(material.path("kept.flac")).tags["title"] == "A talk")
+        let run = try convert("talk.wav", "tagged.flac", "--tag", "title=", "--tag", "artist=Ä = B", "--tag=album=C")
+        #expect(run.succeeded)
+        let tags = try FFmpeg.probe(material.path("tagged.flac")).tags
+        #expect(tags["title"] == nil)
+        #expect(tags["artist"] == "Ä = B")
+        #expect(tags["album"] == "C")
+    }
+
+    // MARK: - Formats
+
+    @Test func optionsSayTheFormat() throws {
+        let run = try convert("talk.wav", "out.caf", "--rate", "44.1k", "--channels", "1", "--bits", "24")
+        #expect(run.outputText.hasPrefix("out.caf  0:00.5  pcm s24 44.1 kHz mono  "))
+        let stream = try #require(try FFmpeg.probe(material.path("out.caf")).audio.first)
+        #expect(stream.rate == 44_100 && stream.channels == 1)
+        #expect(try convert("talk.wav", "any.bin", "--container", "flac").succeeded)
+        #expect(try FFmpeg.probe(material.path("any.bin")).formatName == "flac")
+    }
+
+    @Test func refusedFieldIsNamedByItsOption() throws {
+        let endian = try convert("talk.wav", "out.aiff", "--endian", "little")
+        #expect(endian.errorText.hasPrefix("error: --endian little: AIFF is big-endian; allowed: big\n"))
+        #expect(endian.errorText.contains("code format_refused"))
+        let float = try convert("talk.wav", "out.flac", "--float")
+        #expect(float.errorText.hasPrefix("error: --float: "))
+    }
+
+    @Test func presetThatContradictsTheExtensionIsRefused() throws {
+        let run = try convert("talk.wav", "out.flac", "--preset", "mp3-v0")
+        #expect(run.status == .exited(2))
+        #expect(run.errorText.contains("the extension .flac promises FLAC"))
+    }
+
+    @Test func presetThatDoesNotFitSaysWhy() throws {
+        try material.addTwelveChannels()
+        let why = "channels 2: the source's 12 channels have no layout to mix from"
+        let run = try Sluice.run("presets", "--for", "twelve.wav", in: material.folder)
+        #expect(run.succeeded)
+        let line = try #require(run.outputText.split(separator: "\n").first { $0.hasPrefix("mp3-v0 ") })
+        #expect(line.contains("  no  ") && line.contains(why))
+        let refused = try convert("twelve.wav", "out.mp3", "--preset", "mp3-v0")
+        #expect(refused.status == .exited(1))
+        #expect(refused.errorText.hasPrefix("error: \(why)"))
+        #expect(try material.folder.names() == ["talk.wav", "twelve.wav"])
+    }
+
+    @Test func verifiedOutputIsCalledSo() throws {
+        let run = try convert("talk.wav", "out.flac", "--verify")
+        #expect(run.outputText.hasSuffix("24,000 frames, all there, verified\n"))
+    }
+
+    // MARK: - Damage
+
+    @Test func damageIsMetAsAskedFor() throws {
+        try material.addDamaged()
+        let strict = try convert("damaged.flac", "strict.wav")
+        #expect(strict.status == .exited(1))
+        #expect(strict.errorText.hasPrefix("error: damaged.flac is damaged at 0:00."))
+        #expect(strict.errorText.contains("code corrupt_stream, stage decode"))
+        #expect(strict.errorText.contains("--on-damage conceal keeps the length"))
+        #expect(try !material.folder.names().contains("strict.wav"))
+
+        let concealed = try convert("damaged.flac", "concealed.wav", "--on-damage", "conceal")
+        #expect(concealed.succeeded)
+        #expect(concealed.errorText.hasPrefix("note:  damaged.flac is damaged in 1 place: "))
+        #expect(concealed.errorText.contains("frames filled with silence"))
+        #expect(try samples("concealed.wav").frames == 48_000)
+
+        let skipped = try convert("damaged.flac", "skipped.wav", "--on-damage", "skip", "--json")
+        #expect(skipped.succeeded)
+        let frames = try samples("skipped.wav").frames
+        #expect(frames < 48_000 && frames > 30_000)
+        #expect(skipped.errorText.contains("\(48_000 - frames)".count > 3 ? "frames left out" : "frame left out"))
+    }
+
+    @Test func debugShowsTheWholeRecord() throws {
+        try material.addDamaged()
+        let run = try convert("damaged.flac", "out.wav", "--debug")
+        for fact in ["class permanent", "position ", "source damaged.flac", "destination out.wav", "libav 5.1"] {
+            #expect(run.errorText.contains("\n       \(fact)"), "\(fact)")
+        }
+    }
+
+    // MARK: - Names
+
+    @Test(arguments: [
+        "two\nlines.wav", "\u{1B}[2J\u{1B}[31mred.wav", "bell\u{7}.wav", "gpj\u{202E}.wav", "講演 🎵.wav", " .wav",
+        "%s%n.wav", "'\"$(x)`y`.wav", "a\\b.wav", "--preset.wav", "-.wav",
+    ])
+    func strangeNamesAreNamesAndNothingElse(name: String) throws {
+        let run = try Sluice.run(["convert", "--", "talk.wav", name], in: material.folder)
+        #expect(run.succeeded)
+        #expect(run.outputText.split(separator: "\n").count == 1)
+        #expect(!run.outputText.unicodeScalars.dropLast().contains { $0.value < 0x20 || $0.value == 0x202E })
+        #expect(try samples(name) == Material.talk)
+        let again = try Sluice.run(["convert", "--", name, name], in: material.folder)
+        #expect(again.status == .exited(1))
+        #expect(!again.errorText.contains("\u{1B}") && !again.errorText.contains("\u{202E}"))
+        let json = try Sluice.run(["probe", "--json", "--", name], in: material.folder)
+        let record = try JSONSerialization.jsonObject(with: json.stdout) as? [String: Any]
+        #expect(record?["source"] as? String == name)
+    }
+
+    @Test func longestNameIsTakenAndALongerOneRefused() throws {
+        let longest = String(repeating: "n", count: 251) + ".wav"
+        #expect(try convert("talk.wav", longest).succeeded)
+        #expect(try convert("talk.wav", longest, "--on-conflict", "replace").succeeded)
+        #expect(try samples(longest) == Material.talk)
+        let run = try convert("talk.wav", "n" + longest)
+        #expect(run.status == .exited(1))
+        #expect(run.errorText.contains("code invalid_path"))
+        #expect(try material.folder.names() == [longest, "talk.wav"])
+    }
+
+    @Test func controlCharactersInTagsAreEscaped() throws {
+        #expect(try convert("talk.wav", "evil.flac", "--tag", "artist=\u{1B}]0;owned\u{7}\nline").succeeded)
+        let run = try Sluice.run("probe", "evil.flac", in: material.folder)
+        #expect(run.outputText.contains("\\u{1b}]0;owned\\u{7}\\u{a}line"))
+        #expect(!run.outputText.contains("\u{1B}"))
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// The pages for users say what is so.
+struct DocumentationTests {
+    private static let page = "command.md"
+
+    /// A line of shell and what the page says comes of it, from both streams.
+    private struct Example {
+        let line: String
+        var answer = ""
+    }
+
+    /// Those in blocks of ```console: each line behind "$ ", and the lines up to the next.
+    private static func examples(in text: String) -> [Example] {
+        var examples: [Example] = []
+        var isInside = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("```") {
+                isInside = line == "```console"
+            } else if isInside, line.hasPrefix("$ ") {
+                examples.append(Example(line: String(line.dropFirst(2))))
+            } else if isInside {
+                examples[examples.count - 1].answer += line + "\n"
+            }
+        }
+        return examples
+    }
+
+    /// What differs from run to run: how long it took, and how fast that was.
+    private static func masked(_ text: String) -> String {
+        text.replacing(#/"seconds":[0-9.e+-]+/#) { _ in "\"seconds\":T" }
+            .replacing(#/[0-9.]+ s \([0-9.,]+x\)/#) { _ in "T" }
+            .replacing(#/speed=[0-9.]+/#) { _ in "speed=V" }
+            .replacing(#/"speed":[0-9.e+-]+/#) { _ in "\"speed\":V" }
+    }
+
+    @Test func examplesDoWhatThePageSays() throws {
+        let material = try Material()
+        try #require(symlink(Sluice.path, material.path("sluice")) == 0)
+        let text = String(decoding: try Bytes.read(Documentation.path(Self.page)), as: UTF8.self)
+        let examples = Self.examples(in: text)
+        try #require(examples.count > 10)
+        for example in examples {
+            // One stream after the other, as a terminal would mostly show them.
+            let run = try Sluice.shell("PATH=$PWD:$PATH; { \(example.line); } 2>&1", in: material.folder)
+            let (said, promised) = (Self.masked(run.outputText), Self.masked(example.answer))
+            #expect(said == promised, "\(example.line)")
+        }
+    }
+
+    @Test func everyVariableIsListed() throws {
+        let text = String(decoding: try Bytes.read(Documentation.path(Self.page)), as: UTF8.self)
+        for option in CatalogueTests.paths.flatMap(\.last!.options) {
+            guard let variable = option.environment else { continue }
+            #expect(text.contains("| `\(variable)` | `\(option.word)` |"))
+        }
+    }
+
+    @Test func everyStyleOfProgressIsListed() throws {
+        let text = String(decoding: try Bytes.read(Documentation.path(Self.page)), as: UTF8.self)
+        for style in ProgressStyle.allCases { #expect(text.contains("| `\(style.rawValue)` | ")) }
+    }
+
+    @Test func everyNameOfARecordIsExplained() throws {
+        let text = String(decoding: try Bytes.read(Documentation.path(Self.page)), as: UTF8.self)
+        let words = Set(text.split { !$0.isLetter }.map(String.init))
+        for name in ["convert.jsonl", "failures.jsonl", "damage.jsonl", "probe.jsonl"] {
+            let lines = String(decoding: try Bytes.read(Golden.folder.appendingPathComponent(name).path), as: UTF8.self)
+            for line in lines.split(separator: "\n") {
+                for key in Self.keys(in: try JSONSerialization.jsonObject(with: Data(line.utf8))) {
+                    #expect(words.contains(key), "\(name): \(key)")
+                }
+            }
+        }
+    }
+
+    private static func keys(in value: Any) -> Set<String> {
+        switch value {
+        case let object as [String: Any]:
+            object.reduce(into: Set(object.keys)) { $0.formUnion(keys(in: $1.value)) }
+        case let list as [Any]: list.reduce(into: []) { $0.formUnion(keys(in: $1)) }
+        default: []
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Conversion
+import Testing
+
+@testable import Command
+
+/// What shells are told.
+struct CompleterTests {
+    private func offer(_ words: String...) -> Completer.Offer { Completer(root: Catalogue.root).offer(for: words) }
+    private func words(_ offer: Completer.Offer) -> [String] { offer.candidates.map(\.word) }
+
+    @Test func commandsAreOfferedFirst() {
+        #expect(words(offer("")) == ["convert", "probe", "formats", "presets", "help", "completion"])
+        #expect(words(offer("pr")) == ["probe", "presets"])
+        #expect(words(offer("x")) == [])
+        #expect(words(offer()) == words(offer("")))
+    }
+
+    @Test func hiddenCommandsAreNot() {
+        #expect(words(offer("complete")) == [])
+    }
+
+    @Test func optionsAreOfferedBehindADash() {
+        for dash in ["-", "--"] {
+            let offered = words(offer("convert", dash))
+            #expect(offered.contains("--preset") && offered.contains("--color") && offered.contains("--help"))
+        }
+        #expect(words(offer("convert", "--pr")) == ["--preset", "--progress"])
+        #expect(words(offer("--d")) == ["--debug"])
+        #expect(offer("convert", "--").files == .none)
+    }
+
+    @Test func valuesAreOfferedBehindTheirOption() {
+        #expect(words(offer("convert", "--preset", "")) == Preset.all.map(\.name))
+        #expect(words(offer("convert", "-p", "mp3")) == ["mp3-v0", "mp3-128"])
+        #expect(words(offer("convert", "--on-conflict", "")) == ["fail", "replace", "skip"])
+        #expect(words(offer("convert", "--rate", "")) == [])
+        #expect(offer("convert", "--rate", "").files == .none)
+        #expect(offer("presets", "--for", "").files == .files)
+    }
+
+    @Test func valuesAreOfferedBehindASign() {
+        let offered = offer("convert", "--preset=mp3")
+        #expect(words(offered) == ["mp3-v0", "mp3-128"])
+        #expect(offered.prefix == "--preset=")
+        #expect(offer("presets", "--for=").files == .files)
+        #expect(words(offer("convert", "--no-such=")) == [])
+    }
+
+    @Test func argumentsAreOfferedByPlace() {
+        #expect(offer("convert", "").files == .files)
+        #expect(offer("convert", "a.wav", "").files == .files)
+        #expect(offer("convert", "a.wav", "b.flac", "").files == .none)
+        #expect(offer("convert", "--rate", "48k", "a.wav", "--verify", "").files == .files)
+        #expect(offer("probe", "a", "b", "c", "").files == .files)
+        #expect(words(offer("help", "pro")) == ["probe"])
+        #expect(words(offer("completion", "")) == ["bash", "zsh", "fish"])
+        #expect(words(offer("formats", "fla")) == ["flac"])
+    }
+
+    @Test func nothingBehindTwoDashesIsAnOption() {
+        #expect(offer("convert", "--", "--pre").files == .files)
+        #expect(words(offer("convert", "--", "--pre")) == [])
+    }
+}

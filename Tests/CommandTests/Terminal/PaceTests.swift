@@ -1,0 +1,61 @@
+import Conversion
+import Testing
+
+@testable import Command
+
+/// What a bar says of a conversion in the middle.
+struct PaceTests {
+    init() { Locale.useUTF8() }
+
+    private func progress(at seconds: Int64, frames: Int64, of total: Int64?) -> ConversionProgress {
+        ConversionProgress(position: MediaTime(value: seconds, timescale: 1), frames: frames, totalFrames: total)
+    }
+
+    @Test func halfIsHalf() {
+        let pace = Pace(progress(at: 30, frames: 240_000, of: 480_000), after: 2)
+        #expect(pace.percent == "50%")
+        #expect(pace.place == "0:30 of 1:00")
+        #expect(pace.speedText == "15x")
+        #expect(pace.remainingText == "0:02 left")
+    }
+
+    @Test func partIsCountedFromItsBeginning() {
+        // Ten of thirty seconds, from 1:00 on.
+        let pace = Pace(progress(at: 70, frames: 80_000, of: 240_000), from: 60, after: 1)
+        #expect(pace.place == "0:10 of 0:30")
+        #expect(pace.speedText == "10x")
+        #expect(pace.position == 70)
+    }
+
+    @Test func unknownLengthHasNoShare() {
+        let pace = Pace(progress(at: 30, frames: 240_000, of: nil), after: 2)
+        #expect(pace.percent == nil)
+        #expect(pace.remainingText == nil)
+        #expect(pace.place == "0:30")
+    }
+
+    @Test func moreThanPromisedIsAll() {
+        let pace = Pace(progress(at: 61, frames: 488_000, of: 480_000), after: 1)
+        #expect(pace.percent == "100%")
+        #expect(pace.remaining == 0)
+    }
+
+    @Test func nothingYetIsNoSpeed() {
+        let pace = Pace(progress(at: 0, frames: 0, of: 480_000), after: 0)
+        #expect(pace.speed == 0)
+        #expect(pace.percent == "0%")
+        #expect(pace.remaining == nil)
+    }
+
+    @Test(arguments: [true, false], [0.0, 0.01, 0.33, 0.5, 0.999, 1, 1.5, -1])
+    func barIsAsWideAsItIsAllowed(unicode: Bool, share: Double) {
+        #expect(Bar.text(share, columns: 20, unicode: unicode).displayWidth == 20)
+    }
+
+    @Test func barGrowsByEighths() {
+        let bars = (0...160).map { Bar.text(Double($0) / 160, columns: 20, unicode: true) }
+        #expect(Set(bars).count == 161)
+        #expect(Bar.text(0.5, columns: 4, unicode: true) == "██  ")
+        #expect(Bar.text(0.5, columns: 4, unicode: false) == "##..")
+    }
+}

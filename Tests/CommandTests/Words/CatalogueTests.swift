@@ -1,0 +1,95 @@
+import Testing
+
+@testable import Command
+
+/// What is true of every command there is.
+struct CatalogueTests {
+    /// Each command with those above it, the root first.
+    static let paths: [[Subcommand]] = {
+        func below(_ path: [Subcommand]) -> [[Subcommand]] {
+            [path] + path[path.count - 1].children.flatMap { below(path + [$0]) }
+        }
+        return below([Catalogue.root])
+    }()
+
+    @Test func fallbacksAreReadable() throws {
+        var count = 0
+        for option in Self.paths.flatMap(\.last!.options) {
+            guard let fallback = option.fallback else { continue }
+            #expect(throws: Never.self, "\(option.word)") { try option.read(fallback) }
+            count += 1
+        }
+        #expect(count > 3)
+    }
+
+    @Test func wordsThatAreOfferedAreReadable() {
+        for option in Self.paths.flatMap(\.last!.options) {
+            switch option.completion {
+            case .words(let words), .suggestions(let words):
+                for candidate in words {
+                    #expect(throws: Never.self, "\(option.word) \(candidate.word)") { try option.read(candidate.word) }
+                }
+            case .nothing, .files, .folders, .commands: break
+            }
+        }
+    }
+
+    @Test func examplesParse() throws {
+        for path in Self.paths where !path.last!.isHidden {
+            #expect(!path.last!.examples.isEmpty, "\(path.last!.name) has no example")
+            for example in path.last!.examples {
+                for words in Self.commands(in: example.line) {
+                    guard case .run(let command, _) = try WordReader(root: Catalogue.root, environment: [:]).read(words)
+                    else {
+                        Issue.record("\(example.line) only shows help")
+                        continue
+                    }
+                    #expect(path.count == 1 || command.name == path.last!.name, "\(example.line)")
+                }
+            }
+        }
+    }
+
+    /// The words behind each `sluice` in a line of shell that quotes nothing.
+    private static func commands(in line: String) -> [[String]] {
+        line.split(whereSeparator: { "|()<".contains($0) }).map { $0.split(separator: " ").map(String.init) }
+            .filter { $0.first == "sluice" }.map { Array($0.dropFirst()) }
+    }
+
+    @Test func exampleIsFoundInPipesAndSubstitutions() {
+        #expect(Self.commands(in: "source <(sluice completion bash)") == [["completion", "bash"]])
+        #expect(Self.commands(in: "sluice help --man convert | man -l -") == [["help", "--man", "convert"]])
+    }
+
+    @Test func noTwoOptionsOfACommandShareANameOrALetter() {
+        for path in Self.paths {
+            let options = path.flatMap(\.options)
+            #expect(Set(options.map(\.name)).count == options.count, "\(path.last!.name)")
+            let letters = options.compactMap(\.letter)
+            #expect(Set(letters).count == letters.count, "\(path.last!.name)")
+            #expect(!options.contains { ["help", "version"].contains($0.name) || $0.letter == "h" })
+        }
+    }
+
+    @Test func variablesHaveOnePrefix() {
+        for variable in Self.paths.flatMap(\.last!.options).compactMap(\.environment) {
+            #expect(variable.hasPrefix("SLUICE_"))
+        }
+    }
+
+    @Test func onlyOneArgumentTakesMany() {
+        for path in Self.paths {
+            #expect(path.last!.arguments.filter(\.takesMany).count <= 1)
+            #expect(path.last!.children.isEmpty || path.last!.arguments.isEmpty)
+        }
+    }
+
+    @Test func summariesAreLinesWithoutAFullStop() {
+        for path in Self.paths {
+            for summary in [path.last!.summary] + path.last!.options.map(\.summary) {
+                #expect(!summary.hasSuffix(".") || summary.hasSuffix("..."), "\(summary)")
+                #expect(!summary.contains("\n") && summary.displayWidth <= 80, "\(summary)")
+            }
+        }
+    }
+}
