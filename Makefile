@@ -26,10 +26,11 @@ demo: ## build it and show it at work
 	swift run -c release demo $(ARGS)
 
 test: ## build and run all tests
-	@scripts/prepare build test
+	@scripts/prepare build test python
 	swift build -c release --product pump-allocations
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
+	PYTHONDONTWRITEBYTECODE=1 .build/python/bin/python -m pytest --quiet -p no:cacheprovider Tests/Terminal
 
 build: ## build the command for release
 	@scripts/prepare build

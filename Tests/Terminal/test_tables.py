@@ -1,0 +1,79 @@
+"""Tables, pages and colours on a terminal."""
+
+import pytest
+from wcwidth import wcswidth
+
+from terminal import COLOUR, run
+
+TABLES = [
+    ["formats"],
+    ["formats", "flac"],
+    ["presets"],
+    ["presets", "--for", "talk.wav"],
+    ["probe", "talk.wav", "講演.wav"],
+    ["probe", "--scan", "talk.wav"],
+]
+
+
+@pytest.mark.parametrize("words", TABLES, ids=" ".join)
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_lines_fit_the_terminal(folder, words, columns):
+    terminal = run(words, folder, columns)
+    assert terminal.status == 0
+    assert len(terminal.said()) > 2
+    for line in terminal.said():
+        assert wcswidth(line) <= columns, line
+
+
+def test_nothing_is_cut_where_there_is_room(folder):
+    for words in TABLES:
+        assert "…" not in "".join(run(words, folder, columns=200).said())
+
+
+@pytest.mark.parametrize("words", [["help", "convert"], ["convert", "--help"], ["--help"]], ids=" ".join)
+def test_help_fits_eighty_columns(folder, words):
+    for line in run(words, folder).said():
+        assert wcswidth(line) <= 80, line
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_errors_fit_the_terminal(folder, columns):
+    for words in [["convert", "talk.wav", "talk.aiff", "--endian", "little"], ["convert", "no.wav", "x.wav"], ["covnert"]]:
+        lines = run(words, folder, columns).said()
+        assert lines[0].startswith("error: ")
+        for line in lines:
+            assert wcswidth(line) <= columns, line
+        assert all(line.startswith(("error: ", "hint:  ", "       ")) for line in lines)
+
+
+def test_names_in_errors_keep_their_spaces(folder):
+    assert "two  spaces.wav" in run(["probe", "two  spaces.wav"], folder).said()[0]
+
+
+def test_marks_are_ascii_outside_utf8(folder):
+    terminal = run(["presets", "--for", "talk.wav"], folder, columns=40, LANG="C")
+    assert terminal.raw.isascii() and b"~" in terminal.raw
+
+
+@pytest.mark.parametrize("words", [["formats"], ["help", "convert"], ["probe", "talk.wav"], ["convert", "no.wav", "x.wav"]])
+def test_terminals_have_colour_unless_told_otherwise(folder, words):
+    def is_coloured(*more, **variables):
+        return COLOUR.search(run([*words, *more], folder, **variables).raw.decode()) is not None
+
+    assert is_coloured()
+    assert not is_coloured(NO_COLOR="1")
+    assert not is_coloured(TERM="dumb")
+    assert not is_coloured("--color", "never")
+    assert not is_coloured("--color=never", FORCE_COLOR="1")
+    assert is_coloured("--color", "always", NO_COLOR="1")
+    assert is_coloured(NO_COLOR="")
+
+
+def test_result_is_coloured_and_json_is_not(folder):
+    assert b"\x1b[" in run(["convert", "talk.wav", "a.flac"], folder).raw
+    assert b"\x1b" not in run(["convert", "talk.wav", "b.flac", "--json"], folder).raw
+
+
+def test_json_is_never_cut(folder):
+    terminal = run(["probe", "--json", "talk.wav"], folder, columns=40)
+    assert len(terminal.said()) == 1 and terminal.said()[0].endswith("}")
