@@ -46,6 +46,8 @@ struct DisplayWidthTests {
         #expect("one two three".wrapped(to: 7) == ["one two", "three"])
         #expect("one".wrapped(to: 1) == ["one"])
         #expect("".wrapped(to: 10) == [""])
+        #expect("  one two".wrapped(to: 6) == ["  one", "  two"])
+        #expect("two  spaces in a  name".wrapped(to: 80) == ["two  spaces in a  name"])
         #expect("講演 講演".wrapped(to: 8) == ["講演", "講演"])
     }
 }
