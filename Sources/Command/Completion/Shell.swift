@@ -60,7 +60,12 @@ enum Shell: String, CaseIterable {
                 folders) compset -P '--*='; _files -/ ;;
             esac
         }
-        compdef _sluice sluice
+        # Found by its file's name it is the body of the function itself, and has to answer at once.
+        if [[ ${funcstack[1]} == _sluice ]]; then
+            _sluice "$@"
+        else
+            compdef _sluice sluice
+        fi
         """#
 
     private static let fishScript = #"""

@@ -1,0 +1,45 @@
+"""What `make install` puts in place, used as a person would who has just installed it."""
+
+import subprocess
+
+import pytest
+
+from terminal import HOUSE, SLUICE, Terminal, environment
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    prefix = tmp_path_factory.mktemp("prefix")
+    subprocess.run([HOUSE / "scripts/install", SLUICE, prefix], check=True, env=environment())
+    return prefix
+
+
+def test_command_runs(prefix):
+    shown = subprocess.run([prefix / "bin/sluice", "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("sluice ")
+
+
+def test_every_command_has_a_manual_page(prefix):
+    pages = {page.name for page in (prefix / "share/man/man1").iterdir()}
+    listed = subprocess.run([SLUICE, "complete-words", ""], capture_output=True, text=True, check=True).stdout
+    commands = [line.split("\t")[0] for line in listed.splitlines()[1:]]
+    assert "convert" in commands
+    assert pages == {"sluice.1", *(f"sluice-{command}.1" for command in commands)}
+    for page in pages:
+        assert (prefix / "share/man/man1" / page).read_text().startswith(".TH ")
+
+
+def test_zsh_completes_at_the_first_tab(prefix, folder):
+    with Terminal(["zsh", "-f", "-i"], folder, columns=100, HOME=str(folder)) as terminal:
+        functions = prefix / "share/zsh/site-functions"
+        for line in [
+            "PS1='READY> '",
+            f"fpath=({functions} $fpath)",
+            "autoload -Uz compinit && compinit -u -D",
+            "unsetopt prompt_sp beep",
+        ]:
+            terminal.send(f"{line}\r")
+        terminal.send("echo set' up'\r")
+        terminal.wait_for_text("set up")
+        terminal.send("sluice conv\t")
+        terminal.wait(lambda: terminal.cursor_line().split("READY> ")[-1] == "sluice convert", "the whole word")
