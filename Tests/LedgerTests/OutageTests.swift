@@ -77,7 +77,7 @@ struct OutageTests {
         #expect(error.code == .cannotReach)
         #expect(error.isTransient)
         #expect(!error.mayHaveHappened)
-        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(ContinuousClock.now - start < Lab.farTooLong)
     }
 
     @Test func waitingForAServerCanBeCancelled() async throws {
@@ -98,10 +98,11 @@ struct OutageTests {
         let first = isSilent ? "127.0.0.1:\(silent.port)" : "%2Fnowhere%2Fat%2Fall:1"
         var configuration = try LedgerConfiguration(url: "postgresql://postgres@\(first),\(server.host):5432/postgres")
         configuration.connectTimeout = .milliseconds(300)
+        configuration.reachTimeout = .seconds(600)
         let start = ContinuousClock.now
         let one: Int = try await ConnectionSource(configuration).run("connect") { try $0.value("select 1") }
         #expect(one == 1)
-        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(ContinuousClock.now - start < Lab.farTooLong)
     }
 
     @Test func ofSeveralServersTheOneThatTakesChangesIsFound() async throws {
@@ -128,12 +129,14 @@ struct OutageTests {
             (server.url(database: "nothing_here"), LedgerError.Code.missing),
             (server.url(user: "nobody_here"), .permissionDenied),
         ] {
-            let source = try ConnectionSource(try LedgerConfiguration(url: url))
+            var configuration = try LedgerConfiguration(url: url)
+            configuration.reachTimeout = .seconds(600)
+            let source = try ConnectionSource(configuration)
             let error = try await failure { try await source.run("connect") { try $0.execute("select 1") } }
             #expect(error.code == code)
             #expect(error.sqlState != nil)
         }
-        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(ContinuousClock.now - start < Lab.farTooLong)
     }
 
     @Test func aWrongPasswordIsNamedButNotShown() async throws {
