@@ -19,6 +19,7 @@ enum Catalogue {
         ],
         children: [
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
+            MigrateCommand.value,
             HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },
         ]
     )

@@ -1,4 +1,5 @@
 import Glibc
+import Ledger
 
 /// The command `sluice`, from its words to its exit code.
 public enum CommandLineTool {
@@ -33,6 +34,10 @@ public enum CommandLineTool {
         } catch let error as UsageError {
             console.complain(error.message.printable, hint: error.hint?.printable)
             return error.exitCode
+        } catch let error as LedgerError {
+            let page = LedgerFailurePage(error: error)
+            page.show(on: console)
+            return page.exitCode
         } catch let error as Outlet.Failure {
             // Whoever read the output has seen enough: end as other programs do then, by the signal.
             if error.errorNumber == EPIPE { die(by: SIGPIPE) }

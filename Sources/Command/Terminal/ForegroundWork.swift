@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -42,6 +43,37 @@ enum ForegroundWork {
                 onSignal()
             }
         }
+    }
+}
+
+extension ForegroundWork {
+    /// The same for work that waits for others, which the first signal cancels.
+    static func run<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Result<Value> {
+        let task = Mutex<Task<Void, Never>?>(nil)
+        let isStopped = Mutex(false)
+        return run(
+            onTick: {},
+            onSignal: {
+                isStopped.withLock { $0 = true }
+                task.withLock { $0?.cancel() }
+            },
+            {
+                let (done, value) = (DispatchSemaphore(value: 0), Answer<Value>())
+                let started = Task {
+                    let answer = await body()
+                    value.box.withLock { $0 = answer }
+                    done.signal()
+                }
+                task.withLock { $0 = started }
+                if isStopped.withLock({ $0 }) { started.cancel() }
+                done.wait()
+                return value.box.withLock { $0! }
+            }
+        )
+    }
+
+    private final class Answer<Value: Sendable>: Sendable {
+        let box = Mutex<Value?>(nil)
     }
 }
 

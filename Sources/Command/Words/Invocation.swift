@@ -2,6 +2,8 @@
 struct Invocation: Sendable {
     /// The command's name with those above it: `["config", "show"]`.
     let path: [String]
+    /// The variables that the process was started with.
+    let environment: [String: String]
     private let arguments: [String: [String]]
     private let values: [String: Setting]
 
@@ -17,8 +19,14 @@ struct Invocation: Sendable {
         case fallback
     }
 
-    init(path: [String], arguments: [String: [String]], values: [String: Setting]) {
+    init(
+        path: [String],
+        environment: [String: String],
+        arguments: [String: [String]],
+        values: [String: Setting]
+    ) {
         self.path = path
+        self.environment = environment
         self.arguments = arguments
         self.values = values
     }

@@ -38,7 +38,10 @@ struct WordReader {
         let values = try settled(reading)
         let arguments = Dictionary(uniqueKeysWithValues: assign(reading.arguments, to: command.arguments))
         let path = reading.path.dropFirst().map(\.name)
-        return .run(command, Invocation(path: Array(path), arguments: arguments, values: values))
+        return .run(
+            command,
+            Invocation(path: Array(path), environment: environment, arguments: arguments, values: values)
+        )
     }
 
     /// How far the words have been read.

@@ -368,7 +368,7 @@ struct ConnectionReport {
 
     /// Reads libpq's verbose message: `... failed: FATAL:  28P01: password authentication failed ...`.
     init(_ text: String) {
-        message = text.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "; ")
+        message = text.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "\n").trimmedLines
         // Only a report of a server's has two spaces, and after them its code, in every language.
         guard let mark = message.firstRange(of: ":  ") else { return }
         let state = message[mark.upperBound...].prefix(5)

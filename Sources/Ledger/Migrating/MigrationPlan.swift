@@ -31,6 +31,9 @@ public struct MigrationReport: Sendable, Hashable {
     public internal(set) var applied: [Migration] = []
     /// What the server warned of meanwhile, for people.
     public internal(set) var warnings: [String] = []
+
+    /// Nothing was done yet.
+    public init() {}
 }
 
 extension MigrationPlan {

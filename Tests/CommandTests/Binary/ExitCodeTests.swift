@@ -6,8 +6,8 @@ import Testing
 
 /// How the process ends. The numbers are frozen.
 ///
-/// Every number that a command can give now is given here. Codes 5 (a service does not answer) and 8 (waited as long as was
-/// asked for) have no command yet: they come with those that speak to a ledger and wait for jobs.
+/// Every number that a command can give now is given here. Code 8 (waited as long as was asked for) has no command yet: it
+/// comes with those that wait for jobs.
 struct ExitCodeTests {
     let material: Material
 
@@ -15,6 +15,10 @@ struct ExitCodeTests {
 
     private func code(_ words: String..., environment: [String: String] = [:]) throws -> Run.Status {
         try Sluice.run(words, in: material.folder, environment: environment).status
+    }
+
+    @Test func fiveIsAServiceThatDoesNotAnswer() throws {
+        #expect(try code("migrate", "--database", "postgresql:///x?host=/nowhere") == .exited(5))
     }
 
     @Test func zeroIsDone() throws {

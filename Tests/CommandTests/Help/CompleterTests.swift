@@ -9,7 +9,7 @@ struct CompleterTests {
     private func words(_ offer: Completer.Offer) -> [String] { offer.candidates.map(\.word) }
 
     @Test func commandsAreOfferedFirst() {
-        #expect(words(offer("")) == ["convert", "probe", "formats", "presets", "help", "completion"])
+        #expect(words(offer("")) == ["convert", "probe", "formats", "presets", "migrate", "help", "completion"])
         #expect(words(offer("pr")) == ["probe", "presets"])
         #expect(words(offer("x")) == [])
         #expect(words(offer()) == words(offer("")))

@@ -1,0 +1,24 @@
+import Ledger
+
+/// What the ledger could not do, as people read it, and the number for scripts.
+struct LedgerFailurePage {
+    let error: LedgerError
+
+    func show(on console: Console) {
+        var facts = ["code \(error.code.rawValue)", "while: \(error.operation)"]
+        if let state = error.sqlState { facts.append("SQLSTATE \(state)") }
+        var details = [facts.joined(separator: ", ")]
+        if error.mayHaveHappened { details.append("the answer was lost: whether it was done is not known") }
+        if console.showsDebug { details += Version.lines }
+        console.complain(error.detail.printable, details: details, hint: error.hint?.printable)
+    }
+
+    var exitCode: ExitCode {
+        switch error.code {
+        case .cannotReach, .connectionLost, .timedOut, .contention, .readOnly, .exhausted: .unreachable
+        case .permissionDenied: .permission
+        case .badConfiguration, .missing, .schemaTooOld, .schemaTooNew, .migrationChanged: .configuration
+        case .migrationFailed, .conflict, .refused, .badStatement, .unexpectedAnswer, .cancelled: .failure
+        }
+    }
+}

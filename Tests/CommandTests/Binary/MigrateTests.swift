@@ -1,0 +1,84 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `sluice migrate` on a real server.
+struct MigrateTests {
+    let folder: TemporaryFolder
+    let server: PrivatePostgres
+    let database: String
+
+    init() throws {
+        folder = try TemporaryFolder.create()
+        server = try .shared()
+        database = server.url(database: try server.createDatabase())
+    }
+
+    private func migrate(_ words: String..., environment: [String: String] = [:]) throws -> Run {
+        var environment = environment
+        if environment.isEmpty { environment["SLUICE_DATABASE_URL"] = database }
+        return try Sluice.run(["migrate"] + words, in: folder, environment: environment)
+    }
+
+    private struct Record: Decodable {
+        struct Step: Decodable, Equatable { let version: Int, name: String }
+        let schema: String
+        let version: Int
+        let applied: [Step]
+        let pending: [Step]
+    }
+
+    private func record(_ run: Run) throws -> Record { try JSONDecoder().decode(Record.self, from: run.stdout) }
+
+    @Test func ledgerIsMadeOnceAndThenThereIsNothingToDo() throws {
+        let dry = try migrate("--dry-run", "--json").checked()
+        let plan = try record(dry)
+        #expect((plan.schema, plan.version) == ("sluice", 0))
+        #expect(plan.applied.isEmpty && plan.pending.first == Record.Step(version: 1, name: "ground"))
+        let first = try migrate().checked()
+        #expect(first.outputText.hasPrefix("  0001 ground\n") || first.outputText.hasPrefix("  0001_ground"))
+        let last = try #require(plan.pending.last).version
+        #expect(first.outputText.hasSuffix("schema sluice is at version \(last), \(last) migrations applied\n"))
+        #expect(try migrate().checked().outputText == "schema sluice is at version \(last); nothing to do\n")
+        let again = try record(migrate("--json").checked())
+        #expect(again.version == last && again.applied.isEmpty && again.pending.isEmpty)
+    }
+
+    @Test func targetIsKeptToAndNobodyGoesBack() throws {
+        #expect(try record(migrate("--to", "2", "--json").checked()).version == 2)
+        let back = try migrate("--to", "1")
+        #expect(back.status == .exited(7))
+        #expect(back.errorText.contains("migrations only go forward"))
+        let far = try migrate("--to", "9999")
+        #expect(far.status == .exited(7))
+    }
+
+    @Test func schemaCanBeNamed() throws {
+        let run = try migrate("--schema", "audio_house", "--to", "1", "--json").checked()
+        #expect(try record(run).schema == "audio_house")
+    }
+
+    @Test func plainVariableOfTheDatabaseCountsToo() throws {
+        let run = try migrate("--dry-run", environment: ["DATABASE_URL": database]).checked()
+        #expect(run.outputText.hasSuffix("nothing was done (--dry-run)\n"))
+    }
+
+    @Test func serverThatIsAwayIsUnreachable() throws {
+        let run = try migrate(environment: ["SLUICE_DATABASE_URL": "postgresql://localhost/x?host=/nowhere"])
+        #expect(run.status == .exited(5))
+        #expect(run.errorText.contains("code ledger_cannot_reach"))
+        #expect(run.stdout.isEmpty)
+    }
+
+    @Test func strangerIsTurnedAway() throws {
+        let run = try migrate(environment: ["SLUICE_DATABASE_URL": server.url(user: "nobody_known")])
+        #expect(run.status == .exited(6))
+        #expect(run.errorText.contains("code ledger_permission_denied"))
+    }
+
+    @Test func addressThatIsNoneIsNotShown() throws {
+        let run = try migrate(environment: ["SLUICE_DATABASE_URL": "nonsense://ada:secret@host"])
+        #expect(run.status == .exited(7))
+        #expect(!run.errorText.contains("secret"))
+    }
+}
