@@ -58,10 +58,7 @@ struct FileConversion: Sendable {
         _ conversion: RecipeConversion,
         report: @escaping (ConversionProgress) -> Void
     ) throws -> ConversionReport? {
-        let source =
-            input == "-"
-            ? try SourceFile.standardInput()
-            : try SourceFile.open(input, allowing: [.file, .pipe, .characterDevice, .blockDevice])
+        let source = try SourceFile.opening(word: input)
         if output == "-" {
             return try conversion.run(from: source.descriptor, to: STDOUT_FILENO, streaming: true, report: report)
         }
