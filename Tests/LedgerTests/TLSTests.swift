@@ -4,11 +4,15 @@ import Testing
 @testable import Ledger
 
 struct TLSTests {
-    private func source(_ server: PrivatePostgres, _ options: String) throws -> ConnectionSource {
+    private func source(
+        _ server: PrivatePostgres,
+        _ options: String,
+        patience: Duration = .seconds(60)
+    ) throws -> ConnectionSource {
         var configuration = try LedgerConfiguration(
             url: "postgresql://postgres@localhost:\(server.port)/postgres?hostaddr=127.0.0.1&\(options)"
         )
-        configuration.reachTimeout = .seconds(1)
+        configuration.reachTimeout = patience
         return try ConnectionSource(configuration)
     }
 
@@ -20,7 +24,11 @@ struct TLSTests {
         }
         #expect(isEncrypted)
         let other = try PrivatePostgres.startWithTLS()
-        let distrusting = try source(server, "sslmode=verify-full&sslrootcert=\(other.certificate)")
+        let distrusting = try source(
+            server,
+            "sslmode=verify-full&sslrootcert=\(other.certificate)",
+            patience: .seconds(2)
+        )
         let error = try await failure { try await distrusting.run("connect") { try $0.execute("select 1") } }
         #expect(error.code == .cannotReach)
         #expect(error.detail.contains("certificate"))

@@ -17,12 +17,15 @@ struct Lab {
         // Known by its name in pg_stat_activity.
         var configuration = try LedgerConfiguration(url: server.url() + "?application_name=\(schema)")
         configuration.schema = schema
+        // With patience, whatever the test is about to try without.
+        let patient = try ConnectionSource(configuration)
+        try await patient.run("prepare a test") { _ = try $0.execute("create schema \(schema)") }
+        await patient.close()
         change(&configuration)
         self.server = server
         self.schema = schema
         self.configuration = configuration
         source = try ConnectionSource(configuration)
-        try await source.run("prepare a test") { _ = try $0.execute("create schema \(schema)") }
     }
 
     /// What ends in time ends long before this on any machine; what does not would last far longer.
