@@ -1,0 +1,108 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The lease machine as values: workers, coordinators, network, disk and failovers around a model of the ledger.
+///
+/// `SLUICE_SEED=n` replays one seed and tells its story, `SLUICE_WITHOUT=guard` with a guard taken away, `SLUICE_WEATHER=tails`
+/// in worlds whose failovers lose commits. `SLUICE_SEEDS=n` runs so many seeds instead of ten thousand.
+@Suite struct LeaseModelTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let count = environment["SLUICE_SEEDS"].flatMap { Int($0) } ?? 10_000
+    /// So many seeds are enough to find what breaks without a guard.
+    private static let enough = 8_000
+
+    @Test func everyPromiseHoldsWhateverHappens() async {
+        let found = await Seeds.lowestBroken(Self.count)
+        #expect(found == nil, "\(found.map { Run(seed: $0.seed).story() } ?? "")")
+    }
+
+    @Test func everyPromiseHoldsWhenFailoversLoseCommits() async {
+        let found = await Seeds.lowestBroken(Self.count / 4, in: .tails)
+        #expect(found == nil, "\(found.map { Run(seed: $0.seed, in: .tails).story() } ?? "")")
+    }
+
+    @Test(arguments: Guard.bearing)
+    func aPromiseBreaksWithout(_ missing: Guard) async {
+        let found = await Seeds.lowestBroken(Self.enough, under: .all.without(missing), in: missing.weather)
+        #expect(found != nil, "nothing breaks without \(missing)")
+    }
+
+    @Test(arguments: Guard.backed)
+    func aPromiseBreaksWithoutBackedGuardAndWhatStandsBehind(_ missing: Guard) async throws {
+        let backing = try #require(missing.backing)
+        let alone = await Seeds.lowestBroken(Self.enough, under: .all.without(missing))
+        #expect(alone == nil, "it is not true that \(backing.because): \(alone?.promise.rawValue ?? "")")
+        let guards = backing.by.reduce(Guards.all.without(missing)) { $0.without($1) }
+        // What is broken because of the other alone does not count.
+        let others = Set(backing.by.compactMap(\.ownPromise))
+        let found = await Seeds.lowestBroken(Self.enough, under: guards, overlooking: others)
+        #expect(found != nil, "nothing breaks without \(missing) and \(backing.by)")
+    }
+
+    @Test func synchronousReplicaLosesNoClaimAndNoOrder() {
+        for seed in 0..<1_000 as Range<UInt64> {
+            var none: [Step]?
+            let world = Run(seed: seed, in: .synchronous).live(keeping: &none)
+            #expect(world.lostClaims.isEmpty && world.lostOrders.isEmpty, "seed \(seed)")
+        }
+    }
+
+    @Test func worldsReachWhatTheyAreFor() {
+        var answers: Set<FenceAnswer> = []
+        var outcomes: Set<Ledger.Outcome> = []
+        var namings: Set<Folder.Naming> = []
+        var endings: Set<Ledger.State> = []
+        var losses = 0
+        for seed in 0..<1_000 as Range<UInt64> {
+            var none: [Step]?
+            let world = Run(seed: seed).live(keeping: &none)
+            answers.formUnion(world.answers)
+            namings.formUnion(world.namings)
+            outcomes.formUnion(world.ledger.attempts.map(\.outcome))
+            endings.formUnion(world.ledger.jobs.map(\.state))
+            losses += world.lostClaims.count + world.lostOrders.count
+        }
+        #expect(answers == [.done, .repeated, .lost, .expired, .cancelled])
+        #expect(outcomes == [.completed, .failed, .lost, .released, .cancelled])
+        #expect(namings == [.named, .adopted, .destinationExists, .attemptLost])
+        #expect(endings == [.completed, .failed, .cancelled])
+        #expect(losses > 100)
+    }
+
+    @Test func seedIsReplayedExactly() throws {
+        let run = Run(seed: 0, under: .all.without(.epochGrows))
+        var steps: [Step]? = []
+        let first = run.live(keeping: &steps)
+        let second = run.relive(try #require(steps), isTraced: true)
+        let third = run.relive(try #require(steps), isTraced: true)
+        #expect(first.violation == second.violation)
+        #expect(first.now == second.now)
+        #expect(second.trace == third.trace)
+    }
+
+    @Test func storyIsShorterThanRunAndBreaksTheSame() async throws {
+        let guards = Guards.all.without(.noClobber)
+        let found = try #require(await Seeds.lowestBroken(Self.enough, under: guards))
+        let run = Run(seed: found.seed, under: guards)
+        var steps: [Step]? = []
+        _ = run.live(keeping: &steps)
+        let all = try #require(steps)
+        let few = run.shrink(all, breaking: found.promise)
+        #expect(few.count < all.count)
+        #expect(run.relive(few).violation == found.promise)
+        #expect(run.story().contains(found.promise.rawValue))
+    }
+
+    @Test(.enabled(if: environment["SLUICE_SEED"] != nil))
+    func tellsTheStoryOfOneSeed() throws {
+        let seed = try #require(Self.environment["SLUICE_SEED"].flatMap { UInt64($0) })
+        var guards = Guards.all
+        if let name = Self.environment["SLUICE_WITHOUT"] {
+            let missing = try #require(Guard.allCases.first { "\($0)" == name }, "there is no guard \(name)")
+            guards = guards.without(missing)
+        }
+        let weather: Weather = Self.environment["SLUICE_WEATHER"] == "tails" ? .tails : .mixed
+        print(Run(seed: seed, under: guards, in: weather).story())
+    }
+}

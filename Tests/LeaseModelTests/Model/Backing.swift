@@ -1,0 +1,50 @@
+/// Why a guard may be missing without anything being broken: another one stands behind it.
+struct Backing: Sendable {
+    let by: [Guard]
+    let because: String
+}
+
+extension Guard {
+    /// What stands behind this guard; `nil` if nothing does, and a promise breaks without it.
+    var backing: Backing? {
+        switch self {
+        case .epochInFence:
+            Backing(
+                by: [.leaseInFence],
+                because:
+                    "a lease id is drawn for each claim and a claim takes a job once, so job and lease id name the epoch"
+            )
+        case .endedWorkersAreAudited:
+            Backing(
+                by: [.claimNeedsWorker],
+                because: "a claim holds the worker's row, so nothing comes to an ended worker for the audit to find"
+            )
+        default: nil
+        }
+    }
+
+    /// The promise that says just what the guard says.
+    var ownPromise: Violation? {
+        switch self {
+        case .publishNeedsLease: .publishedOnDeadLease
+        case .failNeedsLease: .judgedOnDeadLease
+        case .claimNeedsLease, .claimNeedsWorker: .claimedOnDeadLease
+        case .beatNeedsLease, .beatNeedsWorker: .leaseRevived
+        default: nil
+        }
+    }
+
+    /// In which weather its absence shows.
+    var weather: Weather {
+        switch self {
+        // Only a commit that was lost after it was answered makes these fail.
+        case .leaseInFence, .finishFence, .sweepWaits: .tails
+        // And these only if something that is late meets something that sleeps.
+        case .selfFence, .deadlineFromSending, .clockCountsSleep, .sweepListsFirst: .sleep
+        default: .mixed
+        }
+    }
+
+    static let bearing = allCases.filter { $0.backing == nil }
+    static let backed = allCases.filter { $0.backing != nil }
+}

@@ -1,0 +1,40 @@
+/// Every single thing that keeps a job from going wrong. Each can be taken away, to see what it is good for.
+///
+/// Those of the ledger are conditions in its SQL, the others are rules that workers, coordinators and storage follow.
+enum Guard: Int, CaseIterable, Sendable {
+    // MARK: The ledger's fence
+    case epochInFence, leaseInFence, rowInFence
+    case publishFence, finishFence, failFence, releaseFence
+    case epochGrows, epochSurvivesRetry
+
+    // MARK: The ledger's leases
+    case publishNeedsLease, failNeedsLease, claimNeedsLease, claimNeedsWorker, beatNeedsLease, beatNeedsWorker
+    case reapNeedsExpiry, quietAfterOutage, quietAtFirstTick, workerKey
+
+    // MARK: The ledger's promises
+    case submissionKey, lossesAreUnspent, cancelStopsPublishing, endedWorkersAreAudited, anybodyFinishes
+
+    // MARK: The worker
+    case selfFence, deadlineFromSending, clockCountsSleep, refusalIsObeyed, unansweredIsKept, strayJobsAreReleased
+    case spoiledBeforeFailed
+
+    // MARK: The way of a file
+    case fileIsSynced, attemptNameIsFlushed, publishedBeforeNamed, namedBeforeFinished, nameIsFlushed
+    case noClobber, attemptNameIsUnique, adoptedByDigest
+    case sweepAsksRunning, sweepAsksPublishing, sweepListsFirst, sweepWaits
+}
+
+/// The guards that stand.
+struct Guards: Sendable, Hashable {
+    private var bits: UInt64 = .max
+
+    static let all = Guards()
+
+    func stand(_ one: Guard) -> Bool { bits & (1 << UInt64(one.rawValue)) != 0 }
+
+    func without(_ missing: Guard...) -> Guards {
+        var rest = self
+        for one in missing { rest.bits &= ~(1 << UInt64(one.rawValue)) }
+        return rest
+    }
+}

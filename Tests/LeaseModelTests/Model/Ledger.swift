@@ -1,0 +1,389 @@
+/// The ledger's tables as its SQL functions change them. Each mutating function is one transaction.
+///
+/// It holds no clock: `t` is the ledger's time at the call. A copy is what a replica had at that moment.
+struct Ledger: Sendable {
+    enum State: UInt8, Sendable { case delayed, waiting, running, publishing, completed, failed, cancelled }
+
+    /// One job: its row in whichever table holds it.
+    struct Job: Sendable {
+        let request: Int
+        var state = State.waiting
+        var epoch = 0
+        var spent = 0
+        var lost = 0
+        /// Of the last claim. Means something only while the row is in `running` or `publishing`.
+        var lease = 0
+        var worker = 0
+        var cancelAsked = false
+        /// When its frames were last seen to have grown.
+        var movedAt: Milliseconds = 0
+        var readyAt: Milliseconds = 0
+        var handedAt: Milliseconds = 0
+        /// What is to be named, or, once completed, what has been.
+        var order: Order?
+        var reason: Reason?
+
+        // Known to the model only, and lost with the tail like everything else here.
+        /// Failures that the job had a hand in, since it was submitted or retried.
+        var genuineFailures = 0
+        var endings = 0
+
+        var fence: Fence { Fence(job: 0, epoch: epoch, lease: lease) }
+    }
+
+    struct Worker: Sendable {
+        let key: Int
+        var leaseUntil: Milliseconds
+        var hasEnded = false
+    }
+
+    enum Outcome: UInt8, Sendable { case completed, failed, lost, released, cancelled }
+
+    struct Attempt: Sendable {
+        let job: Int
+        let epoch: Int
+        let lease: Int
+        let outcome: Outcome
+    }
+
+    private(set) var jobs: [Job] = []
+    private(set) var workers: [Worker] = []
+    private(set) var attempts: [Attempt] = []
+    /// When housekeeping last ticked, on which start of which server, and before when nobody is reaped.
+    private(set) var tickAt: Milliseconds?
+    private(set) var tickServer = 0
+    private(set) var quietUntil = Milliseconds.min
+    /// A promise that a function has just broken.
+    private var breach: Violation?
+
+    var hasLiveJobs: Bool {
+        for job in jobs where job.state.rawValue < State.completed.rawValue { return true }
+        return false
+    }
+
+    private mutating func broke(_ promise: Violation) { breach = promise }
+
+    /// The promise that the last function has broken, if it has.
+    mutating func takeBreach() -> Violation? {
+        defer { breach = nil }
+        return breach
+    }
+
+    // MARK: - submit, cancel_jobs, retry_jobs
+
+    /// Puts a request into line under its key.
+    mutating func submit(_ request: Int, under guards: Guards) {
+        for job in jobs where job.request == request {
+            if guards.stand(.submissionKey) { return }
+            broke(.jobDoubled)
+        }
+        jobs.append(Job(request: request))
+    }
+
+    mutating func cancel(_ job: Int) {
+        switch jobs[job].state {
+        case .waiting, .delayed: end(job, as: .cancelled)
+        case .running: jobs[job].cancelAsked = true
+        default: break
+        }
+    }
+
+    mutating func retry(_ job: Int, at t: Milliseconds, under guards: Guards) {
+        switch jobs[job].state {
+        case .delayed:
+            jobs[job].readyAt = t
+        case .failed, .cancelled:
+            jobs[job].state = .waiting
+            (jobs[job].spent, jobs[job].lost, jobs[job].genuineFailures, jobs[job].endings) = (0, 0, 0, 0)
+            jobs[job].reason = nil
+            jobs[job].order = nil
+            if !guards.stand(.epochSurvivesRetry) { jobs[job].epoch = 0 }
+        default: break
+        }
+    }
+
+    // MARK: - register_worker, claim, held, beat, stop_worker
+
+    mutating func register(key: Int, at t: Milliseconds) -> WorkerName {
+        workers.append(Worker(key: key, leaseUntil: t + Times.lease))
+        return WorkerName(id: workers.count - 1, key: key)
+    }
+
+    /// The row of a worker; `nil` if there is none of that name.
+    private func row(of worker: WorkerName, under guards: Guards) -> Int? {
+        guard worker.id < workers.count else { return nil }
+        return workers[worker.id].key == worker.key || !guards.stand(.workerKey) ? worker.id : nil
+    }
+
+    /// Takes up to `wanted` jobs; `nil` refuses a worker whose lease is over.
+    mutating func claim(
+        _ worker: WorkerName,
+        wanted: Int,
+        lease: Int,
+        at t: Milliseconds,
+        under guards: Guards
+    ) -> [Fence]? {
+        guard let me = row(of: worker, under: guards) else { return nil }
+        if workers[me].hasEnded && guards.stand(.claimNeedsWorker) { return nil }
+        if workers[me].leaseUntil <= t && guards.stand(.claimNeedsLease) { return nil }
+        wakeDelayed(at: t)
+        var taken: [Fence] = []
+        for job in jobs.indices where taken.count < wanted && jobs[job].state == .waiting {
+            if guards.stand(.epochGrows) || jobs[job].epoch == 0 { jobs[job].epoch += 1 }
+            jobs[job].state = .running
+            jobs[job].lease = lease
+            jobs[job].worker = me
+            jobs[job].movedAt = t
+            jobs[job].cancelAsked = false
+            taken.append(Fence(job: job, epoch: jobs[job].epoch, lease: lease))
+        }
+        if !taken.isEmpty && (workers[me].hasEnded || workers[me].leaseUntil <= t) { broke(.claimedOnDeadLease) }
+        return taken
+    }
+
+    /// All that a worker holds.
+    func held(_ worker: WorkerName, under guards: Guards) -> [Fence] {
+        guard let me = row(of: worker, under: guards) else { return [] }
+        var fences: [Fence] = []
+        for job in jobs.indices where jobs[job].state == .running && jobs[job].worker == me {
+            fences.append(Fence(job: job, epoch: jobs[job].epoch, lease: jobs[job].lease))
+        }
+        return fences
+    }
+
+    /// Renews a lease. `nil`: all is lost; else those of `fences` that are lost, and those to be stopped.
+    mutating func beat(
+        _ worker: WorkerName,
+        _ fences: [Fence],
+        at t: Milliseconds,
+        under guards: Guards
+    ) -> (lost: [Fence], cancelled: [Fence])? {
+        guard let me = row(of: worker, under: guards) else { return nil }
+        if workers[me].hasEnded && guards.stand(.beatNeedsWorker) { return nil }
+        if workers[me].leaseUntil <= t && guards.stand(.beatNeedsLease) { return nil }
+        if workers[me].hasEnded || workers[me].leaseUntil <= t { broke(.leaseRevived) }
+        workers[me].leaseUntil = t + Times.lease
+        var lost: [Fence] = []
+        var cancelled: [Fence] = []
+        for fence in fences {
+            let state = fits(fence, anyFence: false, under: guards) ? jobs[fence.job].state : .waiting
+            if state != .running && state != .publishing { lost.append(fence) }
+            // Whatever a worker knows of moves; what does not is nobody's.
+            if state == .running { jobs[fence.job].movedAt = t }
+            if state == .running && jobs[fence.job].cancelAsked { cancelled.append(fence) }
+        }
+        return (lost, cancelled)
+    }
+
+    /// Ends a worker and gives back what it holds. `false`: it failed and changed nothing.
+    mutating func end(worker me: Int, isLost: Bool, at t: Milliseconds, under guards: Guards) -> Bool {
+        let before = self
+        workers[me].hasEnded = true
+        for job in jobs.indices where jobs[job].state == .running && jobs[job].worker == me {
+            let reason = Reason(failureClass: .infrastructure, code: .workerLost, isGenuine: false)
+            guard endAttempt(job, isLost ? .lost : .released, reason, at: t, under: guards) else {
+                self = before
+                return false
+            }
+        }
+        return true
+    }
+
+    mutating func stop(_ worker: WorkerName, at t: Milliseconds, under guards: Guards) -> Bool {
+        guard let me = row(of: worker, under: guards) else { return true }
+        return end(worker: me, isLost: false, at: t, under: guards)
+    }
+
+    // MARK: - The fence
+
+    /// Whether the job's row has this fence, wherever the row is.
+    private func fits(_ fence: Fence, anyFence: Bool, under guards: Guards) -> Bool {
+        guard fence.job < jobs.count else { return false }
+        if anyFence { return true }
+        return (jobs[fence.job].epoch == fence.epoch || !guards.stand(.epochInFence))
+            && (jobs[fence.job].lease == fence.lease || !guards.stand(.leaseInFence))
+    }
+
+    private func hasLease(_ job: Int, at t: Milliseconds) -> Bool {
+        let worker = workers[jobs[job].worker]
+        return !worker.hasEnded && worker.leaseUntil > t
+    }
+
+    private func answer(for fence: Fence, _ said: Outcome) -> FenceAnswer {
+        for attempt in attempts
+        where attempt.job == fence.job && attempt.epoch == fence.epoch && attempt.lease == fence.lease {
+            return attempt.outcome == said ? .repeated : attempt.outcome == .cancelled ? .cancelled : .lost
+        }
+        return .lost
+    }
+
+    // MARK: - publish, finish, fail, release
+
+    /// `running` to `publishing`. `nil`: it failed and changed nothing.
+    mutating func publish(_ order: Order, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
+        let (fence, job) = (order.fence, order.fence.job)
+        let isFitting = fits(fence, anyFence: !guards.stand(.publishFence), under: guards)
+        let isThere = isFitting && (jobs[job].state == .running || !guards.stand(.rowInFence) && jobs[job].lease > 0)
+        if isThere && (hasLease(job, at: t) || !guards.stand(.publishNeedsLease)) {
+            if !hasLease(job, at: t) { broke(.publishedOnDeadLease) }
+            if jobs[job].cancelAsked {
+                if guards.stand(.cancelStopsPublishing) {
+                    return endAttempt(job, .cancelled, nil, at: t, under: guards) ? .cancelled : nil
+                }
+                broke(.cancelledJobCompleted)
+            }
+            jobs[job].state = .publishing
+            jobs[job].order = order
+            jobs[job].handedAt = t
+            return .done
+        }
+        if isFitting && jobs[job].state == .publishing { return .repeated }
+        if isFitting && jobs[job].state == .running { return .expired }
+        return answer(for: fence, .completed)
+    }
+
+    /// `publishing` to `finished`.
+    mutating func finish(_ fence: Fence, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
+        guard fits(fence, anyFence: !guards.stand(.finishFence), under: guards),
+            jobs[fence.job].state == .publishing || !guards.stand(.rowInFence) && jobs[fence.job].order != nil
+        else { return answer(for: fence, .completed) }
+        guard record(fence.job, .completed) else { return nil }
+        end(fence.job, as: .completed)
+        return .done
+    }
+
+    mutating func fail(_ fence: Fence, _ reason: Reason, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
+        let isFitting = fits(fence, anyFence: !guards.stand(.failFence), under: guards)
+        let state = isFitting ? jobs[fence.job].state : .waiting
+        let isRunning = state == .running || isFitting && !guards.stand(.rowInFence) && state != .publishing
+        if isRunning && guards.stand(.failNeedsLease) && !hasLease(fence.job, at: t) { return .expired }
+        if isRunning || state == .publishing {
+            if isRunning && !hasLease(fence.job, at: t) { broke(.judgedOnDeadLease) }
+            let isCancelled = jobs[fence.job].cancelAsked && isRunning
+            guard endAttempt(fence.job, .failed, reason, at: t, under: guards) else { return nil }
+            return isCancelled ? .cancelled : .done
+        }
+        return answer(for: fence, .failed)
+    }
+
+    mutating func release(_ fence: Fence, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
+        let isFitting = fits(fence, anyFence: !guards.stand(.releaseFence), under: guards)
+        guard isFitting, jobs[fence.job].state == .running || !guards.stand(.rowInFence) else {
+            return answer(for: fence, .released)
+        }
+        let isCancelled = jobs[fence.job].cancelAsked
+        let reason = Reason(failureClass: .infrastructure, code: .workerLost, isGenuine: false)
+        guard endAttempt(fence.job, .released, reason, at: t, under: guards) else { return nil }
+        return isCancelled ? .cancelled : .done
+    }
+
+    // MARK: - end_attempts
+
+    /// Adds a record; `false` if there is one of that job and epoch, which no function may touch.
+    private mutating func record(_ job: Int, _ outcome: Outcome) -> Bool {
+        for attempt in attempts where attempt.job == job && attempt.epoch == jobs[job].epoch { return false }
+        attempts.append(Attempt(job: job, epoch: jobs[job].epoch, lease: jobs[job].lease, outcome: outcome))
+        return true
+    }
+
+    private mutating func end(_ job: Int, as state: State) {
+        jobs[job].state = state
+        jobs[job].endings += 1
+        if jobs[job].endings > 1 { broke(.endedTwice) }
+    }
+
+    /// Records an attempt that ended without an output, and puts its job where it now belongs.
+    private mutating func endAttempt(
+        _ job: Int,
+        _ outcome: Outcome,
+        _ reason: Reason?,
+        at t: Milliseconds,
+        under guards: Guards
+    ) -> Bool {
+        let isCancelled = outcome == .cancelled || jobs[job].cancelAsked && jobs[job].state == .running
+        guard record(job, isCancelled ? .cancelled : outcome) else { return false }
+        jobs[job].reason = reason
+        if isCancelled {
+            end(job, as: .cancelled)
+            return true
+        }
+        let hasFailed = outcome == .failed
+        let isTransient = hasFailed && reason?.failureClass == .transient
+        if hasFailed && reason?.isGenuine == true { jobs[job].genuineFailures += 1 }
+        if isTransient || outcome == .lost && !guards.stand(.lossesAreUnspent) { jobs[job].spent += 1 }
+        if outcome == .lost { jobs[job].lost += 1 }
+        if jobs[job].spent > jobs[job].genuineFailures { broke(.attemptMisspent) }
+        if hasFailed && reason?.failureClass == .permanent || isTransient && jobs[job].spent >= Times.maxAttempts {
+            if reason?.isGenuine != true { broke(.promiseFailed) }
+            end(job, as: .failed)
+        } else if isTransient || outcome == .lost && jobs[job].lost > Times.lossesWithoutDelay {
+            jobs[job].state = .delayed
+            jobs[job].readyAt = t + Times.retryBase * (isTransient ? jobs[job].spent : 1)
+        } else {
+            jobs[job].state = .waiting
+        }
+        return true
+    }
+
+    // MARK: - Housekeeping
+
+    private mutating func wakeDelayed(at t: Milliseconds) {
+        for job in jobs.indices where jobs[job].state == .delayed && jobs[job].readyAt <= t {
+            jobs[job].state = .waiting
+        }
+    }
+
+    /// One tick, of which there may be as many as one likes.
+    mutating func keepHouse(server: Int, at t: Milliseconds, under guards: Guards) {
+        if let last = tickAt {
+            if t < last + 900 && t > last - 60_000 { return }
+            if guards.stand(.quietAfterOutage) && (server != tickServer || t < last || t - last > Times.lease / 2) {
+                quietUntil = t + Times.lease
+            }
+        } else if guards.stand(.quietAtFirstTick) {
+            quietUntil = t + Times.lease
+        }
+        (tickAt, tickServer) = (t, server)
+        wakeDelayed(at: t)
+        if quietUntil > t { return }
+        // Without the guard a worker is taken for lost when it has missed a beat.
+        let end = guards.stand(.reapNeedsExpiry) ? t : t + Times.lease - 3 * Times.beat / 2
+        for worker in workers.indices where !workers[worker].hasEnded && workers[worker].leaseUntil <= end {
+            // A chore that failed is tried again at the next tick.
+            if !self.end(worker: worker, isLost: true, at: t, under: guards) { return }
+        }
+        audit(at: t, under: guards)
+    }
+
+    /// Ends jobs of workers that have ended, and jobs that stand still.
+    private mutating func audit(at t: Milliseconds, under guards: Guards) {
+        for job in jobs.indices where jobs[job].state == .running {
+            if workers[jobs[job].worker].hasEnded && guards.stand(.endedWorkersAreAudited) {
+                let reason = Reason(failureClass: .infrastructure, code: .workerLost, isGenuine: false)
+                if !endAttempt(job, .lost, reason, at: t, under: guards) { return }
+            } else if jobs[job].movedAt + Times.stall < t {
+                let reason = Reason(failureClass: .transient, code: .stalled, isGenuine: false)
+                if !endAttempt(job, .failed, reason, at: t, under: guards) { return }
+            }
+        }
+    }
+
+    /// Hands out a job that is `publishing` for too long.
+    mutating func takeUnfinished(at t: Milliseconds, under guards: Guards) -> Order? {
+        guard guards.stand(.anybodyFinishes) else { return nil }
+        for job in jobs.indices where jobs[job].state == .publishing && jobs[job].handedAt + Times.publishGrace < t {
+            jobs[job].handedAt = t
+            return jobs[job].order
+        }
+        return nil
+    }
+
+    /// Whether the fence in a file's name stands.
+    func stands(_ key: AttemptKey, under guards: Guards) -> Bool {
+        guard key.job < jobs.count else { return false }
+        let job = jobs[key.job]
+        if guards.stand(.attemptNameIsUnique) && (job.epoch != key.epoch || job.lease != key.lease) { return false }
+        return job.state == .running && guards.stand(.sweepAsksRunning)
+            || job.state == .publishing && guards.stand(.sweepAsksPublishing)
+    }
+}

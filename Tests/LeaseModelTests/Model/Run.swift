@@ -1,0 +1,155 @@
+import TestSupport
+
+/// One world from its start to its end, as `seed` draws it.
+struct Run: Sendable {
+    let seed: UInt64
+    let guards: Guards
+    let scenario: Scenario
+    let overlooked: Set<Violation>
+
+    /// How many things happen before all goes well again.
+    static let length = 400
+
+    init(
+        seed: UInt64,
+        under guards: Guards = .all,
+        overlooking overlooked: Set<Violation> = [],
+        in weather: Weather = .mixed
+    ) {
+        var dice = SeededGenerator(seed: seed)
+        self.seed = seed
+        self.guards = guards
+        self.overlooked = overlooked
+        scenario = Scenario(drawnFrom: &dice, weather)
+    }
+
+    /// Draws steps until enough have happened or a promise is broken, and keeps those that could happen.
+    ///
+    /// Returns the world at its end. `steps` stays empty unless asked for: nearly all runs are never looked at.
+    func live(keeping steps: inout [Step]?) -> World {
+        var dice = SeededGenerator(seed: seed ^ 0x5EED)
+        let table = Step.Kind.table(scenario.weights)
+        var world = fresh(isTraced: false)
+        var count = 0
+        var tries = 0
+        while count < Self.length && tries < 5 * Self.length && world.violation == nil && !world.isSettled {
+            let step = Step.drawn(from: &dice, table, pace: scenario.pace)
+            tries += 1
+            if world.perform(step) { count += 1 }
+            steps?.append(step)
+        }
+        world.settle()
+        return world
+    }
+
+    /// The same from given steps.
+    func relive(_ steps: [Step], isTraced: Bool = false) -> World {
+        var world = fresh(isTraced: isTraced)
+        for step in steps where world.violation == nil { _ = world.perform(step) }
+        world.settle()
+        return world
+    }
+
+    private func fresh(isTraced: Bool) -> World {
+        var world = World(scenario, under: guards, overlooking: overlooked, isTraced: isTraced)
+        for request in scenario.requests.indices { world.submit(request) }
+        return world
+    }
+
+    /// The fewest of `steps` that still break `promise`, as far as leaving out runs of them finds out.
+    func shrink(_ steps: [Step], breaking promise: Violation) -> [Step] {
+        var kept = steps
+        var size = max(1, kept.count / 2)
+        while true {
+            var start = 0
+            var isShorter = false
+            while start < kept.count {
+                let end = min(start + size, kept.count)
+                // The time stays, so that what comes after is still as late.
+                let gap = kept[start..<end].reduce(0) { $0 + $1.wait }
+                var shorter = Array(kept[..<start])
+                var rest = Array(kept[end...])
+                if let next = rest.first {
+                    rest[0] = Step(kind: next.kind, who: next.who, dice: next.dice, wait: next.wait + gap)
+                }
+                shorter += rest
+                if relive(shorter).violation == promise {
+                    kept = shorter
+                    isShorter = true
+                } else {
+                    start = end
+                }
+            }
+            if size == 1 && !isShorter { return kept }
+            size = max(1, size / 2)
+        }
+    }
+
+    /// What happened, shortened, for people.
+    func story() -> String {
+        var steps: [Step]? = []
+        guard let promise = live(keeping: &steps).violation else { return "seed \(seed): nothing is broken" }
+        let world = relive(shrink(steps ?? [], breaking: promise), isTraced: true)
+        let given = """
+            seed \(seed): \(promise.rawValue)
+            \(scenario.requests.count) jobs, \(scenario.requests.map { "\($0.policy) at \($0.place)" }.joined(separator: ", "))\
+            \(scenario.occupied.map { ", place \($0) is taken" } ?? "")\
+            \(scenario.hasTwoBuilds ? ", two builds" : "")\(scenario.isSynchronous ? ", synchronous replica" : "")
+            """
+        return ([given] + (world.trace ?? [])).joined(separator: "\n")
+    }
+}
+
+extension World {
+    /// Lets everything go well until nothing is left to do, and looks at what became of the promises.
+    mutating func settle() {
+        if violation != nil { return }
+        tell { _ in "from here on all goes well" }
+        isCalm = true
+        isDiskBad = false
+        if !isServing { comeUp() }
+        for who in 0..<(processes.count + keepers.count) { _ = resume(who) }
+        var rounds = 0
+        while rounds < 400 && violation == nil && !isSettled {
+            rounds += 1
+            let isBusy = calmRound()
+            now += isBusy ? 200 : 4_500
+            check()
+        }
+        checkEnd()
+    }
+
+    fileprivate var isSettled: Bool {
+        if promised.contains(false) || ledger.hasLiveJobs || !folder.attempts.isEmpty { return false }
+        for keeper in keepers where keeper.order != nil || !keeper.litter.isEmpty { return false }
+        for process in processes { if let process, !process.slots.isEmpty { return false } }
+        return true
+    }
+
+    /// Everybody gets a turn. Returns whether much is going on.
+    private mutating func calmRound() -> Bool {
+        var isBusy = false
+        for request in promised.indices where !promised[request] { submit(request) }
+        while !calls.isEmpty {
+            if calls[0].answer == nil { carryOut(0) }
+            if let first = calls.first, let answer = first.answer {
+                calls.removeFirst()
+                deliver(answer, of: first)
+            }
+        }
+        for index in processes.indices {
+            if processes[index] == nil { _ = resume(index) }
+            _ = beat(index)
+            // Dice that let no conversion fail.
+            for turn in 0..<3 { _ = work(index, dice: UInt64(turn << 2 | 31 << 8)) }
+            guard let me = processes[index] else { continue }
+            for slot in me.slots where slot.waitsUntil.map({ $0 <= clock(me) }) ?? true { isBusy = true }
+        }
+        for index in keepers.indices {
+            _ = keepHouse(index)
+            if finishOther(index, dice: 1) { isBusy = true }
+            _ = sweep(index)
+        }
+        return isBusy
+    }
+}

@@ -1,0 +1,50 @@
+/// Many runs at once, each from its own seed.
+enum Seeds {
+    struct Finding: Sendable {
+        let seed: UInt64
+        let promise: Violation
+    }
+
+    /// Runs `count` seeds from `first` on and returns the lowest that breaks a promise.
+    static func lowestBroken(
+        _ count: Int,
+        from first: UInt64 = 0,
+        under guards: Guards = .all,
+        overlooking overlooked: Set<Violation> = [],
+        in weather: Weather = .mixed
+    ) async -> Finding? {
+        // In pieces, so that all cores are busy and a search ends soon after it has found something.
+        let piece = 250
+        return await withTaskGroup(of: Finding?.self) { group in
+            var next = 0
+            var lowest: Finding?
+            func add() {
+                guard next < count, lowest == nil else { return }
+                let range = next..<min(next + piece, count)
+                next = range.upperBound
+                group.addTask {
+                    for index in range {
+                        let seed = first + UInt64(index)
+                        let run = Run(
+                            seed: seed,
+                            under: guards,
+                            overlooking: overlooked,
+                            in: weather
+                        )
+                        var none: [Step]?
+                        if let promise = run.live(keeping: &none).violation {
+                            return Finding(seed: seed, promise: promise)
+                        }
+                    }
+                    return nil
+                }
+            }
+            for _ in 0..<4 { add() }
+            while let found = await group.next() {
+                if let found, found.seed < lowest?.seed ?? .max { lowest = found }
+                add()
+            }
+            return lowest
+        }
+    }
+}

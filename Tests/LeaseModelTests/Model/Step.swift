@@ -1,0 +1,140 @@
+import TestSupport
+
+/// One thing that happens. The same steps in the same world lead to the same end.
+struct Step: Sendable {
+    enum Kind: UInt8, Sendable, CaseIterable {
+        case work, beat, deliver, answer, keep, finishOther, sweep
+        case leap
+        case client, breakConnection, pause, resume, kill, drain, badDisk
+        case outage, restart, failover, powerCut
+    }
+
+    let kind: Kind
+    /// Who or what it happens to, counted around.
+    let who: Int
+    /// What is open in it.
+    let dice: UInt64
+    /// The time that passes before it.
+    let wait: Milliseconds
+}
+
+/// What is likely to go wrong.
+enum Weather: Sendable {
+    /// Anything, and not everything in each run.
+    case mixed
+    /// Anything but losing a commit that somebody waited for.
+    case synchronous
+    /// Failovers that lose commits, and workers of two builds that sleep through them.
+    case tails
+    /// Beats that are rare, answers that are late, and workers that sleep past the end of their leases.
+    case sleep
+}
+
+/// What is given before anything happens.
+struct Scenario: Sendable {
+    var requests: [Request]
+    var places: Int
+    /// A place where somebody else's file lies.
+    var occupied: Int?
+    var hasTwoBuilds: Bool
+    /// Whether a commit is answered only once a replica has it.
+    var isSynchronous: Bool
+    var workers: Int
+    /// How likely each kind of step is.
+    var weights: [Int]
+    /// How much time passes between steps, as a power of two.
+    var pace: Int
+    /// Whether nobody keeps house at first.
+    var isFresh: Bool
+
+    /// Draws a scenario. Not everything goes wrong in each: what happens seldom gets room that way.
+    init(drawnFrom dice: inout SeededGenerator, _ weather: Weather) {
+        let count = dice.whole(in: 2..<6)
+        places = count
+        requests = []
+        for place in 0..<count {
+            // Two jobs with one destination are allowed only where the later is asked to replace.
+            let isShared = place > 0 && dice.whole(in: 0..<6) == 0
+            let policy: Policy = isShared || dice.whole(in: 0..<2) == 0 ? .replace : .fail
+            requests.append(Request(place: isShared ? 0 : place, policy: policy))
+        }
+        occupied = dice.whole(in: 0..<6) == 0 ? count - 1 : nil
+        hasTwoBuilds = dice.whole(in: 0..<2) == 0
+        isSynchronous = dice.whole(in: 0..<2) == 0
+        workers = dice.whole(in: 2..<4)
+        weights = Step.Kind.allCases.map(\.usualWeight)
+        for kind in Step.Kind.allCases where kind.rawValue >= Step.Kind.client.rawValue {
+            weights[Int(kind.rawValue)] *= [0, 0, 1, 2][dice.whole(in: 0..<4)]
+        }
+        for kind in [Step.Kind.beat, .keep, .sweep, .leap] where dice.whole(in: 0..<3) == 0 {
+            weights[Int(kind.rawValue)] = 1 + weights[Int(kind.rawValue)] / 6
+        }
+        // What is paused has to go on some time.
+        weights[Int(Step.Kind.resume.rawValue)] = [4, 15, 40][dice.whole(in: 0..<3)]
+        pace = dice.whole(in: 0..<3)
+        isFresh = dice.whole(in: 0..<3) == 0
+        switch weather {
+        case .mixed: break
+        case .synchronous: isSynchronous = true
+        case .sleep:
+            let kinds: [(Step.Kind, Int)] = [
+                (.beat, 15), (.answer, 30), (.keep, 80), (.leap, 10), (.pause, 20), (.resume, 8), (.sweep, 60),
+            ]
+            pace += 1
+            for kind in Step.Kind.allCases.drop(while: { $0 != .client }) { weights[Int(kind.rawValue)] = 0 }
+            for (kind, weight) in kinds { weights[Int(kind.rawValue)] = weight }
+        case .tails:
+            isSynchronous = false
+            hasTwoBuilds = true
+            isFresh = false
+            pace = 0
+            weights[Int(Step.Kind.failover.rawValue)] = 10
+            weights[Int(Step.Kind.pause.rawValue)] = 60
+            weights[Int(Step.Kind.resume.rawValue)] = 30
+            weights[Int(Step.Kind.leap.rawValue)] = 2
+            weights[Int(Step.Kind.sweep.rawValue)] = 80
+            weights[Int(Step.Kind.keep.rawValue)] = 60
+            weights[Int(Step.Kind.client.rawValue)] = 20
+            for kind in [Step.Kind.kill, .drain, .powerCut] { weights[Int(kind.rawValue)] = 0 }
+        }
+    }
+}
+
+extension Step.Kind {
+    fileprivate var usualWeight: Int {
+        switch self {
+        case .work: 300
+        case .deliver, .answer: 200
+        case .beat: 80
+        case .keep: 40
+        case .finishOther: 40
+        case .sweep: 20
+        case .resume: 20
+        case .client, .breakConnection, .pause: 10
+        case .kill, .drain, .badDisk: 4
+        case .leap, .outage, .restart, .failover, .powerCut: 2
+        }
+    }
+
+    /// The kinds in the shares that `weights` gives them.
+    static func table(_ weights: [Int]) -> [Step.Kind] {
+        allCases.flatMap { Array(repeating: $0, count: weights[Int($0.rawValue)]) }
+    }
+}
+
+extension Step {
+    /// Draws what happens next.
+    static func drawn(from dice: inout SeededGenerator, _ table: [Kind], pace: Int) -> Step {
+        let bits = dice.next()
+        // Mostly instants, so that things overlap; now and then about a beat, seldom more than a lease.
+        let wait: Milliseconds
+        switch bits >> 56 {
+        case 0..<200: wait = Int((bits >> 40) & 0x1F)
+        case 200..<248: wait = Int((bits >> 40) & 0xFF)
+        case 248..<255: wait = Int((bits >> 40) & 0x7FF)
+        default: wait = Int((bits >> 40) & 0x3FFF)
+        }
+        let kind = table[Int((bits & 0xFFFF_FFFF) % UInt64(table.count))]
+        return Step(kind: kind, who: Int((bits >> 32) & 0xFF), dice: dice.next(), wait: wait << pace)
+    }
+}

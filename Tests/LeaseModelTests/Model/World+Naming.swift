@@ -1,0 +1,61 @@
+extension World {
+    enum Naming: Sendable {
+        case named
+        /// Its file can never get its name: to be reported.
+        case failed(Reason)
+        /// For another try, by whoever the ledger hands it to.
+        case left
+    }
+
+    /// Step 5 of publishing, by whoever has the order.
+    mutating func name(_ order: Order, by who: String) -> Naming {
+        if isDiskBad {
+            isDiskBad = false
+            // What is reported as failed is done again by somebody else, so nobody may be able to name this file later.
+            let isGone = !guards.stand(.spoiledBeforeFailed) || folder.remove(order.key)
+            tell { _ in "\(who): the disk refuses \(order.fence.words)\(isGone ? "" : ", and its file is gone already")"
+            }
+            guard isGone else { return .left }
+            spoiled.append(order.fence)
+            return .failed(Reason(failureClass: .transient, code: .destinationIO, isGenuine: true))
+        }
+        let request = scenario.requests[order.request]
+        let result = folder.name(order, at: request.place, request.policy, under: guards)
+        if !namings.contains(result) { namings.append(result) }
+        tell { _ in "\(who): names the output of \(order.fence.words): \(result)" }
+        let present = folder.final(request.place)?.content.request
+        // Two jobs for one place are the submitter's doing.
+        let isElses = present != nil && present != order.request
+        switch result {
+        case .named:
+            if !committed.contains(order.key) { broke(.publishedWithoutRight) }
+            show(order.request)
+            return .named
+        case .adopted:
+            return .named
+        case .destinationExists:
+            let isGenuine = isElses || hasLostOrder(order.request)
+            return .failed(Reason(failureClass: .permanent, code: .destinationExists, isGenuine: isGenuine))
+        case .attemptLost:
+            let isGenuine = isElses || spoiled.contains(order.fence) || hasLostOrder(order.request)
+            return .failed(Reason(failureClass: .transient, code: .attemptLost, isGenuine: isGenuine))
+        }
+    }
+
+    /// Notes what can be seen under a request's final name.
+    private mutating func show(_ request: Int) {
+        guard let content = folder.final(scenario.requests[request].place)?.content else { return }
+        if let earlier = shown[request], earlier != content, !hasLostOrder(request) { broke(.publishedTwice) }
+        // Of two jobs for one place, each may have to be done again after the other has replaced its file.
+        for other in shown.indices where scenario.requests[other].place == scenario.requests[request].place {
+            shown[other] = nil
+        }
+        shown[request] = content
+    }
+
+    /// Whether a failover lost an order of this request that its worker may have been told was committed.
+    func hasLostOrder(_ request: Int) -> Bool {
+        for order in lostOrders where order.request == request { return true }
+        return false
+    }
+}
