@@ -135,8 +135,11 @@ struct PublishFaultTests {
         ("hidden", ["renameat2:error=EINVAL", "linkat:error=EIO"], "io_destination at publish"),
         // A worker's group: one by one, and with one call for the whole file system.
         ("attempt-unnamed", ["fsync:error=EIO:when=1"], "io_destination at publish"),
+        // The folder's flush behind the attempt's name, and behind the final one.
         ("attempt-unnamed", ["fsync:error=EIO:when=2"], "io_destination at publish"),
+        ("attempt-unnamed", ["fsync:error=EIO:when=3"], "io_destination at publish"),
         ("together-unnamed", ["fsync:error=EIO:when=1"], "io_destination at publish"),
+        ("together-unnamed", ["fsync:error=EIO:when=2"], "io_destination at publish"),
         ("together-unnamed", ["syncfs:error=EIO"], "published"),
         ("together-unnamed", ["syncfs:error=EIO", "fsync:error=ENOSPC:when=1"], "disk_full at publish"),
         // The kernel tells of lost bytes once, so nothing may be asked a second time.
@@ -152,7 +155,7 @@ struct PublishFaultTests {
         let process = StorageProcess(destination: folder.path("out.wav"), mode: mode)
         #expect(try process.outcome(behind: Strace.words(injections)) == said)
         // Only a folder that could not be flushed comes after the name was given.
-        let folderFlush = mode.hasPrefix("together") ? "fsync:error=EIO:when=1" : "fsync:error=EIO:when=2"
+        let folderFlush = mode.hasPrefix("attempt") ? "fsync:error=EIO:when=3" : "fsync:error=EIO:when=2"
         let isWhole = said == "published" || injections == [folderFlush]
         #expect(try folder.names() == (isWhole ? ["out.wav"] : []))
     }

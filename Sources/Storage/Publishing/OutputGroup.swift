@@ -32,10 +32,30 @@ public struct OutputGroup: ~Copyable {
     /// The same; `together` says how to flush, instead of what pays.
     package consuming func link(durably: Bool, together: Bool?) -> [Result<Void, StorageError>] {
         let flushed = Self.flush(members, durably: durably, together: together)
-        return zip(members, flushed).map { member, flushed in
+        var linked = zip(members, flushed).map { member, flushed in
             flushed.flatMap {
                 Result { () throws(StorageError) in
                     try member.file.take(member.attempt, member.fingerprint)
+                }
+            }
+        }
+        if durably { Self.flushNames(of: members, &linked) }
+        return linked
+    }
+
+    /// Makes the names survive a power cut too, one flush for each folder: the ledger is about to promise them.
+    private static func flushNames(of members: [Member], _ linked: inout [Result<Void, StorageError>]) {
+        let named = members.indices.filter { if case .success = linked[$0] { true } else { false } }
+        let folders = Dictionary(grouping: named) { index in
+            FileFacts.of(members[index].file.folder.descriptor)?.identity
+        }
+        for indices in folders.values {
+            do throws(StorageError) {
+                try members[indices[0]].file.folder.flush(with: members[indices[0]].file.descriptor)
+            } catch {
+                for index in indices {
+                    linked[index] = .failure(error)
+                    members[index].file.forget(members[index].attempt)
                 }
             }
         }

@@ -19,6 +19,15 @@ extension UnfinishedFile {
         try discard()
     }
 
+    /// Takes the attempt's name away again: nobody was told of it yet.
+    func forget(_ attempt: AttemptName) {
+        do throws(StorageError) {
+            try folder.remove(attempt.fileName(for: name))
+        } catch {
+            // What stays has no fence in the ledger that stands, and is swept.
+        }
+    }
+
     /// Whether all of this file was written, once the whole file system has been flushed; `nil` if only fsync can tell.
     ///
     /// syncfs speaks for the file system. What it could not write of one file is noted with that file, and waiting for
