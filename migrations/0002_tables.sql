@@ -244,6 +244,8 @@ create table worker (
     started_at timestamptz not null,
     beat_at timestamptz not null,
     lease_until timestamptz not null,
+    -- Claims with lower numbers take nothing any more: their worker has given them up.
+    claims_from bigint not null default 0,
     -- Set once: when it stopped, or was found to have stopped.
     ended_at timestamptz,
     end_reason text check (end_reason in ('stopped', 'lost')),

@@ -43,8 +43,11 @@ $$;
 -- Takes up to `wanted` jobs for a worker: by priority (higher first), then turn, then id.
 --
 -- `queue_names` narrows it to some queues. Refuses with SQLSTATE SL001 if the worker's lease is over. Epoch and lease id are
--- the fence: every later write repeats them. A claim whose answer was lost is found again by held().
-create function claim(worker_id bigint, wanted integer, queue_names text[] default null)
+-- the fence: every later write repeats them. `claim_number` grows from claim to claim of a worker. One whose answer was lost
+-- is given up with bar_claims(), after which held() tells for good what it took.
+create function claim(
+    worker_id bigint, wanted integer, queue_names text[] default null, claim_number bigint default null
+)
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
     labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint
@@ -78,7 +81,7 @@ begin
     if me.id is null or me.ended_at is not null or me.lease_until <= t then
         raise exception 'the lease of worker % is over', claim.worker_id using errcode = 'SL001';
     end if;
-    if missing <= 0 or me.wish <> 'run' then
+    if missing <= 0 or me.wish <> 'run' or claim.claim_number < me.claims_from then
         return;
     end if;
 
@@ -96,7 +99,9 @@ begin
         -- Claims from a limited queue go one after another, or two would fill the same gap.
         perform from queue q where q.id = any (limited) order by q.id for no key update;
         room := (
-            select array_agg(greatest(0, o.bound - coalesce(n.jobs, 0))::integer order by o.place)
+            -- A greatest() over null would be 0, and unlimited queues have no bound.
+            select array_agg(case when o.bound is not null then greatest(0, o.bound - coalesce(n.jobs, 0)) end::integer
+                             order by o.place)
             from unnest(queues, room) with ordinality as o (queue, bound, place)
             left join (
                 select l.queue, count(*) as jobs from running r join lane l on l.id = r.lane
@@ -173,7 +178,8 @@ begin
         -- A queue's room is shared by its lines of all priorities.
         if limited is not null and missing > 0 and lanes is not null then
             room := (
-                select array_agg(greatest(0, q.running_limit - coalesce(n.jobs, 0))::integer order by o.place)
+                select array_agg(case when q.running_limit is not null
+                                      then greatest(0, q.running_limit - coalesce(n.jobs, 0)) end::integer order by o.place)
                 from unnest(queues) with ordinality as o (queue, place)
                 join queue q on q.id = o.queue
                 left join (
@@ -184,6 +190,15 @@ begin
         end if;
     end loop;
 end $$;
+
+-- Gives up the worker's claims up to that number. One that is under way is waited for; one that arrives only now, having
+-- hung in a network or in a dying connection, takes nothing, or its jobs would lie in the hands of a worker that does not
+-- know of them.
+create function bar_claims(worker_id bigint, up_to bigint) returns void
+language sql security definer set search_path from current
+as $$
+    update worker w set claims_from = greatest(w.claims_from, up_to + 1) where w.id = worker_id
+$$;
 
 -- All that a worker holds, as claim() answered it: for a worker whose claim was not answered.
 create function held(worker_id bigint)
@@ -266,6 +281,6 @@ begin
             and p.job = any (beat.jobs);
 end $$;
 
-select allow('sluice_worker', 'register_worker', 'claim', 'held', 'beat');
+select allow('sluice_worker', 'register_worker', 'claim', 'bar_claims', 'held', 'beat');
 select apply_permissions();
 select set_config('role', 'none', true);
