@@ -46,7 +46,7 @@ public final class PrivatePostgres: Sendable {
         try supervisor.obey("copy", try template.get().folder)
         let ours = [
             "listen_addresses": "''", "unix_socket_directories": "'\(supervisor.folder)'", "fsync": "off",
-            "full_page_writes": "off", "shared_buffers": "32MB", "max_connections": "200", "jit": "off",
+            "full_page_writes": "off", "shared_buffers": "32MB", "max_connections": "600", "jit": "off",
             "port": "\(port)",
         ]
         for (name, value) in ours.merging(settings, uniquingKeysWith: { $1 }).sorted(by: { $0.key < $1.key }) {
