@@ -98,7 +98,7 @@ let package = Package(
         .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: house),
         .testTarget(
             name: "PumpRoomTests",
-            dependencies: ["PumpRoom", "Storage", "Media", "Conversion", "TestSupport"],
+            dependencies: ["PumpRoom", "Storage", "Ledger", "Media", "Conversion", "TestSupport"],
             swiftSettings: house
         ),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),

@@ -64,6 +64,8 @@ extension LedgerError {
         case refused = "ledger_refused"
         /// Another transaction, a lock or a limit of the server stood in the way. Nothing was changed.
         case contention = "ledger_contention"
+        /// The lease of the worker is over: it holds nothing any more and registers anew.
+        case leaseOver = "ledger_lease_over"
         /// The server takes no changes: a standby, or one that was told so.
         case readOnly = "ledger_read_only"
         /// Connections, memory or disk space ran out.
@@ -107,6 +109,8 @@ extension LedgerError.Code {
             case "40002", "40003": .connectionLost
             case "55P03", "57014", "55006": .contention
             case "25006": .readOnly
+            // The ledger's own.
+            case "SL001": .leaseOver
             case "57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "25P04": .connectionLost
             default:
                 switch sqlState.prefix(2) {

@@ -1,4 +1,5 @@
 import Conversion
+import Ledger
 import Media
 import Storage
 import TestSupport
@@ -9,10 +10,13 @@ import Testing
 /// The page on errors is what callers read: it lists every code of every room, with the class that decides on retries.
 @Suite struct ErrorPageTests {
     private var kinds: [String: Failure.Kind] {
-        // Both rooms may fail at a place in the same way; then they have to mean the same.
+        // Rooms may fail at a place in the same way; then they have to mean the same.
         var kinds = ["recipe_refused": Failure.Kind.permanent, "unexpected": .permanent]
         for code in MediaError.Code.allCases { kinds[code.rawValue] = code.kind }
         for code in StorageError.Code.allCases { kinds[code.rawValue] = code.kind }
+        for code in LedgerError.Code.allCases { kinds[code.rawValue] = code.kind }
+        for verdict in LedgerVerdict.allCases { kinds[verdict.rawValue] = verdict.kind }
+        for reason in ReleaseReason.allCases { kinds[reason.rawValue] = .infrastructure }
         return kinds
     }
 
@@ -29,10 +33,12 @@ import Testing
             guard let twin = StorageError.Code(rawValue: code.rawValue) else { continue }
             #expect(code.kind == twin.kind, "\(code.rawValue)")
         }
+        #expect(MediaError.Code.cancelled.kind == LedgerError.Code.cancelled.kind)
     }
 
     @Test func rowsAreWholeAndSpeakOfStagesThatExist() throws {
         let stages = Set(MediaError.Stage.allCases.map(\.rawValue) + StorageError.Stage.allCases.map(\.rawValue))
+            .union(["ledger", "lease", "release"])
         for row in try ErrorPage.rows() {
             #expect(row.columns == 6, "\(row.code)")
             #expect(row.stages == ["any"] || stages.isSuperset(of: row.stages), "\(row.code): \(row.stages)")

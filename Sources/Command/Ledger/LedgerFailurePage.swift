@@ -15,7 +15,7 @@ struct LedgerFailurePage {
 
     var exitCode: ExitCode {
         switch error.code {
-        case .cannotReach, .connectionLost, .timedOut, .contention, .readOnly, .exhausted: .unreachable
+        case .cannotReach, .connectionLost, .timedOut, .contention, .readOnly, .exhausted, .leaseOver: .unreachable
         case .permissionDenied: .permission
         case .badConfiguration, .missing, .schemaTooOld, .schemaTooNew, .migrationChanged: .configuration
         case .migrationFailed, .conflict, .refused, .badStatement, .unexpectedAnswer, .cancelled: .failure

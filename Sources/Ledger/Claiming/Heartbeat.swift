@@ -1,0 +1,133 @@
+public import Conversion
+
+/// The signs of life of a worker process, on a connection of their own: whatever the others wait for, this one does not.
+public struct Heartbeat: Sendable {
+    let source: ConnectionSource
+
+    /// Opens no connection yet. Throws `badConfiguration`.
+    public init(_ configuration: LedgerConfiguration) throws {
+        var configuration = configuration
+        configuration.connectionLimit = 1
+        // A beat that hangs is of less use than the next one.
+        configuration.operationTimeout = min(configuration.operationTimeout, .seconds(5))
+        configuration.reachTimeout = min(configuration.reachTimeout, .seconds(5))
+        source = try ConnectionSource(configuration)
+    }
+
+    /// Renews the lease of the whole worker, stores how far its jobs are, and brings back what the ledger has to say.
+    ///
+    /// An error is no sign of life: the worker's right goes on only as long as its `LeaseClock` says.
+    public func beat(
+        _ worker: Int64,
+        _ jobs: [RunningJob] = [],
+        status: WorkerStatus? = nil,
+        within limit: Duration = .seconds(10)
+    ) async throws -> BeatReply {
+        let status = try status.map { try JSON($0) }
+        let schema = source.configuration.schema
+        return try await source.settle("beat", within: limit, tryLimit: source.configuration.operationTimeout) {
+            connection,
+            _ in
+            let sentAt = ContinuousClock.now
+            let reply = try connection.first(
+                """
+                select * from \(schema).beat(
+                    \(worker), \(jobs.map(\.fence.job)), \(jobs.map(\.fence.epoch)), \(jobs.map(\.fence.lease)),
+                    \(jobs.map(\.frames)), \(jobs.map(\.totalFrames)), \(jobs.map(\.slot)), \(status))
+                """
+            ) { try BeatReply($0, sentAt: sentAt) }
+            guard let reply else { throw connection.failure(.unexpectedAnswer, "the ledger did not answer a beat") }
+            return reply
+        }
+    }
+
+    /// Closes the connection.
+    public func close() async { await source.close() }
+}
+
+/// A job in a worker's hands, and how far it is.
+public struct RunningJob: Sendable, Hashable {
+    public var fence: Fence
+    /// Frames done; `nil` if there is nothing new to say.
+    public var frames: Int64?
+    /// Frames to do, as far as is known.
+    public var totalFrames: Int64?
+    public var slot: Int16?
+
+    public init(_ fence: Fence, frames: Int64? = nil, totalFrames: Int64? = nil, slot: Int16? = nil) {
+        self.fence = fence
+        self.frames = frames
+        self.totalFrames = totalFrames
+        self.slot = slot
+    }
+}
+
+/// What a worker says of itself, for people.
+public struct WorkerStatus: Sendable, Hashable, Codable {
+    public var busySlots: Int?
+    /// Why it claims nothing, if that is its own wish.
+    public var pausedBecause: String?
+
+    public init(busySlots: Int? = nil, pausedBecause: String? = nil) {
+        self.busySlots = busySlots
+        self.pausedBecause = pausedBecause
+    }
+}
+
+/// What a worker is asked to do.
+public enum WorkerWish: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Claim and work.
+    case run
+    /// Claim nothing more.
+    case quiet
+    /// Claim nothing more, and stop once nothing is in hand.
+    case drain
+}
+
+/// What the ledger answers to a sign of life.
+public struct BeatReply: Sendable, Hashable {
+    /// False if the lease is over: everything is lost, nothing may be written, and the worker registers anew.
+    public var isAlive: Bool
+    public var wish: WorkerWish
+    public var leaseLength: Duration
+    /// Of the jobs told of, those to be stopped and then reported with `fail` or `release`.
+    public var cancelled: [Int64]
+    /// Of the jobs told of, those that the worker has no right to any more, or has finished itself just now.
+    public var lost: [Int64]
+    /// Queues of which nothing is given out.
+    public var pausedQueues: [String]
+    /// A moment before the beat was sent.
+    public var sentAt: ContinuousClock.Instant
+
+    public init(
+        isAlive: Bool,
+        wish: WorkerWish = .run,
+        leaseLength: Duration,
+        cancelled: [Int64] = [],
+        lost: [Int64] = [],
+        pausedQueues: [String] = [],
+        sentAt: ContinuousClock.Instant
+    ) {
+        self.isAlive = isAlive
+        self.wish = wish
+        self.leaseLength = leaseLength
+        self.cancelled = cancelled
+        self.lost = lost
+        self.pausedQueues = pausedQueues
+        self.sentAt = sentAt
+    }
+
+    init(_ row: Row, sentAt: ContinuousClock.Instant) throws {
+        let isAlive: Bool = try row["alive"]
+        self.init(
+            isAlive: isAlive,
+            // A worker whose lease is over is asked nothing any more.
+            wish: isAlive ? try row.value("wish") : .run,
+            leaseLength: .seconds(try row["lease_seconds"] as Double),
+            cancelled: try row["cancelled"],
+            lost: try row["lost"],
+            pausedQueues: try row["paused_queues"],
+            sentAt: sentAt
+        )
+    }
+}

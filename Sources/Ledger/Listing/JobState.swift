@@ -1,0 +1,15 @@
+/// Where a job stands.
+public enum JobState: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Its time has not come: a run-at, or a pause before another try.
+    case delayed
+    case waiting
+    case running
+    /// Its output is whole and waits for its name.
+    case publishing
+    case completed
+    case failed
+    case cancelled
+
+    /// Whether nothing more happens to it, unless somebody asks for it.
+    public var isEnd: Bool { self == .completed || self == .failed || self == .cancelled }
+}

@@ -1,0 +1,16 @@
+/// What the ledger says to a write about one job.
+public enum JobAnswer: String, Sendable, Hashable, Codable, CaseIterable {
+    /// It is so now.
+    case done
+    /// It was so already, by this very fence: an answer was lost, not the write.
+    case `repeated`
+    /// Somebody else has the job, or it has ended. Throw the output away and write nothing.
+    case lost
+    /// The lease is over, and nobody has taken the job yet. Throw the output away.
+    case expired
+    /// The job was to be stopped and has ended so. Throw the output away.
+    case cancelled
+
+    /// Whether what was said of the job is what stands.
+    public var stands: Bool { self == .done || self == .repeated }
+}

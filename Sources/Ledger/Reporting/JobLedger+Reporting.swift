@@ -1,0 +1,159 @@
+public import Conversion
+import FoundationEssentials
+
+// Each call is about many jobs, and each job is answered by itself, in the order given. A call may be repeated word for word,
+// which is what happens when an answer is lost.
+extension JobLedger {
+    /// Moves jobs from `running` to `publishing`: from now on anybody may finish them.
+    @discardableResult
+    public func publish(_ outputs: [Publication], within limit: Duration? = nil) async throws -> [JobAnswer] {
+        try await answers(outputs, \.fence, "publish jobs", within: limit) { outputs, schema in
+            let facts = outputs.map(\.facts)
+            return try """
+            select * from \(schema).publish(
+                \(outputs.map(\.fence.job)), \(outputs.map(\.fence.epoch)), \(outputs.map(\.fence.lease)),
+                \(outputs.map(\.attemptName)), \(outputs.map(\.digest)), \(outputs.map(\.bytes)),
+                \(facts.map(\.framesIn)), \(facts.map(\.framesOut)), \(facts.map(\.audio?.wholeMilliseconds)),
+                \(facts.map(\.cpu?.wholeMilliseconds)), \(facts.map(\.peakBytes)), \(facts.map(\.slot)),
+                \(facts.map { try AttemptReport(conversion: $0.report).json()?.text }))
+            """
+        }
+    }
+
+    /// Moves jobs from `publishing` to `finished`: the outputs have their names. Anybody who holds the fence may say so.
+    @discardableResult
+    public func finish(_ fences: [Fence], within limit: Duration? = nil) async throws -> [JobAnswer] {
+        try await answers(fences, \.self, "finish jobs", within: limit) { fences, schema in
+            """
+            select * from \(schema).finish(
+                \(fences.map(\.job)), \(fences.map(\.epoch)), \(fences.map(\.lease)))
+            """
+        }
+    }
+
+    /// Ends attempts that failed. What another try is worth is the ledger's to decide, by the failure's class.
+    @discardableResult
+    public func fail(_ failures: [AttemptFailure], within limit: Duration? = nil) async throws -> [JobAnswer] {
+        try await answers(failures, \.fence, "report failures", within: limit) { failures, schema in
+            "select * from \(schema).fail(\(try JSON(failures.map(FailureRow.init))))"
+        }
+    }
+
+    /// Hands running jobs back, unspent: to where they were in line, at once or after `pause`.
+    ///
+    /// `need` is what the next worker must be able to do. Also good when the lease is over: giving up takes no right.
+    @discardableResult
+    public func release(
+        _ fences: [Fence],
+        because reason: ReleaseReason = .handedBack,
+        needing need: String? = nil,
+        after pause: Duration? = nil,
+        within limit: Duration? = nil
+    ) async throws -> [JobAnswer] {
+        try await answers(fences, \.self, "hand jobs back", within: limit) { fences, schema in
+            """
+            select * from \(schema).release(
+                \(fences.map(\.job)), \(fences.map(\.epoch)), \(fences.map(\.lease)),
+                \(reason), \(fences.map { _ in need }), \(pause))
+            """
+        }
+    }
+
+    /// A worker's goodbye: what it still holds goes back, unspent. How many jobs that were.
+    @discardableResult
+    public func stop(_ worker: Int64, within limit: Duration? = nil) async throws -> Int {
+        try await settle("stop a worker", within: limit) { connection, _ in
+            try connection.value("select \(schema).stop_worker(\(worker))")
+        }
+    }
+
+    /// What the ledger says of each, by calls in which no job comes twice and that are not too long.
+    private func answers<Word: Sendable>(
+        _ words: [Word],
+        _ fence: @Sendable (Word) -> Fence,
+        _ operation: String,
+        within limit: Duration?,
+        _ statement: @Sendable ([Word], SchemaName) throws -> Statement
+    ) async throws -> [JobAnswer] {
+        var answers = [JobAnswer?](repeating: nil, count: words.count)
+        var left = Array(words.indices)
+        while !left.isEmpty {
+            var jobs: Set<Int64> = []
+            // Two claims of one job, of which one must be stale, are told apart by asking for one after the other.
+            let chosen = left.filter { jobs.count < Self.wordsPerCall && jobs.insert(fence(words[$0]).job).inserted }
+            let taken = Set(chosen)
+            left.removeAll { taken.contains($0) }
+            let call = try statement(chosen.map { words[$0] }, schema)
+            let said = try await settle(operation, within: limit) { connection, _ in
+                try connection.rows(call) { row in
+                    (try row["job"] as Int64, try row.value("answer", as: JobAnswer.self))
+                }
+            }
+            let byJob = Dictionary(said) { first, _ in first }
+            for index in chosen { answers[index] = byJob[fence(words[index]).job] }
+        }
+        return try answers.map { answer in
+            guard let answer else {
+                throw LedgerError(.unexpectedAnswer, during: operation, "the ledger did not answer for every job")
+            }
+            return answer
+        }
+    }
+
+    private static let wordsPerCall = 1_000
+}
+
+/// An object in the list that `fail` takes.
+private struct FailureRow: Encodable {
+    var job: Int64
+    var epoch: Int32
+    var lease_id: UUID
+    var code: String
+    var `class`: Failure.Kind
+    var stage: String
+    var stream: Int?
+    var position: MediaTime?
+    var frame: Int64?
+    var libav_name: String?
+    var libav_text: String?
+    var message: String
+    var hint: String?
+    var last_words: String?
+    var room_death: Bool
+    var need: String?
+    var slot: Int16?
+    var frames_in: Int64?
+    var frames_out: Int64?
+    var audio_ms: Int64?
+    var cpu_ms: Int64?
+    var peak_bytes: Int64?
+    var report: AttemptReport?
+
+    init(_ attempt: AttemptFailure) {
+        let (failure, facts) = (attempt.failure, attempt.facts)
+        job = attempt.fence.job
+        epoch = attempt.fence.epoch
+        lease_id = attempt.fence.lease
+        code = failure.code
+        `class` = failure.kind
+        stage = failure.stage
+        stream = failure.stream
+        position = failure.position
+        frame = failure.frame
+        libav_name = failure.libavName
+        libav_text = failure.libavText
+        message = failure.message
+        hint = failure.hint
+        last_words = attempt.lastWords
+        room_death = attempt.isRoomDeath
+        need = attempt.need
+        slot = facts.slot
+        frames_in = facts.framesIn
+        frames_out = facts.framesOut
+        audio_ms = facts.audio?.wholeMilliseconds
+        cpu_ms = facts.cpu?.wholeMilliseconds
+        peak_bytes = facts.peakBytes
+        let report = AttemptReport(conversion: facts.report, refusals: failure.refusals)
+        self.report = report == AttemptReport() ? nil : report
+    }
+}

@@ -1,0 +1,113 @@
+import Dispatch
+import Synchronization
+
+/// Jobs out of an async sequence, for a connection's thread, which may wait for them.
+///
+/// One task fills it and one thread empties it. Two chunks are in memory at most.
+final class JobFeed: Sequence, IteratorProtocol, Sendable {
+    typealias Element = Result<JobRequest, any Error>
+
+    private struct State {
+        /// What is to be taken next, the last first.
+        var chunk: [Element] = []
+        /// What waits until that has been taken.
+        var next: [Element]?
+        var isEnded = false
+        /// Who fills, while it waits for a place; told whether its chunk has one already.
+        var filler: CheckedContinuation<Bool, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let news = DispatchSemaphore(value: 0)
+    private let deadline: ContinuousClock.Instant
+    private static let chunkCount = 256
+
+    init(until deadline: ContinuousClock.Instant) { self.deadline = deadline }
+
+    // MARK: - Filling
+
+    /// Takes all of the sequence; an error becomes the last element.
+    func fill<Jobs: AsyncSequence>(from jobs: Jobs) async where Jobs.Element == JobRequest {
+        var chunk: [Element] = []
+        do {
+            for try await job in jobs {
+                chunk.append(.success(job))
+                if chunk.count == Self.chunkCount {
+                    await put(chunk)
+                    chunk = []
+                }
+            }
+        } catch {
+            chunk.append(.failure(error))
+        }
+        await put(chunk)
+        end()
+    }
+
+    private func put(_ chunk: [Element]) async {
+        guard !chunk.isEmpty else { return }
+        let isPlaced = await withCheckedContinuation { filler in
+            let isPlaced: Bool? = state.withLock { state in
+                if state.isEnded { return true }  // nobody wants it any more
+                if state.next == nil {
+                    state.next = chunk
+                    return true
+                }
+                state.filler = filler
+                return nil
+            }
+            if let isPlaced { filler.resume(returning: isPlaced) }
+        }
+        if !isPlaced {
+            state.withLock { state in
+                if !state.isEnded { state.next = chunk }
+            }
+        }
+        news.signal()
+    }
+
+    private func end() {
+        state.withLock { $0.isEnded = true }
+        news.signal()
+    }
+
+    /// Nobody wants the rest: what was not taken is dropped, and the sequence ends with an error.
+    func stop() {
+        let filler = state.withLock { state in
+            state.isEnded = true
+            state.chunk = []
+            state.next = [.failure(Self.error(.cancelled, "the task was cancelled"))]
+            defer { state.filler = nil }
+            return state.filler
+        }
+        filler?.resume(returning: false)
+        news.signal()
+    }
+
+    // MARK: - Emptying
+
+    func next() -> Element? {
+        while true {
+            let (element, isEnded, filler) = state.withLock { state in
+                var filler: CheckedContinuation<Bool, Never>?
+                if state.chunk.isEmpty, let next = state.next {
+                    state.chunk = next.reversed()
+                    state.next = nil
+                    filler = state.filler
+                    state.filler = nil
+                }
+                return (state.chunk.popLast(), state.isEnded, filler)
+            }
+            filler?.resume(returning: false)
+            if let element { return element }
+            if isEnded { return nil }
+            let left = deadline - .now
+            guard left > .zero else { return .failure(Self.error(.timedOut, "the time for it was over")) }
+            _ = news.wait(timeout: .now() + .nanoseconds(Int(clamping: Int64(left / .nanoseconds(1)))))
+        }
+    }
+
+    private static func error(_ code: LedgerError.Code, _ detail: String) -> LedgerError {
+        LedgerError(code, during: "submit jobs", detail)
+    }
+}

@@ -1,0 +1,109 @@
+import FoundationEssentials
+
+/// Writes the jobs of a submission as the ledger takes them, and keeps the digest of all of them.
+struct RequestWriter {
+    /// From so many jobs on they are sent by COPY.
+    static let smallCount = 200
+    static let columns = ["ordinal", "recipe", "cost", "needs", "max_attempts", "run_at", "labels"]
+
+    private(set) var digest = RequestDigest()
+    private var recipeText = RecipeText()
+    private var count: Int32 = 0
+
+    init(_ submission: Submission) {
+        digest.add(submission.queue)
+        digest.add("\(submission.priority) \(submission.weight) \(submission.maxAttempts ?? 0)")
+        digest.add(submission.runAt?.ledgerText ?? "")
+    }
+
+    /// A job, ready to be sent.
+    struct Written {
+        var ordinal: Int32
+        var recipe: String
+        var request: JobRequest
+
+        func append(to row: inout CopyRow) {
+            row.append(ordinal)
+            row.append(JSON(text: recipe))
+            row.append(request.cost)
+            row.append(request.needs.isEmpty ? nil : request.needs)
+            row.append(request.maxAttempts)
+            row.append(request.runAt)
+            row.append(labels)
+        }
+
+        var labels: JSON? {
+            guard !request.labels.isEmpty else { return nil }
+            var text = ""
+            text.appendJSON(request.labels)
+            return JSON(text: text)
+        }
+    }
+
+    /// Throws `refused` if the recipe cannot be written.
+    mutating func write(_ request: JobRequest) throws -> Written {
+        let recipe: String
+        do {
+            recipe = try recipeText.json(request.recipe)
+        } catch {
+            throw LedgerError(.refused, during: "submit jobs", "job \(count + 1): \(error)")
+        }
+        count += 1
+        digest.add(recipe)
+        if request.cost != nil || !request.needs.isEmpty || request.maxAttempts != nil || request.runAt != nil
+            || !request.labels.isEmpty
+        {
+            let times = request.runAt?.ledgerText ?? ""
+            digest.add("\(request.cost ?? 0) \(request.maxAttempts ?? 0) \(request.needs) \(times)")
+            for (name, value) in request.labels.sorted(by: { $0.key < $1.key }) {
+                digest.add(name)
+                digest.add(value)
+            }
+        }
+        return Written(ordinal: count, recipe: recipe, request: request)
+    }
+
+    /// The jobs as one list.
+    static func list(_ jobs: [Written]) -> String {
+        var text = "["
+        for job in jobs {
+            text += job.ordinal == jobs[0].ordinal ? "{\"recipe\":" : ",{\"recipe\":"
+            text += job.recipe
+            if let cost = job.request.cost { text += ",\"cost\":\(cost)" }
+            if let attempts = job.request.maxAttempts { text += ",\"max_attempts\":\(attempts)" }
+            if let time = job.request.runAt { text += ",\"run_at\":\"\(time.ledgerText)\"" }
+            if let labels = job.labels { text += ",\"labels\":\(labels.text)" }
+            if !job.request.needs.isEmpty {
+                text += ",\"needs\":["
+                for (place, need) in job.request.needs.enumerated() {
+                    if place > 0 { text += "," }
+                    text.appendJSON(need)
+                }
+                text += "]"
+            }
+            text += "}"
+        }
+        return text + "]"
+    }
+}
+
+/// Jobs on their way into COPY: those that were looked at already, and the rest as they come.
+///
+/// A class, because the digest is asked for when all have gone by.
+final class StagedRequests<Rest: Sequence>: Sequence, IteratorProtocol
+where Rest.Element == Result<JobRequest, any Error> {
+    private var first: IndexingIterator<[RequestWriter.Written]>
+    private var rest: Rest.Iterator
+    private(set) var writer: RequestWriter
+
+    init(first: [RequestWriter.Written], rest: Rest, writer: RequestWriter) {
+        self.first = first.makeIterator()
+        self.rest = rest.makeIterator()
+        self.writer = writer
+    }
+
+    func next() -> Result<RequestWriter.Written, any Error>? {
+        if let written = first.next() { return .success(written) }
+        return rest.next().map { request in Result { try writer.write(request.get()) } }
+    }
+}

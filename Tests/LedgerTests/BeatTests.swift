@@ -1,0 +1,94 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+struct BeatTests {
+    @Test func aBeatRenewsTheLeaseAndStoresHowFarJobsAre() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(2)
+        let worker = try await lab.worker()
+        let claims = try await lab.claim(2, for: worker)
+        for _ in 0..<3 {
+            try await lab.age(by: lab.lease * 2 / 3)
+            let reply = try await lab.heartbeat.beat(
+                worker.worker,
+                [
+                    RunningJob(claims[0].fence, frames: 480, totalFrames: 960, slot: 2), RunningJob(claims[1].fence),
+                ],
+                status: WorkerStatus(busySlots: 2, pausedBecause: "the disk is full")
+            )
+            #expect(reply.isAlive && reply.wish == .run)
+            #expect(reply.leaseLength == lab.lease)
+        }
+        let summary = try #require(
+            try await lab.ledger.jobs(matching: JobFilter(ids: [claims[0].fence.job])).jobs.first
+        )
+        #expect((summary.frames, summary.totalFrames, summary.slot, summary.worker) == (480, 960, 2, "w"))
+        let known = try #require(try await lab.ledger.workers().first)
+        #expect(known.status == WorkerStatus(busySlots: 2, pausedBecause: "the disk is full"))
+        #expect(known.holds == 2)
+        #expect(known.abilities == ["recipe:1"])
+        #expect(try await lab.claim(1, for: worker).isEmpty)
+    }
+
+    @Test func aBeatBringsBackWhatIsCancelledAndWhatIsLost() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(3)
+        let worker = try await lab.worker()
+        let claims = try await lab.claim(3, for: worker)
+        try await lab.ledger.release([claims[1].fence])
+        let tally = try await lab.ledger.apply(.cancel, to: JobFilter(ids: [claims[0].fence.job]))
+        #expect((tally.changed, tally.asked) == (0, 1))
+        var stale = claims[2].fence
+        stale.lease = UUID()
+        let reply = try await lab.heartbeat.beat(
+            worker.worker,
+            [RunningJob(claims[0].fence), RunningJob(claims[1].fence), RunningJob(stale, frames: 77)]
+        )
+        #expect(reply.cancelled == [claims[0].fence.job])
+        #expect(Set(reply.lost) == [claims[1].fence.job, claims[2].fence.job])
+        let untouched = try await lab.ledger.jobs(matching: JobFilter(ids: [stale.job])).jobs.first
+        #expect(untouched?.frames == 0)
+    }
+
+    @Test func aJobThatIsPublishingIsNotLost() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1)
+        let worker = try await lab.worker()
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        try await lab.ledger.publish([LedgerLab.publication(claim.fence)])
+        #expect(try await lab.heartbeat.beat(worker.worker, [RunningJob(claim.fence)]).lost.isEmpty)
+    }
+
+    @Test func anExpiredLeaseIsNeverRevived() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1)
+        let worker = try await lab.worker()
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        try await lab.age(by: lab.lease)
+        for _ in 0..<2 {
+            let reply = try await lab.heartbeat.beat(worker.worker, [RunningJob(claim.fence)])
+            #expect(!reply.isAlive)
+            #expect(reply.lost == [claim.fence.job])
+        }
+        #expect(try await lab.ledger.publish([LedgerLab.publication(claim.fence)]) == [.expired])
+        #expect(try await lab.ledger.fail([AttemptFailure(claim.fence, LedgerLab.failure(.permanent))]) == [.expired])
+        #expect(try await lab.truth() == ["running": 1])
+        // Giving up takes no right.
+        #expect(try await lab.ledger.release([claim.fence]) == [.done])
+    }
+
+    @Test func beatsGoThroughWhenAllOtherConnectionsAreTaken() async throws {
+        let lab = try await LedgerLab { $0.connectionLimit = 1 }
+        let worker = try await lab.worker()
+        let ledger = lab.ledger
+        let busy = Task { try await ledger.source.run("test") { try $0.execute("select pg_sleep(600)") } }
+        try await lab.lab.untilRunning("%pg_sleep(600)%")
+        #expect(try await lab.heartbeat.beat(worker.worker).isAlive)
+        busy.cancel()
+        _ = await busy.result
+    }
+}

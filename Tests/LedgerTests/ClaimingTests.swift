@@ -1,0 +1,236 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+struct ClaimingTests {
+    @Test func tenJobsBehindAHundredThousandComeAtOnce() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(100_000, Submission(label: "big"))
+        // Some of the big batch are under way already.
+        _ = try await lab.claim(40, for: worker)
+        let small = try await lab.submit(10, Submission(label: "small"))
+        var claimed: [Int64] = []
+        while claimed.count < 30 { claimed += try await lab.claim(1, for: worker).map(\.batch) }
+        #expect(claimed.prefix(22).count { $0 == small.batch } == 10, "\(claimed)")
+    }
+
+    @Test func aClaimReadsAsMuchWithAHundredThousandWaitingAsWithFew() async throws {
+        struct Plan: Decodable {
+            struct Node: Decodable {
+                let hit: Int
+                let read: Int
+                enum CodingKeys: String, CodingKey { case hit = "Shared Hit Blocks", read = "Shared Read Blocks" }
+            }
+            let node: Node
+            enum CodingKeys: String, CodingKey { case node = "Plan" }
+        }
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        func blocks() async throws -> Int {
+            let schema = lab.schema
+            let plan: JSON = try await lab.lab.run { connection in
+                try connection.transaction {
+                    // Twice, as a session that has its plans made already.
+                    _ = try connection.execute("select from \(schema).claim(\(worker.worker), 10)")
+                    return try connection.value(
+                        "explain (analyze, buffers, format json) select * from \(schema).claim(\(worker.worker), 10)"
+                    )
+                }
+            }
+            let node = try #require(try plan.decoded(as: [Plan].self, during: "test").first?.node)
+            return node.hit + node.read
+        }
+        try await lab.submit(100)
+        let few = try await blocks()
+        try await lab.submit(100_000)
+        try await lab.submit(10)
+        let many = try await blocks()
+        // A walk through the waiting jobs would be thousands.
+        #expect(many < few + few / 2 + 100, "\(few) blocks, then \(many)")
+    }
+
+    @Test func eightConnectionsThatClaimAtOnceGetEachJobOnce() async throws {
+        let lab = try await LedgerLab { $0.connectionLimit = 8 }
+        try await lab.submit(2_000)
+        let fences = try await withThrowingTaskGroup { group in
+            for number in 0..<8 {
+                group.addTask {
+                    let worker = try await lab.worker("w\(number)")
+                    var fences: [Fence] = []
+                    while true {
+                        let claims = try await lab.claim(7, for: worker)
+                        if claims.isEmpty { return fences }
+                        fences += claims.map(\.fence)
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(fences.count == 2_000)
+        #expect(Set(fences.map(\.job)).count == 2_000)
+        #expect(try await lab.truth() == ["running": 2_000])
+    }
+
+    @Test func priorityGoesBeforeTurn() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        for priority: Int32 in [-1, 5, 0] { try await lab.submit(2, Submission(priority: priority)) }
+        #expect(try await lab.claim(9, for: worker).map(\.priority) == [5, 5, 0, 0, -1, -1])
+    }
+
+    @Test func pausedQueuesGiveNothingAndLimitedOnesNoMoreThanTheirLimit() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        for queue in ["a", "b"] { try await lab.submit(5, Submission(queue: queue)) }
+        try await lab.ledger.setPaused(true, queue: "a")
+        try await lab.ledger.setRunningLimit(2, queue: "b")
+        #expect(try await lab.claim(9, for: worker).map(\.queue) == ["b", "b"])
+        #expect(try await lab.claim(9, for: worker).isEmpty)
+        let reply = try await lab.heartbeat.beat(worker.worker)
+        #expect(reply.pausedQueues == ["a"])
+        try await lab.ledger.setPaused(false, queue: "a")
+        #expect(try await lab.claim(9, for: worker, from: ["b"]).isEmpty)
+        let rest = try await lab.claim(9, for: worker).map(\.queue)
+        #expect(rest == Array(repeating: "a", count: 5), "\(rest)")
+        try await lab.ledger.setRunningLimit(nil, queue: "b")
+        #expect(try await lab.claim(9, for: worker).count == 3)
+        for change in [
+            { try await lab.ledger.setPaused(true, queue: "none") },
+            { try await lab.ledger.setRunningLimit(1, queue: "none") },
+            { try await lab.ledger.setWeight(1, queue: "none") },
+        ] as [@Sendable () async throws -> Void] {
+            #expect(try await failure(of: change).code == .refused)
+        }
+    }
+
+    @Test func jobsGoOnlyToWorkersThatCanDoThem() async throws {
+        let lab = try await LedgerLab()
+        let able = try await lab.worker("able", abilities: ["root:archive", "codec:flac", "more"])
+        let unable = try await lab.worker("unable", abilities: ["codec:flac"])
+        let request = JobRequest(LedgerLab.recipe("a"), needs: ["root:archive", "codec:flac"])
+        let receipt = try await lab.ledger.submit(Submission(), [request])
+        #expect(try await lab.claim(1, for: unable).isEmpty)
+        #expect(try await lab.ledger.unableLines().isEmpty)
+        let claim = try #require(try await lab.claim(1, for: able).first)
+        try await lab.ledger.release([claim.fence], because: .unable, needing: "gpu")
+        #expect(try await lab.claim(1, for: able).isEmpty)
+        let line = try #require(try await lab.ledger.unableLines().first)
+        #expect(Set(line.needs) == ["root:archive", "codec:flac", "recipe:1", "gpu"])
+        #expect(line.missing == ["gpu"])
+        #expect(line.example == receipt.firstJob)
+        #expect(try await lab.ledger.story(of: receipt.firstJob)?.waitingFor == .unable)
+    }
+
+    @Test func aRecipeOfAVersionUnknownHereIsNeverGivenOut() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submitPlain(#"{"version": 2, "sources": [{"location": "a"}], "news": true}"#)
+        #expect(try await lab.claim(9, for: worker).isEmpty)
+        #expect(try await lab.ledger.unableLines().map(\.missing) == [["recipe:2"]])
+    }
+
+    @Test func aRecipeThatCannotBeReadFailsItsJobAndNothingElse() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submitPlain(#"{"version": 1, "sources": [{"location": "a", "speed": 7}], "outputs": []}"#)
+        try await lab.submitPlain(#"{"version": 1, "sources": [{"location": 5}]}"#)
+        let good = try await lab.submit(1)
+        let claims = try await lab.ledger.claim(9, for: worker.worker)
+        #expect(claims.jobs.map(\.fence.job) == [good.firstJob])
+        #expect(claims.refused.map(\.error.code) == [.unknownField, .wrongType])
+        #expect(claims.refused.map(\.isFailed) == [true, true])
+        #expect(try await lab.truth() == ["failed": 2, "running": 1])
+        let story = try #require(try await lab.ledger.story(of: claims.refused[0].fence.job))
+        #expect(story.attempts.last?.failure?.code == "recipe_refused")
+        #expect(story.attempts.last?.failure?.message.contains("recipe.sources[0].speed") == true)
+    }
+
+    /// A lane that says another version than the recipe: only by somebody's hand in the tables.
+    @Test func aRecipeWhoseVersionIsUnknownAfterAllIsHandedBackForOthers() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        let receipt = try await lab.submit(1)
+        let schema = lab.schema
+        try await lab.lab.run { try $0.execute("update \(schema).job set recipe = recipe || '{\"version\": 9}'") }
+        let claims = try await lab.ledger.claim(9, for: worker.worker)
+        #expect(claims.jobs.isEmpty)
+        #expect(claims.refused.map(\.isFailed) == [false])
+        #expect(try await lab.truth() == ["waiting": 1])
+        #expect(try await lab.claim(9, for: worker).isEmpty)
+        #expect(try await lab.ledger.story(of: receipt.firstJob)?.needs.contains("recipe:9") == true)
+    }
+
+    @Test func aWorkerThatIsToBeQuietGetsNothingAndHearsOfIt() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(2)
+        #expect(try await lab.ledger.wish(.drain, of: worker.worker))
+        #expect(try await lab.heartbeat.beat(worker.worker).wish == .drain)
+        #expect(try await lab.claim(1, for: worker).isEmpty)
+        #expect(try await lab.ledger.status().quietWorkers == 1)
+        #expect(try await lab.ledger.wish(.run, of: worker.worker))
+        #expect(try await lab.claim(1, for: worker).count == 1)
+        try await lab.ledger.stop(worker.worker)
+        #expect(try await !lab.ledger.wish(.quiet, of: worker.worker))
+    }
+
+    @Test func aWorkerWhoseLeaseIsOverCannotClaim() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(1)
+        try await lab.age(by: lab.lease)
+        let error = try await failure { try await lab.claim(1, for: worker) }
+        #expect(error.code == .leaseOver)
+        #expect(error.sqlState == "SL001")
+        #expect(try await failure { try await lab.ledger.claim(1, for: 4_711) }.code == .leaseOver)
+        #expect(try await lab.truth() == ["waiting": 1])
+    }
+
+    @Test func aSubmissionWakesThoseWhoWait() async throws {
+        let lab = try await LedgerLab { $0.pollInterval = .seconds(30) }
+        var signals = lab.ledger.workSignals().makeAsyncIterator()
+        // The first is for what came before we listened.
+        #expect(await signals.next() == .timePassed)
+        try await lab.submit(1)
+        #expect(await signals.next() == .news)
+    }
+
+    /// In the time between a connection that broke and the server's noticing, a claim may still be on its way.
+    @Test func aClaimThatWasGivenUpTakesNothingWhenItArrives() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(5)
+        let schema = lab.schema
+        let (late, next): (Int, Int) = try await lab.lab.run { connection in
+            try connection.execute("select \(schema).bar_claims(\(worker.worker), 7)")
+            return (
+                try connection.value("select count(*) from \(schema).claim(\(worker.worker), 2, null, 7)"),
+                try connection.value("select count(*) from \(schema).claim(\(worker.worker), 2, null, 8)")
+            )
+        }
+        #expect((late, next) == (0, 2))
+        #expect(try await lab.ledger.held(by: worker.worker).jobs.count == 2)
+    }
+
+    @Test func delayedJobsComeWhenTheirTimeHasCome() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(2, Submission(runAt: try await lab.ledger.time() + 10))
+        #expect(try await lab.claim(9, for: worker).isEmpty)
+        try await lab.age(by: .seconds(11))
+        #expect(try await lab.claim(9, for: worker).count == 2)
+    }
+}
+
+extension LedgerLab {
+    /// Submits a job as somebody with psql does.
+    func submitPlain(_ recipe: String) async throws {
+        let list = JSON(text: "[{\"recipe\": \(recipe)}]")
+        let schema = schema
+        try await lab.run { _ = try $0.execute("select * from \(schema).submit(\(list))") }
+    }
+}

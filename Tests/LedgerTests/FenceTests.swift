@@ -1,0 +1,116 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// Whoever has lost the right to a job changes nothing, and is told so.
+struct FenceTests {
+    /// A fence that is wrong in one thing alone.
+    enum Flaw: CaseIterable {
+        case epoch
+        case lease
+
+        func spoil(_ fence: Fence) -> Fence {
+            var fence = fence
+            switch self {
+            case .epoch: fence.epoch += 1
+            case .lease: fence.lease = UUID()
+            }
+            return fence
+        }
+    }
+
+    @Test(arguments: Flaw.allCases)
+    func everyWriteRefusesAFenceThatIsWrongInOneThing(flaw: Flaw) async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(2)
+        let worker = try await lab.worker()
+        let claims = try await lab.claim(2, for: worker)
+        let (running, publishing) = (claims[0].fence, claims[1].fence)
+        try await lab.ledger.publish([LedgerLab.publication(publishing)])
+        let (stale, other) = (flaw.spoil(running), flaw.spoil(publishing))
+        let before = try await lab.truth()
+
+        #expect(try await lab.ledger.publish([LedgerLab.publication(stale)]) == [.lost])
+        #expect(try await lab.ledger.publish([LedgerLab.publication(other)]) == [.lost])
+        #expect(try await lab.ledger.finish([other, stale]) == [.lost, .lost])
+        let failures = [stale, other].map { AttemptFailure($0, LedgerLab.failure(.permanent)) }
+        #expect(try await lab.ledger.fail(failures) == [.lost, .lost])
+        #expect(try await lab.ledger.release([stale, other]) == [.lost, .lost])
+        let reply = try await lab.heartbeat.beat(
+            worker.worker,
+            [RunningJob(stale, frames: 9), RunningJob(other, frames: 9)]
+        )
+        #expect(Set(reply.lost) == [stale.job, other.job])
+        #expect(try await lab.ledger.standing([stale, other, running, publishing]) == [running, publishing])
+
+        #expect(try await lab.truth() == before)
+        let attempts: Int = try await lab.value("select count(*) from \(lab.schema).attempt")
+        #expect(attempts == 0)
+        let frames: Int = try await lab.value("select max(frames) from \(lab.schema).running")
+        #expect(frames == 0)
+    }
+
+    @Test func aZombieWhoseJobAnotherHasIsTurnedAwayEverywhere() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1)
+        let (first, second) = (try await lab.worker("first"), try await lab.worker("second"))
+        let old = try #require(try await lab.claim(1, for: first).first).fence
+        _ = try await lab.ledger.keepHouse()
+        try await lab.age(by: lab.lease * 14 / 30)
+        _ = try await lab.ledger.keepHouse()
+        try await lab.age(by: lab.lease * 14 / 30)
+        #expect(try await lab.heartbeat.beat(second.worker).isAlive)
+        _ = try await lab.ledger.keepHouse()
+        try await lab.age(by: lab.lease * 3 / 30)
+        #expect(try await lab.ledger.keepHouse()["reap"]?.affected == 1)
+        let new = try #require(try await lab.claim(1, for: second).first)
+        #expect((new.fence.job, new.fence.epoch, new.losses, new.attempt) == (old.job, 2, 1, 1))
+        #expect(try await lab.ledger.publish([LedgerLab.publication(old)]) == [.lost])
+        #expect(try await lab.ledger.finish([old]) == [.lost])
+        #expect(try await lab.ledger.fail([AttemptFailure(old, LedgerLab.failure(.permanent))]) == [.lost])
+        #expect(try await lab.ledger.release([old]) == [.lost])
+        #expect(try await !lab.heartbeat.beat(first.worker, [RunningJob(old)]).isAlive)
+        #expect(try await lab.ledger.publish([LedgerLab.publication(new.fence)]) == [.done])
+        // Even now, with the job publishing for another.
+        #expect(try await lab.ledger.finish([old]) == [.lost])
+        #expect(try await lab.ledger.finish([new.fence]) == [.done])
+        let story = try #require(try await lab.ledger.story(of: old.job))
+        #expect(story.attempts.map(\.outcome) == [.lost, .completed])
+        #expect(story.attempts.map(\.workerName) == ["first", "second"])
+        #expect(story.attempts[0].failure?.code == "worker_lost")
+    }
+
+    /// A worker may hold a job anew while it still has something to say of an older claim.
+    @Test func twoClaimsOfOneJobInOneCallAreAnsweredEachByItself() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(2)
+        let worker = try await lab.worker()
+        let first = try await lab.claim(2, for: worker)
+        try await lab.ledger.release([first[0].fence])
+        let again = try #require(try await lab.claim(1, for: worker).first)
+        #expect(again.fence.job == first[0].fence.job)
+        let fences = [first[0].fence, first[1].fence, again.fence]
+        #expect(try await lab.ledger.publish(fences.map(LedgerLab.publication)) == [.lost, .done, .done])
+        #expect(try await lab.ledger.finish(fences) == [.lost, .done, .done])
+    }
+
+    @Test func aCancelledJobEndsAtItsWorkersNextWord() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(3)
+        let worker = try await lab.worker()
+        let claims = try await lab.claim(3, for: worker)
+        try await lab.ledger.apply(.cancel, to: JobFilter())
+        #expect(try await lab.ledger.publish([LedgerLab.publication(claims[0].fence)]) == [.cancelled])
+        #expect(
+            try await lab.ledger.fail([AttemptFailure(claims[1].fence, LedgerLab.failure(.transient))]) == [.cancelled]
+        )
+        #expect(try await lab.ledger.release([claims[2].fence]) == [.cancelled])
+        #expect(try await lab.truth() == ["cancelled": 3])
+        // The same words again, after an answer that was lost.
+        #expect(try await lab.ledger.publish([LedgerLab.publication(claims[0].fence)]) == [.cancelled])
+        #expect(try await lab.ledger.release([claims[2].fence]) == [.cancelled])
+    }
+}

@@ -1,0 +1,195 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// Who may do what: all of it, by the catalog and by trying.
+struct GrantTests {
+    private static let looking: Set<String> = [
+        "ledger_time", "find_batch", "batch_jobs", "counts", "status", "paces", "list_queues", "list_batches",
+        "list_workers", "find_jobs", "count_jobs", "list_jobs", "show_job", "list_attempts", "list_failures",
+        "list_unable", "list_chores",
+    ]
+
+    /// For each role, the functions that it may call. Nobody but the owner may touch a table.
+    private static let functions: [String: Set<String>] = [
+        "sluice_worker": [
+            "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
+            "release",
+            "stop_worker", "keep_house", "take_unfinished", "standing_fences",
+        ],
+        "sluice_submitter": looking.union([
+            "stage_jobs", "submit", "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue",
+            "weigh_queue", "wish_worker",
+        ]),
+        "sluice_viewer": looking,
+    ]
+
+    /// And the views that it may read.
+    private static let views: Set<String> = ["applied_migration"]
+
+    /// A user who is a member of `role`.
+    private func user(_ role: String, on server: PrivatePostgres) throws -> String {
+        let name = PrivatePostgres.freshName("user")
+        try server.run("create role \(name) login in role \(role)")
+        return name
+    }
+
+    @Test func theCatalogGrantsWhatIsWrittenHereAndNothingElse() async throws {
+        let lab = try await LedgerLab()
+        let schema = lab.schema.text
+        for (role, allowed) in Self.functions {
+            let callable: [String] = try await lab.lab.run { connection in
+                try connection.rows(
+                    """
+                    select distinct proname::text from pg_proc
+                    where pronamespace = \(schema)::regnamespace and has_function_privilege(\(role), oid, 'execute')
+                    """
+                ) { try $0[0] }
+            }
+            #expect(Set(callable) == allowed, "\(role)")
+            let touchable: [String] = try await lab.lab.run { connection in
+                try connection.rows(
+                    """
+                    select relname || ' ' || verb from pg_class
+                    cross join unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) verb
+                    where relnamespace = \(schema)::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+                        and has_table_privilege(\(role), oid, verb)
+                    union all
+                    select relname || ' sequence' from pg_class
+                    where relnamespace = \(schema)::regnamespace and case relkind
+                        when 'S' then has_sequence_privilege(\(role), oid, 'usage,select,update') end
+                    union all
+                    select relname || '.' || attname from pg_class join pg_attribute on attrelid = pg_class.oid
+                    where relnamespace = \(schema)::regnamespace and attacl is not null
+                    """
+                ) { try $0[0] }
+            }
+            #expect(Set(touchable) == Set(Self.views.map { "\($0) select" }), "\(role)")
+            let mayCreate: Bool = try await lab.value("select has_schema_privilege(\(role), \(schema), 'create')")
+            #expect(!mayCreate)
+        }
+        let open: Int = try await lab.value(
+            """
+            select count(*) from pg_proc, aclexplode(proacl) where pronamespace = \(schema)::regnamespace and grantee = 0
+            """
+        )
+        #expect(open == 0)
+        let strangers: Int = try await lab.value(
+            """
+            select (select count(*) from pg_proc where pronamespace = \(schema)::regnamespace
+                        and proowner <> 'sluice_owner'::regrole)
+                 + (select count(*) from pg_class where relnamespace = \(schema)::regnamespace
+                        and relowner <> 'sluice_owner'::regrole)
+            """
+        )
+        #expect(strangers == 0)
+    }
+
+    @Test(arguments: functions.keys.sorted())
+    func tryingGivesWhatTheCatalogSays(role: String) async throws {
+        let lab = try await LedgerLab()
+        let schema = lab.schema
+        try await lab.submit(1)
+        let relations: [String] = try await lab.lab.run { connection in
+            try connection.rows(
+                """
+                select relname::text from pg_class
+                where relnamespace = \(schema.text)::regnamespace and relkind in ('r', 'p', 'v')
+                """
+            ) { try $0[0] }
+        }
+        let calls: [(name: String, arguments: String)] = try await lab.lab.run { connection in
+            try connection.rows(
+                """
+                select proname::text, coalesce((
+                    select string_agg(case when provariadic <> 0 and place = pronargs then 'variadic ' else '' end
+                        || 'null::' || format_type(type, null), ', ' order by place)
+                    from unnest(proargtypes) with ordinality as a (type, place)), '')
+                from pg_proc where pronamespace = \(schema.text)::regnamespace and prokind = 'f'
+                """
+            ) { (try $0[0], try $0[1]) }
+        }
+        #expect(relations.count > 20 && calls.count > 40)
+        let source = try lab.ledger(as: user(role, on: lab.lab.server)).source
+
+        /// Whether the user may do it, whatever else comes of it. Nothing is left of it.
+        func may(_ statement: String) async throws -> Bool {
+            do {
+                try await source.run("test") { connection in
+                    try connection.script("begin", changes: false)
+                    _ = try connection.script(statement, changes: false)
+                }
+                return true
+            } catch let error as LedgerError {
+                return error.sqlState != "42501"
+            }
+        }
+        for relation in relations {
+            #expect(try await may("select from \(schema).\(relation) limit 1") == Self.views.contains(relation))
+            #expect(try await !may("delete from \(schema).\(relation)"), "\(relation)")
+            #expect(try await !may("insert into \(schema).\(relation) default values"), "\(relation)")
+        }
+        let allowed = try #require(Self.functions[role])
+        for call in calls {
+            let isAllowed = try await may("select \(schema).\(call.name)(\(call.arguments))")
+            #expect(isAllowed == allowed.contains(call.name), "\(role): \(call.name)")
+        }
+        #expect(try await !may("create table \(schema).mine (id int)"))
+        #expect(try await !may("select nextval('\(schema).job_id')"))
+    }
+
+    @Test func eachRoleDoesItsOwnWorkAndIsRefusedThatOfOthers() async throws {
+        let lab = try await LedgerLab()
+        let server = lab.lab.server
+        let submitter = try lab.ledger(as: user("sluice_submitter", on: server))
+        let worker = try lab.ledger(as: user("sluice_worker", on: server))
+        let viewer = try lab.ledger(as: user("sluice_viewer", on: server))
+        for ledger in [submitter, worker, viewer] { try await Migrator(ledger.configuration).check() }
+
+        _ = try await submitter.submit(recipes: [LedgerLab.recipe("one")])
+        // By COPY, into a table that it may only insert into.
+        let receipt = try await submitter.submit(Submission(key: "k"), LedgerLab.requests(500))
+        #expect(try await submitter.submit(Submission(key: "k"), LedgerLab.requests(500)).isRepetition)
+        let entry = try await worker.register(WorkerRegistration(name: "w", host: "h", build: "1", slots: 1))
+        let claims = try await worker.claim(501, for: entry.worker).jobs
+        #expect(claims.count == 501)
+        #expect(try await Heartbeat(worker.configuration).beat(entry.worker, [RunningJob(claims[0].fence)]).isAlive)
+        #expect(try await worker.publish([LedgerLab.publication(claims[0].fence)]) == [.done])
+        #expect(try await worker.finish([claims[0].fence]) == [.done])
+        #expect(try await worker.fail([AttemptFailure(claims[1].fence, LedgerLab.failure(.permanent))]) == [.done])
+        #expect(try await worker.release([claims[2].fence]) == [.done])
+        #expect(try await worker.keepHouse().chores.allSatisfy { $0.error == nil })
+        #expect(try await viewer.batch(receipt.batch)?.jobs.total == 500)
+        #expect(try await viewer.jobs(matching: JobFilter(sourcePrefix: "in:one")).jobs.count == 1)
+        #expect(try await viewer.status().jobs.completed == 1)
+        #expect(try await submitter.apply(.retry, to: JobFilter()).changed == 1)
+
+        for refused: @Sendable () async throws -> Void in [
+            { _ = try await worker.submit(recipes: [LedgerLab.recipe("x")]) }, { _ = try await worker.status() },
+            { _ = try await viewer.submit(recipes: [LedgerLab.recipe("x")]) },
+            { try await viewer.apply(.cancel, to: JobFilter()) },
+            { try await viewer.setPaused(true, queue: "default") },
+            { _ = try await viewer.claim(1, for: entry.worker) }, { _ = try await submitter.keepHouse() },
+            { _ = try await submitter.register(WorkerRegistration(name: "w", host: "h", build: "1", slots: 1)) },
+        ] {
+            #expect(try await failure(of: refused).code == .permissionDenied)
+        }
+    }
+
+    @Test func anOwnerWhoIsNoAdministratorMigrates() async throws {
+        let server = try PrivatePostgres.shared()
+        // Made by whoever migrated first on this server.
+        _ = try await LedgerLab()
+        let owner = try user("sluice_owner", on: server)
+        let database = try server.createDatabase()
+        try server.run("grant create on database \(database) to sluice_owner")
+        var configuration = try LedgerConfiguration(url: server.url(database: database, user: owner))
+        configuration.schema = try SchemaName("audio")
+        #expect(try await Migrator(configuration).run().applied.count == Migration.embedded.count)
+        let ledger = try JobLedger(configuration)
+        #expect(try await ledger.submit(recipes: [LedgerLab.recipe("one")]).jobCount == 1)
+    }
+}

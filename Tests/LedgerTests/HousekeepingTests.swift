@@ -1,0 +1,194 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+struct HousekeepingTests {
+    /// Ticks as a coordinator does, while nothing happens for so many sixths of a lease.
+    private func pass(_ lab: LedgerLab, sixths: Int) async throws -> Int {
+        var reaped = 0
+        for _ in 0..<sixths {
+            try await lab.age(by: lab.lease / 6)
+            reaped += try await lab.ledger.keepHouse()["reap"]?.affected ?? 0
+        }
+        return reaped
+    }
+
+    @Test func jobsOfASilentWorkerGoBackUnspentAfterItsLease() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(5)
+        let (silent, alive) = (try await lab.worker("silent"), try await lab.worker("alive"))
+        _ = try await lab.claim(3, for: silent)
+        _ = try await lab.claim(1, for: alive)
+        _ = try await lab.ledger.keepHouse()
+        #expect(try await pass(lab, sixths: 5) == 0)
+        #expect(try await lab.heartbeat.beat(alive.worker).isAlive)
+        #expect(try await pass(lab, sixths: 2) == 3)
+        #expect(try await lab.truth() == ["waiting": 4, "running": 1])
+        let ended = try await lab.ledger.workers(endedSince: .distantPast)
+        #expect(
+            Dictionary(uniqueKeysWithValues: ended.map { ($0.name, $0.ending) }) == ["silent": .lost, "alive": nil]
+        )
+        #expect(try await lab.ledger.workers().map(\.name) == ["alive"])
+        let again = try await lab.claim(5, for: alive)
+        #expect(again.allSatisfy { $0.attempt == 1 })
+        #expect(again.count { $0.losses == 1 } == 3)
+    }
+
+    @Test func afterAnOutageAWholeLeasePassesBeforeAnybodyIsLost() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await LedgerLab(on: server)
+        try await lab.submit(2)
+        let worker = try await lab.worker()
+        _ = try await lab.claim(2, for: worker)
+        _ = try await lab.ledger.keepHouse()
+        try await lab.age(by: lab.lease / 3)
+        _ = try await lab.ledger.keepHouse()
+        try server.restart(.immediate)
+        // Whole leases go by while nobody can beat.
+        try await lab.age(by: lab.lease * 10)
+        _ = try await lab.ledger.keepHouse()
+        let quietUntil = try #require(try await lab.ledger.status().quietUntil)
+        let time = try await lab.ledger.time()
+        #expect(quietUntil > time + 400)
+        #expect(try await pass(lab, sixths: 5) == 0)
+        #expect(try await lab.truth() == ["running": 2])
+        #expect(try await pass(lab, sixths: 2) == 2)
+        #expect(try await lab.ledger.status().quietUntil == nil)
+    }
+
+    /// A server that was away for a moment only: no gap tells of it, the time of its start does.
+    @Test func alsoAfterARestartThatTookNoTime() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await LedgerLab(on: server)
+        try await lab.submit(1)
+        let worker = try await lab.worker()
+        _ = try await lab.claim(1, for: worker)
+        _ = try await lab.ledger.keepHouse()
+        #expect(try await pass(lab, sixths: 5) == 0)
+        try server.restart(.fast)
+        #expect(try await pass(lab, sixths: 5) == 0)
+        #expect(try await lab.truth() == ["running": 1])
+        #expect(try await pass(lab, sixths: 3) == 1)
+    }
+
+    @Test func coordinatorsThatTickAtOnceKeepHouseOnce() async throws {
+        let lab = try await LedgerLab { $0.connectionLimit = 8 }
+        try await lab.submit(50)
+        let worker = try await lab.worker()
+        _ = try await lab.claim(50, for: worker)
+        _ = try await lab.ledger.keepHouse()
+        var reaped = 0
+        for _ in 0..<8 {
+            try await lab.age(by: lab.lease / 6)
+            let reports = try await withThrowingTaskGroup { group in
+                for _ in 0..<8 { group.addTask { try await lab.ledger.keepHouse() } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(reports.contains { !$0.chores.isEmpty })
+            for report in reports {
+                #expect(report.chores.allSatisfy { $0.error == nil }, "\(report)")
+                reaped += report["reap"]?.affected ?? 0
+            }
+        }
+        #expect(reaped == 50)
+        let attempts: Int = try await lab.value("select count(*) from \(lab.schema).attempt")
+        #expect(attempts == 50)
+        #expect(try await lab.truth() == ["waiting": 50])
+    }
+
+    @Test func aPublicationThatIsLeftLyingIsHandedToOneWhoFinishesIt() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(3)
+        let worker = try await lab.worker()
+        let claims = try await lab.claim(3, for: worker)
+        try await lab.ledger.publish(claims.prefix(2).map { LedgerLab.publication($0.fence) })
+        #expect(try await lab.ledger.takeUnfinished().isEmpty)
+        try await lab.age(by: .seconds(61))
+        let taken = try await lab.ledger.takeUnfinished()
+        #expect(taken.map(\.fence) == claims.prefix(2).map(\.fence))
+        #expect(taken.map(\.recipe) == claims.prefix(2).map(\.recipe))
+        #expect(taken[0].digest == LedgerLab.publication(taken[0].fence).digest)
+        #expect(taken[0].attemptName == LedgerLab.publication(taken[0].fence).attemptName)
+        #expect(taken[0].bytes == 1_234)
+        #expect(try await lab.ledger.takeUnfinished().isEmpty)
+        // The worker is long gone, and its fence is good all the same.
+        #expect(try await lab.ledger.finish([taken[0].fence]) == [.done])
+        let torn = AttemptFailure(taken[1].fence, LedgerLab.failure(.permanent, code: "attempt_lost", stage: "publish"))
+        #expect(try await lab.ledger.fail([torn]) == [.done])
+        #expect(try await lab.truth() == ["completed": 1, "failed": 1, "running": 1])
+    }
+
+    @Test func jobsThatStandStillUnderAWorkerThatBeatsAreTakenFromIt() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("stall = '1 min'")
+        try await lab.submit(2)
+        let worker = try await lab.worker()
+        let claims = try await lab.claim(2, for: worker)
+        _ = try await lab.ledger.keepHouse()
+        for second in 1...14 {
+            try await lab.age(by: .seconds(5))
+            _ = try await lab.heartbeat.beat(
+                worker.worker,
+                [RunningJob(claims[0].fence, frames: Int64(second)), RunningJob(claims[1].fence, frames: 0)]
+            )
+            _ = try await lab.ledger.keepHouse()
+        }
+        #expect(try await lab.state(claims[0].fence.job) == "running")
+        let story = try #require(try await lab.ledger.story(of: claims[1].fence.job))
+        // The pause before another try may be as short as it likes.
+        #expect([.delayed, .waiting].contains(story.summary.state))
+        #expect(story.attempts.map(\.failure?.code) == [LedgerVerdict.stalled.rawValue])
+        #expect(story.summary.attempts == 1)
+    }
+
+    @Test func partitionsAreMadeAheadAndDroppedWhenTheirTimeIsOver() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("lease = '1 h', span_size = 1000, keep = '2 h'")
+        let worker = try await lab.worker()
+        try await lab.submit(2_500, Submission(key: "old"))
+        _ = try await lab.ledger.keepHouse()
+        let schema = lab.schema
+        let spans: Int = try await lab.value("select count(*) from \(schema).span")
+        let last: Int64 = try await lab.value("select max(next_id) from \(schema).span")
+        #expect(last >= 2_500 + 2_000)
+        while true {
+            let claims = try await lab.claim(1_000, for: worker)
+            if claims.isEmpty { break }
+            let answers = try await lab.ledger.publish(claims.map { LedgerLab.publication($0.fence) })
+            #expect(answers.allSatisfy { $0 == .done })
+            try await lab.ledger.finish(claims.map(\.fence))
+        }
+        try await lab.age(by: .seconds(7_300))
+        let other = try await lab.submit(1)
+        var dropped = 0
+        for _ in 0..<4 {
+            let report = try await lab.ledger.keepHouse()
+            #expect(report.chores.allSatisfy { $0.error == nil }, "\(report)")
+            dropped += report["drop_old"]?.affected ?? 0
+            try await lab.age(by: .seconds(301))
+        }
+        #expect(dropped == 2)
+        let left: Int = try await lab.value("select count(*) from \(schema).span")
+        #expect(left >= spans - 2)
+        // What shares a span with living work stays.
+        #expect(try await lab.truth() == ["completed": 500, "waiting": 1])
+        let counts = try await lab.ledger.status().jobs
+        #expect((counts.completed, counts.waiting, counts.total) == (500, 1, 501))
+        #expect(try await lab.state(other.firstJob) == "waiting")
+    }
+
+    @Test func withoutHousekeepingPartitionsAreMadeByThoseWhoSubmit() async throws {
+        let lab = try await LedgerLab { $0.connectionLimit = 8 }
+        try await lab.set("span_size = 1000")
+        try await withThrowingTaskGroup { group in
+            for number in 0..<8 {
+                group.addTask { try await lab.submit(700, Submission(label: "\(number)")) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await lab.truth() == ["waiting": 5_600])
+    }
+}

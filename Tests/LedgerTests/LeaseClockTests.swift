@@ -1,0 +1,52 @@
+import Testing
+
+@testable import Ledger
+
+struct LeaseClockTests {
+    private let start = ContinuousClock.now
+
+    private func reply(alive: Bool = true, sentAt: Duration, lease: Duration = .seconds(30)) -> BeatReply {
+        BeatReply(isAlive: alive, leaseLength: lease, sentAt: start + sentAt)
+    }
+
+    @Test func theRightHoldsForALeaseLessTheMarginFromWhenTheLastAnsweredBeatWasSent() {
+        var clock = LeaseClock(sentAt: start, leaseLength: .seconds(30), margin: .seconds(3))
+        #expect(clock.holds(at: start))
+        #expect(clock.holds(at: start + .milliseconds(26_999)))
+        #expect(!clock.holds(at: start + .seconds(27)))
+        // Sent at 10 and answered at 20: what counts is 10.
+        clock.renew(with: reply(sentAt: .seconds(10)), now: start + .seconds(20))
+        #expect(clock.end == start + .seconds(37))
+        #expect(clock.left(at: start + .seconds(36)) == .seconds(1))
+        #expect(clock.left(at: start + .seconds(40)) == .zero)
+    }
+
+    @Test func anOlderAnswerThatComesLaterTakesNothingAway() {
+        var clock = LeaseClock(sentAt: start, leaseLength: .seconds(30), margin: .zero)
+        clock.renew(with: reply(sentAt: .seconds(10)), now: start + .seconds(11))
+        clock.renew(with: reply(sentAt: .seconds(5)), now: start + .seconds(12))
+        #expect(clock.end == start + .seconds(40))
+    }
+
+    @Test func aRightThatIsOverStaysOver() {
+        var clock = LeaseClock(sentAt: start, leaseLength: .seconds(30), margin: .zero)
+        clock.renew(with: reply(sentAt: .seconds(29)), now: start + .seconds(31))
+        #expect(!clock.holds(at: start + .seconds(31)))
+        clock.renew(with: reply(sentAt: .seconds(32)), now: start + .seconds(32))
+        #expect(!clock.holds(at: start + .seconds(33)))
+    }
+
+    @Test func aDeadLeaseEndsTheRightAtOnce() {
+        var clock = LeaseClock(sentAt: start, leaseLength: .seconds(30))
+        #expect(clock.margin == .seconds(3))
+        clock.renew(with: reply(alive: false, sentAt: .seconds(1)), now: start + .seconds(1))
+        #expect(!clock.holds(at: start + .seconds(1)))
+        #expect(clock.left(at: start + .seconds(1)) == .zero)
+    }
+
+    @Test func aLeaseThatBecomesShorterCountsAtOnce() {
+        var clock = LeaseClock(sentAt: start, leaseLength: .seconds(30), margin: .seconds(1))
+        clock.renew(with: reply(sentAt: .seconds(2), lease: .seconds(5)), now: start + .seconds(2))
+        #expect(clock.end == start + .seconds(6))
+    }
+}

@@ -1,0 +1,197 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// What another try is worth, by class.
+struct RetryTests {
+    /// Claims the only job and fails it.
+    @discardableResult
+    private func failOnce(
+        _ lab: LedgerLab,
+        _ worker: WorkerEntry,
+        _ failure: Failure,
+        isRoomDeath: Bool = false
+    ) async throws -> Claim {
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        let attempt = AttemptFailure(claim.fence, failure, isRoomDeath: isRoomDeath)
+        #expect(try await lab.ledger.fail([attempt]) == [.done])
+        #expect(try await lab.ledger.fail([attempt]) == [.repeated])
+        return claim
+    }
+
+    private func lab() async throws -> (LedgerLab, WorkerEntry, Int64) {
+        let lab = try await LedgerLab()
+        try await lab.set("lease = '1 h'")
+        let job = try await lab.submit(1).firstJob
+        return (lab, try await lab.worker(), job)
+    }
+
+    @Test func permanentIsNeverTriedAgain() async throws {
+        let (lab, worker, job) = try await lab()
+        try await failOnce(lab, worker, LedgerLab.failure(.permanent))
+        #expect(try await lab.state(job) == "failed")
+        try await lab.age(by: .seconds(1_800))
+        #expect(try await lab.claim(1, for: worker).isEmpty)
+    }
+
+    @Test func transientComesBackWithinItsBoundUntilItsAttemptsAreSpent() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("lease = '1 h', retry_base = '10 s', retry_cap = '15 s'")
+        let worker = try await lab.worker()
+        try await lab.submit(60)
+        var readyAt: [Set<Date>] = []
+        for (attempt, bound) in [(1, 10.0), (2, 15.0)] {
+            let claims = try await lab.claim(60, for: worker)
+            #expect(claims.count == 60)
+            #expect(claims.allSatisfy { $0.attempt == attempt })
+            let before = try await lab.ledger.time()
+            try await lab.ledger.fail(claims.map { AttemptFailure($0.fence, LedgerLab.failure(.transient)) })
+            let after = try await lab.ledger.time()
+            let jobs = try await lab.ledger.jobs(matching: JobFilter(states: [.delayed]), limit: 100).jobs
+            #expect(jobs.count == 60)
+            let times = try jobs.map { try #require($0.readyAt) }
+            // Full jitter: anywhere from at once to the bound, and not together.
+            for time in times { #expect(time >= before && time <= after + bound) }
+            readyAt.append(Set(times))
+            let early = times.count { $0 < before + bound / 2 }
+            #expect((10...50).contains(early), "\(early) of 60 in the first half")
+            try await lab.age(by: .seconds(16))
+        }
+        #expect(readyAt.allSatisfy { $0.count > 50 })
+        let last = try await lab.claim(60, for: worker)
+        try await lab.ledger.fail(last.map { AttemptFailure($0.fence, LedgerLab.failure(.transient)) })
+        #expect(try await lab.truth() == ["failed": 60])
+        let story = try #require(try await lab.ledger.story(of: last[0].fence.job))
+        #expect(story.summary.attempts == 3)
+        #expect(story.attempts.map(\.outcome) == [.failed, .failed, .failed])
+        #expect(story.attempts.map(\.epoch) == [1, 2, 3])
+    }
+
+    @Test func infrastructureSpendsNoAttemptAndBacksOffInTheEnd() async throws {
+        let (lab, worker, job) = try await lab()
+        for loss in 1...3 {
+            let claim = try await failOnce(lab, worker, LedgerLab.failure(.infrastructure, code: "storage_unavailable"))
+            #expect((claim.attempt, claim.losses) == (1, loss - 1))
+            #expect(try await lab.state(job) == "waiting")
+        }
+        try await failOnce(lab, worker, LedgerLab.failure(.infrastructure))
+        let summary = try #require(try await lab.ledger.story(of: job)).summary
+        #expect((summary.state, summary.attempts, summary.losses) == (.delayed, 0, 4))
+    }
+
+    @Test func aJobOfWhichRoomsDieIsPutInQuarantine() async throws {
+        let (lab, worker, job) = try await lab()
+        try await lab.set("max_attempts = 100, room_deaths_allowed = 3")
+        let poison = try await lab.submit(1, Submission(queue: "poison")).firstJob
+        for death in 1...3 {
+            let claim = try #require(try await lab.claim(1, for: worker, from: ["poison"]).first)
+            #expect(claim.roomDeaths == death - 1)
+            let failure = LedgerLab.failure(.transient, code: "room_died", stage: "decode")
+            try await lab.ledger.fail([AttemptFailure(claim.fence, failure, lastWords: "boom", isRoomDeath: true)])
+            try await lab.age(by: .seconds(100))
+        }
+        let story = try #require(try await lab.ledger.story(of: poison))
+        #expect((story.summary.state, story.summary.code, story.summary.kind) == (.failed, "room_crash", .permanent))
+        #expect(story.attempts.map(\.failure?.code) == ["room_died", "room_died", "room_died"])
+        #expect(story.attempts.map(\.lastWords) == ["boom", "boom", "boom"])
+        #expect(try await lab.state(job) == "waiting")
+    }
+
+    @Test func aFailureComesOutAsItWentIn() async throws {
+        let (lab, worker, job) = try await lab()
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        let failure = Failure(
+            code: "corrupt_stream",
+            kind: .transient,
+            stage: "decode",
+            message: "a frame is \"broken\" \\ ü \u{1}",
+            stream: 2,
+            position: MediaTime(value: 1_234_567, timescale: 44_100),
+            frame: 1_234_567,
+            libavName: "INVALIDDATA",
+            libavText: "Invalid data\nfound",
+            hint: "fetch the file again",
+            refusals: [
+                FormatRefusal.Reason(field: "rate", value: "7", why: "too low", allowed: "8000 to 48000", hint: nil)
+            ]
+        )
+        let facts = AttemptFacts(
+            slot: 3,
+            framesIn: 10,
+            framesOut: 9,
+            audio: .milliseconds(250),
+            cpu: .milliseconds(31),
+            peakBytes: 1 << 30
+        )
+        try await lab.ledger.fail([AttemptFailure(claim.fence, failure, lastWords: "last\nwords", facts: facts)])
+        let record = try #require(try await lab.ledger.story(of: job)?.attempts.first)
+        #expect(record.failure == failure)
+        #expect(record.lastWords == "last\nwords")
+        #expect(record.facts == facts)
+        #expect((record.host, record.build, record.workerName, record.worker) == ("h", "1.0", "w", worker.worker))
+    }
+
+    @Test func aMessageThatPostgreSQLCannotStoreDoesNotKeepItsGroupFromBeingReported() async throws {
+        let (lab, worker, _) = try await lab()
+        try await lab.submit(1)
+        let claims = try await lab.claim(2, for: worker)
+        var failure = LedgerLab.failure(.permanent)
+        failure.message = "zero \u{0} and \\u0000 and \\\u{0}"
+        let words = [
+            AttemptFailure(claims[0].fence, failure), AttemptFailure(claims[1].fence, LedgerLab.failure(.permanent)),
+        ]
+        #expect(try await lab.ledger.fail(words) == [.done, .done])
+        let record = try #require(try await lab.ledger.story(of: claims[0].fence.job)?.attempts.first)
+        #expect(record.failure?.message == "zero \u{FFFD} and \\u0000 and \\\u{FFFD}")
+    }
+
+    @Test func laterSuccessErasesNoAttempt() async throws {
+        let (lab, worker, job) = try await lab()
+        try await failOnce(lab, worker, LedgerLab.failure(.permanent))
+        for _ in 0..<2 {
+            let tally = try await lab.ledger.apply(.retry, to: JobFilter(ids: [job]))
+            #expect(tally.changed == 1)
+            try await failOnce(lab, worker, LedgerLab.failure(.permanent, code: "truncated"))
+        }
+        try await lab.ledger.apply(.retry, to: JobFilter(ids: [job]))
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        #expect((claim.attempt, claim.fence.epoch) == (1, 4))
+        try await lab.ledger.publish([LedgerLab.publication(claim.fence)])
+        try await lab.ledger.finish([claim.fence])
+        let story = try #require(try await lab.ledger.story(of: job))
+        #expect(story.summary.state == .completed)
+        #expect(story.attempts.map(\.outcome) == [.failed, .failed, .failed, .completed])
+        #expect(story.attempts.map(\.failure?.code) == ["corrupt_stream", "truncated", "truncated", nil])
+        #expect(story.attempts.last?.facts == LedgerLab.publication(claim.fence).facts)
+    }
+
+    @Test func failuresAreGroupedByWhatTheyAre() async throws {
+        let (lab, worker, _) = try await lab()
+        try await lab.submit(9, Submission(queue: "other"))
+        let claims = try await lab.claim(10, for: worker)
+        try await lab.ledger.fail(
+            claims.enumerated().map { number, claim in
+                let code = number < 3 ? "truncated" : "corrupt_stream"
+                return AttemptFailure(claim.fence, LedgerLab.failure(number == 9 ? .transient : .permanent, code: code))
+            }
+        )
+        for _ in 0..<2 {
+            let groups = try await lab.ledger.failures()
+            #expect(groups.map(\.code) == ["corrupt_stream", "truncated", "corrupt_stream"])
+            #expect(groups.map(\.jobs) == [6, 3, 0])
+            #expect(groups.map(\.attempts) == [6, 3, 1])
+            #expect(groups.map(\.kind) == [.permanent, .permanent, .transient])
+            #expect(groups[0].exampleSource?.hasPrefix("in:a/") == true)
+            _ = try await lab.ledger.keepHouse()
+        }
+        let batch = try #require(try await lab.ledger.batches().first)
+        let ofBatch = try await lab.ledger.failures(batch: batch.batch)
+        #expect(ofBatch.reduce(0) { $0 + $1.jobs } == batch.jobs.failed || batch.jobs.failed == 0)
+        #expect(ofBatch.allSatisfy { $0.attempts == nil })
+        let none = try await lab.ledger.failures(queue: "default")
+        #expect(none.reduce(0) { $0 + $1.jobs } <= 1)
+    }
+}

@@ -1,0 +1,90 @@
+import Conversion
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+struct SteeringTests {
+    @Test func cancelEndsWhatWaitsAndAsksForWhatRunsAndLeavesWhatIsPublishing() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(6)
+        try await lab.submit(2, Submission(runAt: try await lab.ledger.time() + 3_600))
+        let claims = try await lab.claim(3, for: worker)
+        try await lab.ledger.publish([LedgerLab.publication(claims[0].fence)])
+        #expect(try await lab.ledger.count(of: .cancel, matching: JobFilter()) == 7)
+        let tally = try await lab.ledger.apply(.cancel, to: JobFilter())
+        #expect((tally.seen, tally.changed, tally.asked, tally.isLowerBound) == (7, 5, 2, false))
+        #expect(try await lab.truth() == ["cancelled": 5, "running": 2, "publishing": 1])
+        #expect(try await lab.ledger.finish([claims[0].fence]) == [.done])
+        let reply = try await lab.heartbeat.beat(worker.worker, claims.map { RunningJob($0.fence) })
+        #expect(Set(reply.cancelled) == Set(claims.dropFirst().map(\.fence.job)))
+        let asked = try await lab.ledger.jobs(matching: JobFilter(states: [.running])).jobs
+        #expect(asked.map(\.isToBeCancelled) == [true, true])
+        #expect(try await lab.ledger.apply(.cancel, to: JobFilter()).asked == 0)
+    }
+
+    @Test func changesAreMadeInChunksAndCountedBefore() async throws {
+        let lab = try await LedgerLab()
+        let receipt = try await lab.submit(2_500, Submission(queue: "a"))
+        try await lab.submit(10, Submission(queue: "b"))
+        let filter = JobFilter(batch: receipt.batch)
+        #expect(try await lab.ledger.count(of: .cancel, matching: filter) == 2_500)
+        let tallies = Mutex<[ChangeTally]>([])
+        let tally = try await lab.ledger.apply(.cancel, to: filter, chunk: 1_000) { tally in
+            tallies.withLock { $0.append(tally) }
+        }
+        #expect(tally.changed == 2_500)
+        #expect(tallies.withLock { $0.map(\.changed) }.starts(with: [1_000, 2_000, 2_500]))
+        #expect(try await lab.truth() == ["cancelled": 2_500, "waiting": 10])
+        #expect(try await lab.ledger.count(of: .retry, matching: filter) == 2_500)
+        #expect(try await lab.ledger.apply(.retry, to: filter, chunk: 700).changed == 2_500)
+        #expect(try await lab.truth() == ["waiting": 2_510])
+        let worker = try await lab.worker()
+        #expect(try await lab.ledger.apply(.prioritize(7), to: filter, chunk: 999).changed == 2_500)
+        #expect(try await lab.ledger.apply(.prioritize(7), to: filter).changed == 0)
+        let claims = try await lab.claim(1_000, for: worker)
+        #expect(claims.allSatisfy { $0.priority == 7 && $0.batch == receipt.batch })
+        // What runs keeps its priority.
+        #expect(try await lab.ledger.count(of: .prioritize(1), matching: filter) == 1_500)
+        let counts = try await lab.ledger.counts()
+        #expect(counts["a"]?.waiting == 1_500 && counts["a"]?.running == 1_000 && counts["a"]?.cancelled == 0)
+    }
+
+    @Test func aChangeIsForTheStatesThatTheFilterNames() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(4)
+        let claims = try await lab.claim(2, for: worker)
+        #expect(try await lab.ledger.apply(.cancel, to: JobFilter(states: [.running])).asked == 2)
+        #expect(try await lab.ledger.apply(.cancel, to: JobFilter(states: [.publishing, .failed])).seen == 0)
+        #expect(try await lab.ledger.count(of: .cancel, matching: JobFilter(states: [.failed])) == 0)
+        try await lab.ledger.fail(claims.map { AttemptFailure($0.fence, LedgerLab.failure(.permanent)) })
+        #expect(try await lab.truth() == ["waiting": 2, "cancelled": 2])
+    }
+
+    @Test func aRetryLetsJobsGoThatWaitForAnotherTry() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("retry_base = '10 min'")
+        let worker = try await lab.worker()
+        try await lab.submit(20)
+        let claims = try await lab.claim(20, for: worker)
+        try await lab.ledger.fail(claims.map { AttemptFailure($0.fence, LedgerLab.failure(.transient)) })
+        #expect(try await lab.ledger.apply(.retry, to: JobFilter(classes: [.transient])).changed >= 15)
+        #expect(try await lab.claim(20, for: worker).count == 20)
+    }
+
+    @Test func aChangeWhoseAnswerIsLostIsMadeOnceAndSaysSo() async throws {
+        let lab = try await LedgerLab()
+        let proxy = try DroppingProxy(before: lab.lab.server)
+        let ledger = try JobLedger(lab.configuration(proxy.url()))
+        try await lab.submit(10)
+        proxy.lose(.answer, ofNext: ".cancel_jobs(")
+        let tally = try await ledger.apply(.cancel, to: JobFilter())
+        #expect(tally.isLowerBound)
+        #expect(try await lab.truth() == ["cancelled": 10])
+        #expect(try await lab.ledger.counts()["default"]?.cancelled == 10)
+    }
+}

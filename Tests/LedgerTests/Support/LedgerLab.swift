@@ -1,0 +1,151 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// A migrated ledger of one test's own.
+struct LedgerLab {
+    let lab: Lab
+    let ledger: JobLedger
+    let heartbeat: Heartbeat
+    /// Long, so that a machine under load does not end it; tests let time go by with `age`.
+    let lease: Duration = .seconds(600)
+
+    /// A fresh ledger on `server`, by default the one that all tests share.
+    init(on server: PrivatePostgres? = nil, _ change: (inout LedgerConfiguration) -> Void = { _ in }) async throws {
+        lab = try await Lab(on: server, change)
+        let configuration = lab.configuration
+        _ = try await Self.gate.pass { try await Migrator(configuration).run() }
+        ledger = try JobLedger(lab.configuration)
+        heartbeat = try Heartbeat(lab.configuration)
+        try await set("lease = '600 s', stall = '1 day'")
+    }
+
+    var schema: SchemaName { lab.schema }
+
+    /// The same ledger for another role, by a URL of that role's.
+    func ledger(as user: String, url: String? = nil) throws -> JobLedger {
+        try JobLedger(configuration(url ?? lab.server.url(user: user)))
+    }
+
+    func configuration(_ url: String) throws -> LedgerConfiguration {
+        var configuration = try LedgerConfiguration(url: url)
+        configuration.schema = schema
+        return configuration
+    }
+
+    /// Migrations of one server take turns; a hundred at once would only wait longer than they like for each other.
+    private static let gate = Gate(places: 2)
+
+    // MARK: - Material
+
+    static func recipe(_ name: String, onConflict: Recipe.ConflictPolicy = .fail) -> Recipe {
+        Recipe(
+            from: Recipe.Source(location: "in:\(name).wav"),
+            to: Recipe.Output(location: "out:\(name).flac", onConflict: onConflict)
+        )
+    }
+
+    static func requests(_ count: Int, _ stem: String = "a") -> some Sequence<JobRequest> & Sendable {
+        (0..<count).lazy.map { JobRequest(recipe("\(stem)/\($0)")) }
+    }
+
+    @discardableResult
+    func submit(_ count: Int, _ submission: Submission = Submission()) async throws -> SubmissionReceipt {
+        try await ledger.submit(submission, Self.requests(count, submission.label ?? "a"))
+    }
+
+    func worker(_ name: String = "w", abilities: [String] = []) async throws -> WorkerEntry {
+        try await ledger.register(
+            WorkerRegistration(name: name, host: "h", build: "1.0", slots: 4, abilities: abilities)
+        )
+    }
+
+    /// What is claimed when all of it can be read.
+    func claim(
+        _ wanted: Int32 = 1,
+        for worker: WorkerEntry,
+        from queues: [String]? = nil,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> [Claim] {
+        let claims = try await ledger.claim(wanted, for: worker.worker, from: queues)
+        #expect(claims.refused.isEmpty, sourceLocation: location)
+        return claims.jobs
+    }
+
+    static func publication(_ fence: Fence) -> Publication {
+        Publication(
+            fence,
+            attemptName: ".a.flac.sluice-\(fence.job)",
+            digest: String(repeating: "ab", count: 32),
+            bytes: 1_234,
+            facts: AttemptFacts(
+                slot: 1,
+                framesIn: 48_000,
+                framesOut: 48_000,
+                audio: .seconds(1),
+                cpu: .milliseconds(12),
+                peakBytes: 1 << 24
+            )
+        )
+    }
+
+    static func failure(
+        _ kind: Failure.Kind,
+        code: String = "corrupt_stream",
+        stage: String = "decode"
+    ) -> Failure {
+        Failure(code: code, kind: kind, stage: stage, message: "it does not work")
+    }
+
+    // MARK: - Time and truth
+
+    /// Puts the ledger's clock forward; jobs and leases age by it.
+    func age(by duration: Duration) async throws {
+        try await lab.run { try $0.execute("update \(schema).setting set clock_shift = clock_shift + \(duration)") }
+    }
+
+    /// A setting of the ledger's, as plain SQL.
+    func set(_ assignment: String) async throws {
+        try await lab.run { _ = try $0.script("update \(schema).setting set \(assignment)", changes: true) }
+    }
+
+    func value<Value: ColumnValue & Sendable>(_ statement: Statement) async throws -> Value {
+        try await lab.run { try $0.value(statement) }
+    }
+
+    /// Where a job's row lies, and that it lies in one place only.
+    func state(_ job: Int64, _ location: SourceLocation = #_sourceLocation) async throws -> String {
+        let found: [String] = try await lab.run { connection in
+            try connection.rows(
+                """
+                select 'waiting' from \(schema).waiting where job = \(job)
+                union all select 'delayed' from \(schema).delayed where job = \(job)
+                union all select 'running' from \(schema).running where job = \(job)
+                union all select 'publishing' from \(schema).publishing where job = \(job)
+                union all select state::text from \(schema).finished where job = \(job)
+                """
+            ) { try $0[0] }
+        }
+        #expect(found.count == 1, "job \(job) lies in \(found)", sourceLocation: location)
+        return found.joined(separator: "+")
+    }
+
+    /// How many rows lie in each state, counted.
+    func truth() async throws -> [String: Int] {
+        let rows: [(String, Int)] = try await lab.run { connection in
+            try connection.rows(
+                """
+                select 'waiting', count(*) from \(schema).waiting
+                union all select 'delayed', count(*) from \(schema).delayed
+                union all select 'running', count(*) from \(schema).running
+                union all select 'publishing', count(*) from \(schema).publishing
+                union all select state::text, count(*) from \(schema).finished group by state
+                """
+            ) { (try $0[0], try $0[1]) }
+        }
+        return Dictionary(uniqueKeysWithValues: rows).filter { $0.value > 0 }
+    }
+}
