@@ -230,8 +230,11 @@ create table attempt (
 -- MARK: Workers
 
 create table worker (
-    -- Fresh at every start, so a name used again is another worker.
-    id bigint generated always as identity primary key,
+    -- Fresh at every start, so a name used again is another worker. Drawn and not counted: a failover that loses the last
+    -- commits would count the same number again, and two workers would know themselves by it. The time comes first, so that
+    -- later ones are greater; both together stay below 2^53.
+    id bigint primary key
+        default (extract(epoch from clock_timestamp()) * 1000)::bigint * 1024 + floor(random() * 1024)::bigint,
     name text not null,
     host text not null,
     build text not null,

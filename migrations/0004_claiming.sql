@@ -20,10 +20,15 @@ declare
     t timestamptz := ledger_time();
     ttl interval := (select lease from setting);
 begin
-    return query
-        insert into worker as w (name, host, build, slots, abilities, started_at, beat_at, lease_until)
-        values (worker_name, worker_host, worker_build, worker_slots, worker_abilities, t, t, t + ttl)
-        returning w.id, extract(epoch from ttl)::double precision;
+    loop
+        return query
+            insert into worker as w (name, host, build, slots, abilities, started_at, beat_at, lease_until)
+            values (worker_name, worker_host, worker_build, worker_slots, worker_abilities, t, t, t + ttl)
+            -- Of two that start in one millisecond one in a thousand draws the other's number.
+            on conflict (id) do nothing
+            returning w.id, extract(epoch from ttl)::double precision;
+        exit when found;
+    end loop;
 end $$;
 
 -- The lines that a worker with these abilities may take from and in which a job waits; `head` is the first one's turn.

@@ -312,7 +312,8 @@ begin
         postmaster_at = pg_postmaster_start_time(),
         -- An outage, a failover, or nobody kept house: in each case nobody can know who is alive before one lease is over.
         quiet_until = case
-            when h.tick_at = '-infinity' then h.quiet_until
+            -- Nobody has ever looked: who beat before, and what a crash took of it, is not known either.
+            when h.tick_at = '-infinity' then t + s.lease
             when h.postmaster_at <> pg_postmaster_start_time() or t < h.tick_at or t - h.tick_at > s.lease / 2
                 then t + s.lease
             else h.quiet_until

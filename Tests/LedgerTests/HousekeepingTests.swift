@@ -121,15 +121,43 @@ struct HousekeepingTests {
         #expect(try await lab.truth() == ["completed": 1, "failed": 1, "running": 1])
     }
 
+    /// Nobody knows what beat before, and what a crash took of it.
+    @Test func theFirstTickOfAllReapsNobodyForAWholeLease() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1)
+        let worker = try await lab.worker()
+        let claim = try await lab.claim(1, for: worker)[0]
+        let schema = lab.schema
+        try await lab.lab.run { _ = try $0.script("update \(schema).worker set lease_until = beat_at", changes: true) }
+        _ = try await lab.ledger.keepHouse()
+        #expect(try await lab.state(claim.fence.job) == "running")
+        for _ in 1...4 {
+            try await lab.age(by: .seconds(200))
+            _ = try await lab.ledger.keepHouse()
+        }
+        #expect(try await lab.state(claim.fence.job) == "waiting")
+    }
+
+    /// A number that a failover could give out twice would make two workers one.
+    @Test func numbersOfWorkersAreDrawn() async throws {
+        let lab = try await LedgerLab()
+        var numbers: [Int64] = []
+        for _ in 0..<20 { numbers.append(try await lab.worker().worker) }
+        #expect(Set(numbers).count == numbers.count)
+        #expect(Set(numbers.map { $0 % 1024 }).count > 1)
+        #expect(numbers.allSatisfy { $0 > 1 << 40 && $0 < 1 << 53 })
+    }
+
     @Test func jobsThatStandStillUnderAWorkerThatBeatsAreTakenFromIt() async throws {
         let lab = try await LedgerLab()
-        try await lab.set("stall = '1 min'")
+        // Far longer than a slow machine takes, and both over before the last beat.
+        try await lab.set("stall = '1000 s', lease = '600 s'")
         try await lab.submit(2)
         let worker = try await lab.worker()
         let claims = try await lab.claim(2, for: worker)
         _ = try await lab.ledger.keepHouse()
         for second in 1...14 {
-            try await lab.age(by: .seconds(5))
+            try await lab.age(by: .seconds(100))
             _ = try await lab.heartbeat.beat(
                 worker.worker,
                 [RunningJob(claims[0].fence, frames: Int64(second)), RunningJob(claims[1].fence, frames: 0)]
