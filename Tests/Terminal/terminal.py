@@ -82,6 +82,15 @@ class Terminal:
     def wait_for_text(self, text):
         self.wait(lambda: text in self.text(), f'"{text}"')
 
+    def ends_before(self, text):
+        """Listens until the program has ended, or `text` is on the screen; whether it has ended."""
+        deadline = time.monotonic() + PATIENCE
+        while self.listen():
+            if text in self.text():
+                return False
+            assert time.monotonic() < deadline, f"neither an end nor {text}:\n{self.text()}"
+        return True
+
     def end(self):
         """Listens to the end; returns the exit code, or the signal as a negative number."""
         deadline = time.monotonic() + PATIENCE
