@@ -50,6 +50,8 @@ returns table (
     frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint
 )
 language sql volatile security definer set search_path from current set jit = off
+    -- The planner expects a thousand rows of list_jobs() and would read all batches for them.
+    set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
 as $$
     select g.job, g.state, g.batch, b.name, g.queue, g.priority, g.source, j.recipe, j.labels, b.labels, b.submitter,
            b.created_at, j.run_at, j.cost, l.needs, g.at, g.attempts, g.max_attempts, g.lost, g.room_deaths, g.ready_at,
