@@ -28,9 +28,9 @@ public final class PrivatePostgres: Sendable {
         self.port = port
     }
 
-    /// Starts another server, with lines for its postgresql.conf.
-    public static func start(settings: [String: String] = [:]) throws -> PrivatePostgres {
-        try start(settings: settings, port: 5_432, isCertified: false)
+    /// Starts another server, with lines for its postgresql.conf, in a folder of its own in `parent`.
+    public static func start(settings: [String: String] = [:], in parent: String = "/tmp") throws -> PrivatePostgres {
+        try start(settings: settings, port: 5_432, isCertified: false, in: parent)
     }
 
     /// Starts another server that also listens on a port of 127.0.0.1, with TLS and a certificate for `localhost`.
@@ -41,8 +41,13 @@ public final class PrivatePostgres: Sendable {
     /// The file with the certificate of a server that was started with TLS.
     public var certificate: String { folder + "/data/server.crt" }
 
-    private static func start(settings: [String: String], port: Int, isCertified: Bool) throws -> PrivatePostgres {
-        let supervisor = try newSupervisor()
+    private static func start(
+        settings: [String: String],
+        port: Int,
+        isCertified: Bool,
+        in parent: String = "/tmp"
+    ) throws -> PrivatePostgres {
+        let supervisor = try newSupervisor(in: parent)
         try supervisor.obey("copy", try template.get().folder)
         let ours = [
             "listen_addresses": "''", "unix_socket_directories": "'\(supervisor.folder)'", "fsync": "off",
@@ -101,12 +106,33 @@ public final class PrivatePostgres: Sendable {
 
     /// Runs SQL with psql; what it gives, one row on a line, columns parted by `|`.
     @discardableResult
-    public func run(_ sql: String, database: String = "postgres") throws -> String {
-        let output = try Run.program(
+    public func run(_ sql: String, database: String = "postgres", limit: Duration = .seconds(120)) throws -> String {
+        try run(each: [sql], database: database, limit: limit)
+    }
+
+    /// The same with several texts in one session, each in a transaction of its own.
+    @discardableResult
+    public func run(
+        each texts: [String],
+        database: String = "postgres",
+        limit: Duration = .seconds(120)
+    ) throws -> String {
+        try psql(texts, database, limit).outputText.trimmingCharacters(in: .newlines)
+    }
+
+    /// Runs SQL with psql; what the server says beside: warnings, notices, and its log as far as
+    /// `client_min_messages` lets it through. Each begins with its level, as in `LOG:  `.
+    public func messages(of sql: [String], database: String = "postgres") throws -> String {
+        try psql(sql, database, .seconds(120)).errorText
+    }
+
+    private func psql(_ sql: [String], _ database: String, _ limit: Duration) throws -> Run {
+        try Run.program(
             Self.program("psql"),
-            ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url(database: database), "-c", sql]
-        ).checked().outputText
-        return output.trimmingCharacters(in: .newlines)
+            ["-XAtq", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=terse", "-d", url(database: database)]
+                + sql.flatMap { ["-c", $0] },
+            limit: limit
+        ).checked()
     }
 
     // MARK: - Ending and starting
@@ -160,10 +186,11 @@ public final class PrivatePostgres: Sendable {
         return found
     }
 
-    private static func program(_ name: String) throws -> String { try programs.get() + "/" + name }
+    /// The path of one of PostgreSQL's own programs.
+    public static func program(_ name: String) throws -> String { try programs.get() + "/" + name }
 
-    private static func newSupervisor() throws -> PrivatePostgresSupervisor {
-        try PrivatePostgresSupervisor(script: script, values: [try programs.get()])
+    private static func newSupervisor(in parent: String = "/tmp") throws -> PrivatePostgresSupervisor {
+        try PrivatePostgresSupervisor(script: script, values: [try programs.get()], in: parent)
     }
 
     /// The server is the shell's own child, so that its end can be waited for.

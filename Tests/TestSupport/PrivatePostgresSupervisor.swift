@@ -17,9 +17,10 @@ final class PrivatePostgresSupervisor: Sendable {
 
     /// Starts `script`, which defines `obey` (does a word with its argument) and `finish` (stops all).
     ///
-    /// It finds its folder in `$home` and the given values as `$1` and on.
-    init(script: String, values: [String]) throws {
-        var template = Array("/tmp/sluice-pg-XXXXXX".utf8CString)
+    /// It finds its folder in `$home` and the given values as `$1` and on. The server refuses a path that is too
+    /// long for a socket.
+    init(script: String, values: [String], in parent: String = "/tmp") throws {
+        var template = Array("\(parent)/sluice-pg-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SupportError("create a folder for a server", errno: errno) }
         folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let program = """

@@ -1,0 +1,247 @@
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// What the ledger's calls read does not grow with the ledger: a million finished jobs, 200,000 that wait.
+@Suite(.serialized)
+struct PlanTests {
+    @Test(arguments: GuardedCall.all)
+    func readsNothingFromEndToEndOnALargeLedger(_ call: GuardedCall) async throws {
+        let lab = try await PlanLab.shared()
+        for (number, plan) in try lab.large.plans(of: call).enumerated() {
+            let violations = call.rules.violations(in: plan)
+            #expect(violations.isEmpty, "call \(number + 1)")
+        }
+    }
+
+    @Test(arguments: GuardedCall.all)
+    func touchesAsManyPagesOnALargeLedgerAsOnASmallOne(_ call: GuardedCall) async throws {
+        let lab = try await PlanLab.shared()
+        // Without the first call, which also reads what the catalogue says of the tables.
+        let small = try lab.small.plans(of: call).dropFirst().map(\.blocks)
+        let large = try lab.large.plans(of: call).dropFirst().map(\.blocks)
+        let (usual, most) = try (#require(small.max()), #require(large.max()))
+        // Indexes are a level or two deeper, and there are some partitions more.
+        #expect(most <= usual * 3 / 2 + 250, "\(small), then \(large)")
+    }
+
+    @Test(arguments: GuardedCall.all.filter { !$0.breakages.isEmpty })
+    func noticesWhenAnIndexIsGone(_ call: GuardedCall) async throws {
+        let lab = try await PlanLab.shared()
+        for breakage in call.breakages {
+            for plan in try lab.large.plans(of: call, count: 1, after: [breakage]) {
+                #expect(!call.rules.violations(in: plan).isEmpty, "\(breakage)")
+            }
+        }
+    }
+
+    @Test func noticesAPlanThatCountsJobs() async throws {
+        let lab = try await PlanLab.shared()
+        for table in ["finished", "waiting", "job"] {
+            let counting = GuardedCall(name: "count", rules: PlanGuard()) { _, _ in
+                "select count(*) from sluice.\(table)"
+            }
+            for plan in try lab.large.plans(of: counting, count: 1) {
+                #expect(!PlanGuard().violations(in: plan).isEmpty, "\(table)")
+            }
+        }
+    }
+
+    @Test func theLedgersAreAsLargeAsTheyAreSaidToBe() async throws {
+        let lab = try await PlanLab.shared()
+        for books in [lab.small, lab.large] {
+            let counts = try lab.server.run(
+                """
+                set search_path = sluice;
+                select (select count(*) from finished), (select count(*) from waiting), (select count(*) from running),
+                       (select count(*) from publishing), (select count(*) from delayed)
+                """,
+                database: books.database
+            )
+            #expect(counts == "\(books.finished)|\(books.waiting)|2100|1000|500")
+        }
+    }
+}
+
+extension GuardedCall {
+    static let all = work + pages + overview
+
+    // MARK: - What workers and housekeeping do
+
+    private static let work = [
+        GuardedCall(
+            name: "claim",
+            rules: PlanGuard(indexes: ["waiting_turn", "waiting_pkey", "job_pkey"]),
+            breakages: [
+                "drop index sluice.waiting_turn", "alter table sluice.waiting drop constraint waiting_pkey",
+                "alter table sluice.job drop constraint job_pkey",
+            ]
+        ) { _, _ in "select count(*) from sluice.claim(1, 100)" },
+        GuardedCall(
+            name: "beat",
+            rules: PlanGuard(indexes: ["running_pkey"]),
+            breakages: ["alter table sluice.running drop constraint running_pkey"]
+        ) { books, number in
+            """
+            select count(*) from sluice.beat(1, \(books.running[number]), array_fill(\(number + 1)::bigint, '{100}'),
+                array_fill(1000::bigint, '{100}'), array_fill(1::smallint, '{100}'))
+            """
+        },
+        GuardedCall(
+            name: "publish",
+            rules: PlanGuard(indexes: ["running_pkey"]),
+            breakages: ["alter table sluice.running drop constraint running_pkey"]
+        ) { books, number in
+            """
+            select count(*) from sluice.publish(\(books.running[number]), array_fill('.a'::text, '{100}'),
+                array_fill('aa'::text, '{100}'), array_fill(1::bigint, '{100}'), null, null, null, null, null)
+            """
+        },
+        GuardedCall(
+            name: "finish",
+            rules: PlanGuard(indexes: ["publishing_pkey"]),
+            breakages: ["alter table sluice.publishing drop constraint publishing_pkey"]
+        ) { books, number in "select count(*) from sluice.finish(\(books.publishing[number]))" },
+        GuardedCall(
+            name: "finish what is finished",
+            rules: PlanGuard(indexes: ["publishing_pkey", "attempt_pkey"]),
+            breakages: ["alter table sluice.attempt drop constraint attempt_pkey"]
+        ) { _, number in
+            """
+            select count(*) from sluice.finish(array(select generate_series(1 + \(number), 100 + \(number))::bigint),
+                array_fill(1, '{100}'), array_fill('00000000-0000-4000-8000-000000000000'::uuid, '{100}'))
+            """
+        },
+        GuardedCall(
+            name: "release",
+            rules: PlanGuard(indexes: ["running_pkey", "job_pkey"]),
+            breakages: ["alter table sluice.running drop constraint running_pkey"]
+        ) { books, number in "select count(*) from sluice.release(\(books.running[number]))" },
+        // A lost worker's jobs are looked for in all that runs, which is as much as there are slots.
+        GuardedCall(name: "reap", rules: PlanGuard(scanned: ["running"])) { _, number in
+            "select sluice.reap() as call_\(number)"
+        },
+        GuardedCall(
+            name: "reap one more",
+            rules: PlanGuard(indexes: ["running_pkey", "job_pkey"], scanned: ["running"]),
+            breakages: ["alter table sluice.running drop constraint running_pkey"]
+        ) { _, number in "select sluice.end_workers(array[\(number + 1)]::bigint[], 'lost', sluice.ledger_time())" },
+        GuardedCall(
+            name: "wake_delayed",
+            rules: PlanGuard(indexes: ["delayed_ready_at", "job_pkey"]),
+            preparation: ["update sluice.setting set clock_shift = '1 h'"],
+            breakages: ["drop index sluice.delayed_ready_at"]
+        ) { _, number in "select sluice.wake_delayed(50) as call_\(number)" },
+        GuardedCall(
+            name: "raise_floors",
+            rules: PlanGuard(indexes: ["waiting_turn"]),
+            breakages: ["drop index sluice.waiting_turn"]
+        ) { _, number in "select sluice.raise_floors() as call_\(number)" },
+        GuardedCall(
+            name: "submit",
+            rules: PlanGuard(indexes: ["waiting_turn", "job_pkey"]),
+            breakages: ["drop index sluice.waiting_turn"]
+        ) { _, number in
+            """
+            select count(*) from sluice.submit((select jsonb_agg(jsonb_build_object('recipe', jsonb_build_object(
+                'version', 1, 'sources', jsonb_build_array(jsonb_build_object('location', 'in:\(number).wav')))))
+                from generate_series(1, 100)), batch_key => '\(number)')
+            """
+        },
+    ]
+
+    // MARK: - What people look at
+
+    private static func page(
+        _ filter: String,
+        behind: String = "null",
+        uses indexes: Set<String>,
+        scans scanned: Set<String> = [],
+        breakages: [String]
+    ) -> GuardedCall {
+        let rules = PlanGuard(indexes: indexes, scanned: scanned)
+        return GuardedCall(name: "page \(filter)", rules: rules, breakages: breakages) { books, number in
+            let cursor = behind.replacing("half", with: "\(books.finished / 2)")
+            return "select count(*) as call_\(number) from sluice.list_jobs('\(filter)', \(cursor))"
+        }
+    }
+
+    private static let pages = [
+        page(
+            "{}",
+            uses: ["waiting_pkey", "running_pkey", "publishing_pkey", "delayed_pkey", "finished_pkey", "job_pkey"],
+            breakages: [
+                "alter table sluice.waiting drop constraint waiting_pkey",
+                "alter table sluice.finished drop constraint finished_pkey",
+            ]
+        ),
+        page(
+            #"{"queue":"default"}"#,
+            behind: #"'{"job":half}'"#,
+            uses: ["finished_queue_state_job_idx", "job_pkey"],
+            breakages: ["drop index sluice.finished_state"]
+        ),
+        page(
+            #"{"states":["failed"]}"#,
+            uses: ["finished_queue_state_job_idx", "job_pkey"],
+            breakages: ["drop index sluice.finished_state"]
+        ),
+        page(
+            #"{"states":["cancelled"],"queue":"default"}"#,
+            behind: #"'{"job":half}'"#,
+            uses: ["finished_queue_state_job_idx"],
+            breakages: ["drop index sluice.finished_state"]
+        ),
+        page(
+            #"{"codes":["truncated"]}"#,
+            behind: #"'{"job":half}'"#,
+            uses: ["finished_code_job_idx"],
+            breakages: ["drop index sluice.finished_code"]
+        ),
+        page(
+            #"{"classes":["permanent"]}"#,
+            uses: ["finished_code_job_idx"],
+            // What waits for another try has no index by class; it is few.
+            scans: ["delayed"],
+            breakages: ["drop index sluice.finished_code"]
+        ),
+        page(
+            #"{"source_prefix":"past:show-5/"}"#,
+            uses: ["job_source_id_idx"],
+            breakages: ["drop index sluice.job_source"]
+        ),
+        page(
+            #"{"states":["waiting"]}"#,
+            uses: ["waiting_pkey"],
+            breakages: ["alter table sluice.waiting drop constraint waiting_pkey"]
+        ),
+        page(
+            #"{"ids":[17]}"#,
+            uses: ["finished_pkey", "job_pkey"],
+            breakages: ["alter table sluice.finished drop constraint finished_pkey"]
+        ),
+    ]
+
+    private static let overview =
+        [
+            "counts()", "status()", "list_queues()", "list_batches()", "list_failures()",
+            #"count_jobs('{"states":["failed"]}')"#,
+        ]
+        .map { function in
+            GuardedCall(name: function, rules: PlanGuard(rowLimit: 200)) { _, number in
+                "select count(*) as call_\(number) from sluice.\(function)"
+            }
+        } + [
+            GuardedCall(
+                name: "show_job",
+                rules: PlanGuard(indexes: ["finished_pkey", "job_pkey"]),
+                breakages: ["alter table sluice.finished drop constraint finished_pkey"]
+            ) { _, number in "select count(*) as call_\(number) from sluice.show_job(\(17 + number))" },
+            GuardedCall(
+                name: "list_attempts",
+                rules: PlanGuard(indexes: ["attempt_pkey"]),
+                breakages: ["alter table sluice.attempt drop constraint attempt_pkey"]
+            ) { _, number in "select count(*) as call_\(number) from sluice.list_attempts(\(17 + number))" },
+        ]
+}

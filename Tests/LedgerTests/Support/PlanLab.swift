@@ -1,0 +1,145 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// Two ledgers with the same things going on in them: one that has hardly begun, and one with a past and a long line.
+struct PlanLab {
+    let server: PrivatePostgres
+    let small: Books
+    let large: Books
+
+    /// Made once for all tests of plans. They change nothing that stays.
+    static func shared() async throws -> PlanLab { try await making.value }
+
+    private static let making = Task { try await PlanLab() }
+
+    private init() async throws {
+        server = try .start(settings: ["synchronous_commit": "off", "max_wal_size": "4GB", "autovacuum": "off"])
+        small = try await Books(on: server, finished: 2_000, waiting: 2_000)
+        large = try await Books(on: server, finished: 1_000_000, waiting: 200_000)
+    }
+
+    /// One of the two ledgers.
+    struct Books {
+        let server: PrivatePostgres
+        let database: String
+        let finished: Int
+        let waiting: Int
+        /// Of jobs that worker 1 runs, and of jobs that are being published.
+        let running: [String]
+        let publishing: [String]
+
+        /// Calls are made with so many jobs.
+        static let group = 100
+        /// So often in a session, for from the sixth time on a function's plans are made once and for all.
+        static let calls = 7
+
+        fileprivate init(on server: PrivatePostgres, finished: Int, waiting: Int) async throws {
+            let database = try server.createDatabase()
+            _ = try await Migrator(try LedgerConfiguration(url: server.url(database: database))).run()
+            let past = LedgerPast(schema: "sluice", jobs: finished, batchSize: min(finished, 250_000))
+            try server.run(past.opening, database: database)
+            let all = past.starts.map { $0 }
+            // One for each of two cores.
+            async let odd: Void = Self.write(all.filter { $0 / past.batchSize % 2 == 1 }, of: past, server, database)
+            async let even: Void = Self.write(all.filter { $0 / past.batchSize % 2 == 0 }, of: past, server, database)
+            _ = try await (odd, even)
+            try server.run(past.ending, database: database)
+            try server.run(Self.addBatches(finished / 50), database: database)
+            try server.run(Self.submit(waiting), database: database)
+            // 2,000 run, 1,000 are being published, 500 are to be tried again later; 7 workers, of which one is lost.
+            try server.run(Self.work, database: database)
+            try server.run("vacuum analyze", database: database)
+            (self.server, self.database, self.finished, self.waiting) = (server, database, finished, waiting)
+            running = try Self.fences("running", "and worker = 1", server, database)
+            publishing = try Self.fences("publishing", "", server, database)
+        }
+
+        private static func write(_ starts: [Int], of past: LedgerPast, _ server: PrivatePostgres, _ database: String)
+            async throws
+        {
+            for start in starts { try server.run(past.batch(from: start), database: database) }
+        }
+
+        /// Batches whose jobs are gone: the past has few.
+        private static func addBatches(_ count: Int) -> String {
+            """
+            insert into sluice.batch (name, key, queue, priority, weight, created_at)
+            select 'old', 'old-' || i, 1, 0, 100, now() - interval '30 days' + i * interval '1 s'
+            from generate_series(1, \(count)) i
+            """
+        }
+
+        private static func submit(_ count: Int) -> String {
+            """
+            select sluice.stage_jobs();
+            insert into pg_temp.staged_job (ordinal, recipe)
+            select i, jsonb_build_object('version', 1, 'sources',
+                jsonb_build_array(jsonb_build_object('location', 'in:' || i || '.wav')))
+            from generate_series(1, \(count) + 3600) i;
+            select sluice.submit(null)
+            """
+        }
+
+        private static let work = """
+            set search_path = sluice;
+            update setting set lease = '1 h';
+            -- With numbers that a test can write down.
+            insert into worker (id, name, host, build, slots, abilities, started_at, beat_at, lease_until)
+            select i, 'w', 'h', 'b', 4, '{recipe:1}', now(), now(), now() + interval '1 h' from generate_series(1, 7) i;
+            select count(*) from claim(1, 1000);
+            select count(*) from generate_series(2, 6) w, lateral claim(w, 200);
+            create temporary table given as select * from claim(7, 1000);
+            select count(*) from publish(
+                (select array_agg(job) from given), (select array_agg(epoch) from given),
+                (select array_agg(lease_id) from given), (select array_agg('.' || job) from given),
+                (select array_agg('aa'::text) from given), (select array_agg(1::bigint) from given),
+                null, null, null, null, null);
+            create temporary table failing as select * from claim(7, 500);
+            select count(*) from fail((select jsonb_agg(jsonb_build_object(
+                'job', job, 'epoch', epoch, 'lease_id', lease_id, 'code', 'source_gone', 'class', 'transient',
+                'stage', 'open', 'message', 'it is not there')) from failing));
+            -- By chance some would be due already, and a claim would wake them.
+            update delayed set ready_at = clock_timestamp() + interval '30 min';
+            select count(*) from claim(7, 100);
+            update worker set lease_until = clock_timestamp() - interval '1 s' where id = 7;
+            select count(*) from fold_counts(), raise_floors();
+            """
+
+        /// Arrays of jobs, epochs and leases, as the first parameters of a call, for one group after another.
+        private static func fences(_ table: String, _ condition: String, _ server: PrivatePostgres, _ database: String)
+            throws -> [String]
+        {
+            try server.run(
+                """
+                select format('%L::bigint[], %L::integer[], %L::uuid[]',
+                              array_agg(job), array_agg(epoch), array_agg(lease_id))
+                from (select *, row_number() over (order by job) as place from sluice.\(table) where true \(condition)) r
+                group by (place - 1) / \(group) order by 1 limit \(calls)
+                """,
+                database: database
+            ).split(separator: "\n").map(String.init)
+        }
+
+        /// The plans of so many calls in one session, after statements that are rolled back with them.
+        func plans(of call: GuardedCall, count: Int = calls, after preparation: [String] = []) throws -> [Explained] {
+            let calls = (0..<count).map { call.sql(self, $0) }
+            return try Explained.calls(calls, after: call.preparation + preparation, in: database, on: server)
+        }
+    }
+}
+
+/// A call whose plans are guarded.
+struct GuardedCall: Sendable, CustomTestStringConvertible {
+    let name: String
+    let rules: PlanGuard
+    var preparation: [String] = []
+    /// What drops an index that it needs, so that the guard has to notice.
+    var breakages: [String] = []
+    /// The n-th call in a session.
+    let sql: @Sendable (PlanLab.Books, Int) -> String
+
+    var testDescription: String { name }
+}
