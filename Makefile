@@ -16,10 +16,10 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install lint format docs bench
+.PHONY: help demo test build install lint format docs bench bench-scale
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## build it and show it at work
 	@scripts/prepare build test
@@ -65,3 +65,8 @@ bench: ## measure, with a release build
 	swift build -c release --product sluice --static-swift-stdlib
 	swift build -c release --product bench
 	.build/release/bench $(ARGS)
+
+bench-scale: ## measure a ledger with ten million jobs, and beside a long transaction: 20 minutes, 20 GB of disk
+	@scripts/prepare build bench
+	swift build -c release --product bench
+	.build/release/bench scale held $(ARGS)

@@ -84,7 +84,7 @@ let package = Package(
         .target(name: "BenchNames", path: "Benches/names", swiftSettings: house),
         .executableTarget(
             name: "bench",
-            dependencies: ["BenchNames", "TestSupport"],
+            dependencies: ["BenchNames", "Ledger", "Conversion", "TestSupport"],
             path: "Benches/bench",
             swiftSettings: house
         ),

@@ -2,15 +2,15 @@ import BenchNames
 import Foundation
 import TestSupport
 
-/// Measures the Media library beside bare libav and beside `ffmpeg`, and says what it found in a table.
+/// Measures the Media library beside bare libav and beside `ffmpeg`, and the ledger beside pgqueuer.
 ///
 /// A target that is missed is said and is no failure: machines are noisy. What fails is a conversion that fails, or
-/// one that gives another number of frames.
+/// one that gives another number of frames, and a job that is not done.
 @main
 enum Bench {
-    static func main() {
+    static func main() async {
         do {
-            try measure(Options(Array(CommandLine.arguments.dropFirst())))
+            try await measure(Options(Array(CommandLine.arguments.dropFirst())))
         } catch let refusal as Options.Refusal {
             complain("bench: \(refusal.words)\n\(Options.usage)")
             exit(2)
@@ -20,22 +20,31 @@ enum Bench {
         }
     }
 
-    private static func measure(_ options: Options) throws {
-        let bench = try Workbench(options)
+    private static func measure(_ options: Options) async throws {
+        var made: Workbench?
+        // The ledger's sections need none of its programs.
+        func bench() throws -> Workbench {
+            let bench = try made ?? Workbench(options)
+            made = bench
+            return bench
+        }
         var sections: [Section] = []
         for name in options.sections {
             complain("# \(name)")
-            let section =
+            let found =
                 switch name {
-                case .start: try StartBench.run(bench)
-                case .clips: try ClipsBench.run(bench)
-                case .hour: try HourBench.run(bench)
-                case .memory: try MemoryBench.run(bench)
-                case .soak: try SoakBench.run(bench)
+                case .start: [try StartBench.run(bench())]
+                case .clips: [try ClipsBench.run(bench())]
+                case .hour: [try HourBench.run(bench())]
+                case .memory: [try MemoryBench.run(bench())]
+                case .soak: [try SoakBench.run(bench())]
+                case .ledger: try await LedgerBench.run(isQuick: options.isQuick)
+                case .scale: [try await ScaleBench.run(isQuick: options.isQuick)]
+                case .held: [try await HeldBench.run(isQuick: options.isQuick)]
                 }
-            print(section.text, terminator: "\n\n")
+            for section in found { print(section.text, terminator: "\n\n") }
             fflush(nil)
-            sections.append(section)
+            sections += found
         }
         if let path = options.jsonPath { try Report.write(sections, to: path, isQuick: options.isQuick) }
     }
@@ -46,7 +55,12 @@ enum Bench {
 
 /// What was asked for on the command line.
 struct Options {
-    enum SectionName: String, CaseIterable { case start, clips, hour, memory, soak }
+    enum SectionName: String, CaseIterable {
+        case start, clips, hour, memory, soak, ledger, scale, held
+
+        /// Without those that fill a disk: they are asked for by name.
+        static var all: [SectionName] { allCases.filter { $0 != .scale && $0 != .held } }
+    }
 
     /// A word that means nothing here.
     struct Refusal: Error { let words: String }
@@ -56,7 +70,7 @@ struct Options {
     private(set) var isQuick = false
     private(set) var jsonPath: String?
 
-    static let usage = "usage: bench [start|clips|hour|memory|soak|all]... [--quick] [--json FILE]"
+    static let usage = "usage: bench [start|clips|hour|memory|soak|ledger|scale|held|all]... [--quick] [--json FILE]"
 
     init(_ words: [String]) throws {
         var rest = words[...]
@@ -66,12 +80,12 @@ struct Options {
             case "--json":
                 guard let path = rest.popFirst() else { throw Refusal(words: "--json wants a file") }
                 jsonPath = path
-            case "all": sections = SectionName.allCases
+            case "all": sections = SectionName.all
             default:
                 guard let section = SectionName(rawValue: word) else { throw Refusal(words: "what is \"\(word)\"?") }
                 if !sections.contains(section) { sections.append(section) }
             }
         }
-        if sections.isEmpty { sections = SectionName.allCases }
+        if sections.isEmpty { sections = SectionName.all }
     }
 }

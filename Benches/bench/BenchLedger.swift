@@ -1,0 +1,113 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+
+/// A ledger in a database of its own, and what benches do with it.
+struct BenchLedger: Sendable {
+    let server: PrivatePostgres
+    let database: String
+    let configuration: LedgerConfiguration
+    /// For what is not measured: submitting before, keeping house beside.
+    let ledger: JobLedger
+
+    static func create(on server: PrivatePostgres) async throws -> BenchLedger {
+        let database = try server.createDatabase()
+        let configuration = try LedgerConfiguration(url: server.url(database: database))
+        _ = try await Migrator(configuration).run()
+        // The benches' workers do not beat: a beat is one statement per worker process in ten seconds.
+        try server.run("update sluice.setting set lease = '1 h'", database: database)
+        return BenchLedger(
+            server: server,
+            database: database,
+            configuration: configuration,
+            ledger: try JobLedger(configuration)
+        )
+    }
+
+    /// Closes its connections and drops the database.
+    func remove() async throws {
+        await ledger.close()
+        try server.run("drop database \(database) with (force)")
+    }
+
+    /// The same ledger with so many connections of its own.
+    func opened(connections: Int) throws -> JobLedger {
+        var configuration = configuration
+        configuration.connectionLimit = connections
+        return try JobLedger(configuration)
+    }
+
+    @discardableResult
+    func submit(_ count: Int) async throws -> SubmissionReceipt {
+        try await ledger.submit(Submission(), Self.requests(count))
+    }
+
+    /// Jobs as a podcast's archive would have them: some 300 bytes of recipe each.
+    static func requests(_ count: Int) -> some Sequence<JobRequest> & Sendable {
+        (0..<count).lazy.map { number in
+            let name = "show-\(number / 200)/2024/episode-\(number)-the-long-interview"
+            let source = Recipe.Source(location: "podcasts:\(name).wav")
+            let output = Recipe.Output(location: "out:\(name).mp3", preset: "podcast-mp3")
+            return JobRequest(Recipe(from: source, to: output))
+        }
+    }
+
+    static func register(_ name: String, in ledger: JobLedger) async throws -> WorkerEntry {
+        try await ledger.register(WorkerRegistration(name: name, host: "bench", build: "bench", slots: 8))
+    }
+
+    /// What a worker would say of a job that it did.
+    static func publication(_ claim: Claim) -> Publication {
+        Publication(
+            claim.fence,
+            attemptName: ".episode.mp3.sluice-\(claim.fence.job)-\(claim.fence.epoch)",
+            digest: digest,
+            bytes: 1_000_000,
+            facts: AttemptFacts(
+                slot: 1,
+                framesIn: 44_100,
+                framesOut: 44_100,
+                audio: .seconds(1),
+                cpu: .milliseconds(10),
+                peakBytes: 1 << 25
+            )
+        )
+    }
+
+    private static let digest = String(repeating: "0123456789abcdef", count: 4)
+
+    /// Publishes and finishes a group, and throws unless all of it stands.
+    static func complete(_ claims: [Claim], in ledger: JobLedger) async throws {
+        let published = try await ledger.publish(claims.map(publication))
+        let finished = try await ledger.finish(claims.map(\.fence))
+        guard published.allSatisfy({ $0 == .done }), finished.allSatisfy({ $0 == .done }) else {
+            throw SupportError("complete \(claims.count) jobs", "the ledger did not take all of them")
+        }
+    }
+
+    /// Keeps house every second, as a coordinator does, for as long as `body` takes.
+    func keepingHouse<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while !Task.isCancelled {
+                    let report = try await ledger.keepHouse()
+                    for chore in report.chores {
+                        guard let error = chore.error else { continue }
+                        throw SupportError("keep house: \(chore.name)", error)
+                    }
+                    // Ends early only because what is measured has ended.
+                    try? await Task.sleep(for: .seconds(1))
+                }
+            }
+            let result = try await body()
+            group.cancelAll()
+            do {
+                try await group.waitForAll()
+            } catch let error as LedgerError where error.code == .cancelled {
+                // The tick that was under way when it ended.
+            }
+            return result
+        }
+    }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import Ledger
+import TestSupport
+
+/// The ledger from end to end on one server: jobs that do nothing, submitting, and how soon a job is picked up.
+enum LedgerBench {
+    private static let leastJobsPerSecond = 20_000.0
+    private static let leastTimesPGQueuer = 3.0
+    private static let leastSubmittedPerSecond = 100_000.0
+    private static let mostMilliseconds = 10.0
+
+    static func run(isQuick: Bool) async throws -> [Section] {
+        let server = try LedgerServer.start()
+        let place = "PostgreSQL \(try server.version), \(server.place)"
+        return try await [
+            throughput(on: server, place, isQuick),
+            submitting(on: server, place, isQuick),
+            pickingUp(on: server, place, isQuick),
+        ]
+    }
+
+    // MARK: Jobs per second
+
+    private static func throughput(on server: LedgerServer, _ place: String, _ isQuick: Bool) async throws -> Section {
+        let (jobs, rounds) = isQuick ? (10_000, 1) : (50_000, 5)
+        let theirJobs = isQuick ? 2_000 : 20_000
+        let shapes: [(connections: Int, group: Int32)] = [(1, 100), (2, 100), (4, 100), (8, 100), (2, 500), (4, 500)]
+        let bench = try await BenchLedger.create(on: server.postgres)
+        let queuer = try PGQueuer(on: server)
+        let best = try bestSetting(of: queuer, isQuick)
+
+        // Ours and theirs take turns, so that what slows the machine for a while slows both.
+        var ours: [[Drain.Outcome]] = []
+        var others: [Drain.Outcome] = []
+        var defaults: [Drain.Outcome] = []
+        var bytes: [[Double]] = []
+        _ = try await measure(bench, server, jobs: jobs / 10, connections: 2, group: 100)
+        for round in 1...rounds {
+            Bench.complain("round \(round) of \(rounds)")
+            var found: [(outcome: Drain.Outcome, bytes: Double)] = []
+            for shape in shapes {
+                found.append(
+                    try await measure(bench, server, jobs: jobs, connections: shape.connections, group: shape.group)
+                )
+            }
+            ours.append(found.map(\.outcome))
+            bytes.append(found.map(\.bytes))
+            others.append(try queuer.drain(best, jobs: theirJobs))
+            say("pgqueuer", others[others.count - 1])
+            defaults.append(try queuer.drain(.usual, jobs: theirJobs))
+            say("pgqueuer, \(PGQueuer.Setting.usual.text)", defaults[defaults.count - 1])
+        }
+        try await bench.remove()
+
+        var section = Section(
+            "ledger jobs",
+            """
+            Jobs that do nothing, from claim over publish to finish in groups; \(jobs) at a time;
+            \(place). One worker per connection. Medians of \(rounds) rounds, in turns with
+            pgqueuer \(try queuer.version) on the same server at its best setting: \(best.text);
+            and at the size of batch that it comes with.
+            CPU is that of workers and server together, in microseconds per job.
+            Target: \(Int(leastJobsPerSecond)) per second and \(Int(leastTimesPGQueuer)) times pgqueuer, at the best number of connections
+            and size of groups.
+            """,
+            columns: [
+                "connections, group", "jobs/s", "times pgqueuer [min..max]", "CPU us", "pgqueuer/ours", "WAL B/job",
+            ]
+        )
+        let medians = shapes.indices.map { index in Ratio(ours.map { $0[index].rate }).median }
+        let fastest = medians.indices.max { medians[$0] < medians[$1] }
+        for (index, shape) in shapes.enumerated() {
+            let ratio = Ratio(zip(ours, others).map { $0[index].rate / $1.rate })
+            let time = Ratio(ours.map { $0[index].cpuMicrosecondsPerJob }).median
+            let times = Ratio(zip(ours, others).map { $1.cpuMicrosecondsPerJob / $0[index].cpuMicrosecondsPerJob })
+            let written = Ratio(bytes.map { $0[index] }).median
+            section.add(
+                [
+                    "\(shape.connections), \(shape.group)", medians[index].fixed(0), ratio.text, time.fixed(0),
+                    times.text, written.fixed(0),
+                ],
+                numbers: [
+                    "connections": Double(shape.connections), "group": Double(shape.group),
+                    "jobsPerSecond": medians[index], "timesPGQueuer": ratio.median,
+                    "lowest": ratio.lowest, "highest": ratio.highest, "cpuMicroseconds": time,
+                    "cpuTimes": times.median, "walBytesPerJob": written,
+                ],
+                isWithin: index == fastest
+                    ? medians[index] >= leastJobsPerSecond && ratio.median >= leastTimesPGQueuer : nil
+            )
+        }
+        let theirs = [("pgqueuer", others), ("its batch of \(PGQueuer.Setting.usual.batch)", defaults)]
+        for (name, outcomes) in theirs {
+            let rate = Ratio(outcomes.map(\.rate)).median
+            let time = Ratio(outcomes.map(\.cpuMicrosecondsPerJob)).median
+            let ratio = Ratio(zip(outcomes, others).map { $0.rate / $1.rate })
+            let times = Ratio(zip(outcomes, others).map { $1.cpuMicrosecondsPerJob / $0.cpuMicrosecondsPerJob })
+            section.add(
+                [name, rate.fixed(0), ratio.text, time.fixed(0), times.text, ""],
+                numbers: ["jobsPerSecond": rate, "cpuMicroseconds": time, "timesPGQueuer": ratio.median],
+                isWithin: nil
+            )
+        }
+        return section
+    }
+
+    /// One run over fresh jobs, and what it wrote ahead per job.
+    private static func measure(
+        _ bench: BenchLedger,
+        _ server: LedgerServer,
+        jobs: Int,
+        connections: Int,
+        group: Int32
+    ) async throws -> (outcome: Drain.Outcome, bytes: Double) {
+        try await bench.submit(jobs)
+        try server.settle()
+        let before = try server.writtenAhead()
+        let outcome = try await Drain.run(bench, on: server, connections: connections, group: group)
+        guard outcome.jobs == jobs else {
+            throw SupportError("work off \(jobs) jobs", "\(outcome.jobs) were done")
+        }
+        say("\(connections) connections, groups of \(group)", outcome)
+        return (outcome, (try server.writtenAhead() - before) / Double(jobs))
+    }
+
+    private static func say(_ name: String, _ outcome: Drain.Outcome) {
+        Bench.complain("\(name): \(outcome.words)")
+    }
+
+    /// The setting with the highest rate of all that are tried, each two times, for one may come at a bad moment.
+    private static func bestSetting(of theirs: PGQueuer, _ isQuick: Bool) throws -> PGQueuer.Setting {
+        var best: (setting: PGQueuer.Setting, rate: Double)?
+        for _ in 0..<(isQuick ? 1 : 2) {
+            for setting in PGQueuer.settings(isQuick: isQuick) {
+                let outcome = try theirs.drain(setting, jobs: isQuick ? 1_000 : 10_000)
+                say("pgqueuer, \(setting.text)", outcome)
+                if outcome.rate > best?.rate ?? 0 { best = (setting, outcome.rate) }
+            }
+        }
+        guard let best else { preconditionFailure("there is a setting to try") }
+        return best.setting
+    }
+
+    // MARK: Submitting
+
+    private static func submitting(on server: LedgerServer, _ place: String, _ isQuick: Bool) async throws -> Section {
+        let bench = try await BenchLedger.create(on: server.postgres)
+        var section = Section(
+            "ledger submit",
+            """
+            Jobs submitted per second through one connection, from recipes as values to the answer after the commit;
+            \(place). Target: \(Int(leastSubmittedPerSecond)).
+            """,
+            columns: ["jobs", "submitted/s [min..max]", "seconds", "WAL B/job"]
+        )
+        let sizes = isQuick ? [(10_000, 1), (100_000, 1)] : [(100_000, 5), (1_000_000, 2)]
+        // Makes the first partitions, which housekeeping keeps ahead from then on.
+        try await bench.submit(1_000)
+        for (jobs, rounds) in sizes {
+            var seconds: [Double] = []
+            var bytes: [Double] = []
+            for _ in 0..<rounds {
+                _ = try await bench.ledger.keepHouse()
+                try server.settle()
+                let before = try server.writtenAhead()
+                let began = ContinuousClock.now
+                try await bench.submit(jobs)
+                seconds.append((ContinuousClock.now - began) / .seconds(1))
+                bytes.append((try server.writtenAhead() - before) / Double(jobs))
+                Bench.complain("\(jobs) submitted in \(seconds[seconds.count - 1].fixed(2)) s")
+            }
+            let rate = Ratio(seconds.map { Double(jobs) / $0 })
+            section.add(
+                [
+                    "\(jobs)", "\(rate.median.fixed(0)) [\(rate.lowest.fixed(0))..\(rate.highest.fixed(0))]",
+                    Ratio(seconds).median.fixed(2), Ratio(bytes).median.fixed(0),
+                ],
+                numbers: [
+                    "jobs": Double(jobs), "perSecond": rate.median, "lowest": rate.lowest, "highest": rate.highest,
+                    "walBytesPerJob": Ratio(bytes).median,
+                ],
+                isWithin: rate.median >= leastSubmittedPerSecond
+            )
+        }
+        try await bench.remove()
+        return section
+    }
+
+    // MARK: Picking up
+
+    private static func pickingUp(on server: LedgerServer, _ place: String, _ isQuick: Bool) async throws -> Section {
+        let (rate, seconds) = (300, isQuick ? 5 : 60)
+        let bench = try await BenchLedger.create(on: server.postgres)
+        // A warm-up: connections are opened, plans made.
+        _ = try await PickUp.run(bench, rate: rate, seconds: 2)
+        try server.settle()
+        let measured = try await PickUp.run(bench, rate: rate, seconds: seconds)
+        try await bench.remove()
+        var section = Section(
+            "ledger pick-up",
+            """
+            \(rate) submissions of one job per second for \(seconds) s, two workers that wait for the ledger's
+            wake-ups; \(place).
+            Milliseconds until a claim with the job was received, from the call of submit and from its answer (less
+            than nothing where the worker was told before the submitter). Target: p95 at most \(mostMilliseconds.fixed(0)).
+            """,
+            columns: ["from", "p50 ms", "p95 ms", "p99 ms", "most ms"]
+        )
+        let found = [("the call", measured.fromCall, true), ("the answer", measured.fromAnswer, false)]
+        for (name, times, isGoal) in found {
+            section.add(
+                [name] + [0.5, 0.95, 0.99, 1].map { times.quantile($0).fixed(2) },
+                numbers: [
+                    "p50": times.quantile(0.5), "p95": times.quantile(0.95), "p99": times.quantile(0.99),
+                    "most": times.quantile(1),
+                ],
+                isWithin: isGoal ? times.quantile(0.95) <= mostMilliseconds : nil
+            )
+        }
+        return section
+    }
+}
+
+extension [Double] {
+    /// The value that this share of all does not exceed; the elements are sorted.
+    func quantile(_ share: Double) -> Double {
+        isEmpty ? .nan : self[Swift.min(count - 1, Int((Double(count) * share).rounded(.up)) - 1)]
+    }
+}

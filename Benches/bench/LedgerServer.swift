@@ -1,0 +1,72 @@
+import Foundation
+import TestSupport
+
+/// A PostgreSQL server that waits for its disk, on which a section of the ledger's benches makes its databases.
+struct LedgerServer {
+    let postgres: PrivatePostgres
+    /// Whether its folder is in memory, where waiting for the disk costs nothing.
+    let isInMemory: Bool
+
+    /// Starts one in the temporary directory: PostgreSQL's defaults, but for how much memory it takes and how often it
+    /// writes all of that out.
+    static func start() throws -> LedgerServer {
+        let folder = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+        let postgres = try PrivatePostgres.start(
+            settings: [
+                "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on", "shared_buffers": "512MB",
+                "max_wal_size": "4GB",
+            ],
+            in: folder
+        )
+        let server = LedgerServer(postgres: postgres, isInMemory: try Self.isMemory(postgres.folder))
+        if server.isInMemory { Bench.complain("\(folder) is in memory: set TMPDIR to a folder on a disk") }
+        return server
+    }
+
+    /// What a table says of where it was measured.
+    var place: String { isInMemory ? "in memory, so without a disk to wait for" : "with fsync on, on disk" }
+
+    private static func isMemory(_ path: String) throws -> Bool {
+        let kind = try Run.program("stat", ["--file-system", "--format=%T", path]).checked().outputText
+        return ["tmpfs", "ramfs"].contains(kind.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    /// Writes all that is dirty, so that what is measured next does not pay for what was done before.
+    func settle() throws { try postgres.run("checkpoint") }
+
+    /// The number of its first process.
+    var processNumber: Int {
+        get throws {
+            let file = try ProcFile.text("\(postgres.folder)/data/postmaster.pid")
+            guard let number = file.split(separator: "\n").first.flatMap({ Int($0) }) else {
+                throw SupportError("find the server's process", file)
+            }
+            return number
+        }
+    }
+
+    /// What its processes have taken of all processors so far, those that have ended included.
+    func cpuSeconds() throws -> Double {
+        let first = try processNumber
+        let children = try ProcFile.text("/proc/\(first)/task/\(first)/children").split(separator: " ")
+        let ticks = (["\(first)"] + children.map(String.init)).reduce(0) { sum, number in
+            // One that ended meanwhile is counted by the first from then on.
+            guard let text = try? ProcFile.text("/proc/\(number)/stat"), let end = text.lastIndex(of: ")") else {
+                return sum
+            }
+            // user, system, and the same of children that have ended
+            return sum
+                + text[text.index(after: end)...].split(separator: " ")[11..<15].compactMap { Int($0) }.reduce(0, +)
+        }
+        return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// Bytes of write-ahead log since the cluster was made.
+    func writtenAhead() throws -> Double {
+        let text = try postgres.run("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')")
+        guard let bytes = Double(text) else { throw SupportError("ask for the place in the log", text) }
+        return bytes
+    }
+
+    var version: String { get throws { try postgres.run("show server_version") } }
+}
