@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import signal
 import time
 
 import pexpect
@@ -30,6 +31,12 @@ def environment(**more):
     return {name: value for name, value in variables.items() if value is not None}
 
 
+def listen_to_signals():
+    """Tests that run in the background were told to ignore the keyboard's signals, and would pass that on."""
+    for number in [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM]:
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Terminal:
     """A program and its screen."""
 
@@ -44,6 +51,7 @@ class Terminal:
             env=environment(**variables),
             dimensions=(lines, columns),
             timeout=PATIENCE,
+            preexec_fn=listen_to_signals,
         )
         # Conditions are waited for; nothing is gained by waiting for time.
         self.child.delaybeforesend = None
@@ -81,15 +89,6 @@ class Terminal:
 
     def wait_for_text(self, text):
         self.wait(lambda: text in self.text(), f'"{text}"')
-
-    def ends_before(self, text):
-        """Listens until the program has ended, or `text` is on the screen; whether it has ended."""
-        deadline = time.monotonic() + PATIENCE
-        while self.listen():
-            if text in self.text():
-                return False
-            assert time.monotonic() < deadline, f"neither an end nor {text}:\n{self.text()}"
-        return True
 
     def end(self):
         """Listens to the end; returns the exit code, or the signal as a negative number."""

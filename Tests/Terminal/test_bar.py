@@ -156,17 +156,11 @@ def test_ctrl_c_is_130_to_a_shell(folder, sound):
 
 
 def test_ctrl_c_ends_the_loop_around_it(folder, sound):
-    """Bash leaves the loop if what it waited for died of SIGINT. It overlooks its own one if both come while it is kept from
-    running; then the next round is stopped. A command that ended in another way would go through all hundred."""
-    loop = f"for round in {{1..100}}; do echo round $round; {SLUICE} {PART}; done"
-    with Terminal(["bash", "-c", loop], folder, lines=60) as terminal:
+    with Terminal(["bash", "-c", f"for i in 1 2 3; do {SLUICE} {PART}; done"], folder) as terminal:
         begin(sound, terminal)
-        for number in range(2, 7):
-            terminal.send("\x03")
-            if terminal.ends_before(f"round {number}"):
-                break
+        terminal.send("\x03")
         assert terminal.end() == -signal.SIGINT
-        assert "stopped by Ctrl-C; nothing was written" in terminal.text()
+        assert terminal.text() == "stopped by Ctrl-C; nothing was written"
 
 
 def test_suspended_conversion_goes_on(folder, sound):

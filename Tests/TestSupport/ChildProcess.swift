@@ -34,10 +34,11 @@ package struct ChildProcess: Sendable {
         defer { posix_spawnattr_destroy(&attributes) }
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
-        var pipeSignal = noSignals
-        sigaddset(&pipeSignal, SIGPIPE)
+        // What the tests were started with, in the background say, is not passed on.
+        var ordinary = noSignals
+        for number in [SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTERM] { sigaddset(&ordinary, number) }
         posix_spawnattr_setsigmask(&attributes, &noSignals)
-        posix_spawnattr_setsigdefault(&attributes, &pipeSignal)
+        posix_spawnattr_setsigdefault(&attributes, &ordinary)
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(
             &attributes,

@@ -88,9 +88,17 @@ private final class SignalListener: Sendable {
     init(_ numbers: [Int32]) {
         var (listened, before) = (sigset_t(), sigset_t())
         sigemptyset(&listened)
-        for number in numbers + [wakeUp] { sigaddset(&listened, number) }
+        // What the process was told to ignore stays ignored: `nohup` and a shell's background jobs mean it.
+        for number in numbers.filter({ !Self.isIgnored($0) }) + [wakeUp] { sigaddset(&listened, number) }
         pthread_sigmask(SIG_BLOCK, &listened, &before)
         (self.listened, self.before) = (listened, before)
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(number, nil, &action) == 0 else { return false }
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     deinit {

@@ -35,6 +35,20 @@ struct InterruptionTests {
         #expect(try folder.names() == ["out.flac"])
     }
 
+    /// As `nohup` and a shell's background jobs have it.
+    @Test func signalsThatAreToBeIgnoredAreIgnored() throws {
+        let line = "trap '' HUP INT; exec \"$0\" convert - out.flac --progress json"
+        let running = try RunningSluice(["-c", line, Sluice.path], in: folder, program: "/bin/sh")
+        try running.feed(sound.first)
+        try running.waitForTalk("\"state\":\"running\"")
+        running.signal(SIGHUP)
+        running.signal(SIGINT)
+        try running.feed(sound.second)
+        running.endFeed()
+        #expect(try running.end() == .exited(0))
+        #expect(try folder.names() == ["out.flac"])
+    }
+
     @Test func interruptedConversionIsCancelledForPrograms() throws {
         let running = try sound.begin(["out.flac", "--json"], in: folder)
         running.signal(SIGINT)
