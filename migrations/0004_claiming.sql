@@ -6,6 +6,9 @@
 -- must still be right when a million jobs wait. For the same reason hot tables are always entered by `job = any (...)` or by a
 -- lateral with a limit: the planner knows how few rows are alive, and not how many dead ones a long transaction keeps there,
 -- which a walk through all of the index would meet.
+--
+-- `enable_nestloop = off` stands where arrays are joined to hot tables: had those been empty when they were analyzed, each would
+-- be compared with each. What such a function looks up elsewhere is a sub-select, and what it calls sets the switch for itself.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- Enters a worker that has just started. `abilities` are words of `needs`: `recipe:1`, `codec:flac`, `root:archive`.
@@ -236,7 +239,7 @@ create function beat(
     cancelled bigint[], lost bigint[], paused_queues text[]
 )
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set jit = off
+    set enable_seqscan = off set enable_nestloop = off set jit = off
 as $$
 #variable_conflict use_column
 declare

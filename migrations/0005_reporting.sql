@@ -105,7 +105,7 @@ create type ending as (
 -- `finished`, `delayed` or back into its line. Whoever calls has taken the rows out of `running` or `publishing`, and counts
 -- them out of there.
 create function end_attempts(endings ending[]) returns void
-language plpgsql security definer set search_path from current set jit = off
+language plpgsql security definer set search_path from current set enable_nestloop = on set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -214,7 +214,7 @@ create function publish(
     slots smallint[] default null, reports text[] default null
 ) returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set jit = off
+    set enable_seqscan = off set enable_nestloop = off set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -233,7 +233,7 @@ begin
     ), gone as (
         delete from running r using given g
         where r.job = any (publish.jobs) and r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
-          and exists (select from worker w where w.id = r.worker and w.ended_at is null and w.lease_until > t)
+          and (select true from worker w where w.id = r.worker and w.ended_at is null and w.lease_until > t)
         returning r.*
     ), moved as (
         insert into publishing as p (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, slot,
@@ -279,7 +279,7 @@ end $$;
 create function finish(jobs bigint[], epochs integer[], lease_ids uuid[])
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set jit = off
+    set enable_seqscan = off set enable_nestloop = off set jit = off
 as $$
 #variable_conflict use_column
 declare

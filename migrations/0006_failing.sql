@@ -9,7 +9,7 @@ create function take_out(
     jobs bigint[], epochs integer[], lease_ids uuid[], from_publishing boolean, need_lease boolean, t timestamptz
 ) returns setof ending
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set jit = off
+    set enable_seqscan = off set enable_nestloop = off set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -21,7 +21,7 @@ begin
             join running r on r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
             where r.job = any (take_out.jobs) and (
                 not need_lease
-                or exists (select from worker w where w.id = r.worker and w.ended_at is null and w.lease_until > t)
+                or (select true from worker w where w.id = r.worker and w.ended_at is null and w.lease_until > t)
             )
             order by r.job for update of r
         ), gone as (

@@ -13,6 +13,7 @@ struct Explained {
         /// Whether it was needed at all.
         var isRun: Bool { loops > 0 }
         private let filtered: Double?
+        private let unmatched: Double?
         private let hit: Int?
         private let read: Int?
         private let parts: [Node]?
@@ -24,6 +25,7 @@ struct Explained {
             case rows = "Actual Rows"
             case loops = "Actual Loops"
             case filtered = "Rows Removed by Filter"
+            case unmatched = "Rows Removed by Join Filter"
             case hit = "Shared Hit Blocks"
             case read = "Shared Read Blocks"
             case parts = "Plans"
@@ -31,6 +33,8 @@ struct Explained {
 
         /// Rows that it looked at, given on or not.
         var rowsSeen: Int { Int((rows + (filtered ?? 0)) * loops) }
+        /// Pairs that it compared in vain: as many as one side's rows times the other's, where a join has no better way.
+        var pairsSeen: Int { Int((unmatched ?? 0) * loops) }
         /// Pages that it and all below it touched.
         var blocks: Int { (hit ?? 0) + (read ?? 0) }
         /// It and all below it.
@@ -94,7 +98,7 @@ struct Explained {
 struct PlanGuard {
     /// Indexes that have to be used; a partition's is named like that of a partition without number.
     var indexes: Set<String> = []
-    /// The most rows that one step may look at in a table that may be large.
+    /// The most rows that one step may look at in a table that may be large, and pairs that it may compare in vain.
     var rowLimit = 2_000
     /// Tables that may be read from end to end.
     var scanned: Set<String> = []
@@ -109,6 +113,7 @@ struct PlanGuard {
         var words: [String] = []
         var used: Set<String> = []
         for node in call.nodes where node.isRun {
+            if node.pairsSeen > rowLimit { words.append("\(node.kind) compares \(node.pairsSeen) pairs in vain") }
             if let index = node.index { used.insert(Self.plain(index)) }
             guard let relation = node.relation.map(Self.plain), Self.large.contains(relation) else { continue }
             guard !scanned.contains(relation) else { continue }

@@ -141,5 +141,10 @@ struct GuardedCall: Sendable, CustomTestStringConvertible {
     /// The n-th call in a session.
     let sql: @Sendable (PlanLab.Books, Int) -> String
 
+    /// Whether it is about a group of jobs in a worker's hands.
+    var isOfAGroup: Bool {
+        ["beat", "publish", "publish what is to be stopped", "fail", "finish", "release"].contains(name)
+    }
+
     var testDescription: String { name }
 }
