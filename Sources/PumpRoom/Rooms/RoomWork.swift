@@ -1,0 +1,64 @@
+public import Conversion
+
+/// What a pump room is asked to do: one recipe between two open descriptors, and nothing else that it could reach.
+public struct RoomWork: Sendable {
+    public var recipe: Recipe
+    /// Open for reading. Lent until the outcome is there.
+    public var source: Int32
+    /// A new, empty file, open for reading and writing. Lent until the outcome is there.
+    public var destination: Int32
+
+    public init(_ recipe: Recipe, from source: Int32, to destination: Int32) {
+        self.recipe = recipe
+        self.source = source
+        self.destination = destination
+    }
+}
+
+/// What became of it.
+public enum RoomOutcome: Sendable, Hashable {
+    case converted(ConversionReport, RoomCost)
+    /// What is in the destination is worth nothing.
+    case failed(RoomFailure)
+    /// Its room went down through no fault of its own: the attempt is not spent, and another room may do it.
+    case handedBack
+}
+
+/// An attempt that a room could not bring to a good end.
+public struct RoomFailure: Sendable, Hashable {
+    public var failure: Failure
+    /// The last that the room said, as it said it: text of others, to be escaped before anybody sees it.
+    public var lastWords: String?
+    /// Whether the room died of this work, or had to be killed because of it.
+    public var isRoomDeath: Bool
+    /// Frames taken from the source, as far as was heard.
+    public var frames: Int64?
+    public var cost: RoomCost
+
+    public init(
+        _ failure: Failure,
+        lastWords: String? = nil,
+        isRoomDeath: Bool = false,
+        frames: Int64? = nil,
+        cost: RoomCost = RoomCost()
+    ) {
+        self.failure = failure
+        self.lastWords = lastWords
+        self.isRoomDeath = isRoomDeath
+        self.frames = frames
+        self.cost = cost
+    }
+}
+
+/// What work took, as far as is known.
+public struct RoomCost: Sendable, Hashable, Codable {
+    /// Processor time.
+    public var cpu: Duration?
+    /// The most memory that the room has had since it started.
+    public var peakBytes: Int64?
+
+    public init(cpu: Duration? = nil, peakBytes: Int64? = nil) {
+        self.cpu = cpu
+        self.peakBytes = peakBytes
+    }
+}
