@@ -17,7 +17,7 @@ struct BouncedLedgerTests {
         init() async throws {
             bouncer = try PrivatePostgresBouncer.start(before: .shared())
             lab = try await LedgerLab()
-            var configuration = try lab.configuration(bouncer.url())
+            var configuration = try lab.configuration(bouncer.url(database: lab.lab.database))
             configuration.connectionLimit = 8
             configuration.pollInterval = .milliseconds(20)
             ledger = try JobLedger(configuration)
@@ -27,7 +27,7 @@ struct BouncedLedgerTests {
 
     @Test func aLedgerIsMadeThroughPgBouncer() async throws {
         let bouncer = try PrivatePostgresBouncer.start(before: .shared())
-        var configuration = try LedgerConfiguration(url: bouncer.url())
+        var configuration = try LedgerConfiguration.patient(url: bouncer.url())
         configuration.schema = try SchemaName(PrivatePostgres.freshName())
         #expect(try await Migrator(configuration).run().applied.count == Migration.embedded.count)
         #expect(try await JobLedger(configuration).submit(recipes: [LedgerLab.recipe("a")]).jobCount == 1)

@@ -8,7 +8,7 @@ import Testing
 struct BouncerTests {
     @Test func allThatALedgerDoesGoesThroughPgBouncer() async throws {
         let bouncer = try PrivatePostgresBouncer.start(before: .shared())
-        var configuration = try LedgerConfiguration(url: bouncer.url())
+        var configuration = try LedgerConfiguration.patient(url: bouncer.url())
         configuration.connectionLimit = 8
         let source = try ConnectionSource(configuration)
         let schema = try SchemaName(PrivatePostgres.freshName())
@@ -51,11 +51,11 @@ struct BouncerTests {
 
     @Test func errorsCancellationsAndTimesWorkThroughPgBouncer() async throws {
         let bouncer = try PrivatePostgresBouncer.start(before: .shared())
-        let source = try ConnectionSource(try LedgerConfiguration(url: bouncer.url()))
+        let source = try ConnectionSource(try LedgerConfiguration.patient(url: bouncer.url()))
         let wrong = try await failure { try await source.run("test") { try $0.execute("select 1 / 0") } }
         #expect(wrong.code == .refused)
-        let late = try await failure {
-            try await source.run("test", within: .milliseconds(200)) { try $0.execute("select pg_sleep(600)") }
+        let late = try await failureInTime({ $0.sqlState != nil }) { limit in
+            try await source.run("test", within: limit) { try $0.execute("select pg_sleep(600)") }
         }
         #expect(late.code == .timedOut)
         #expect(late.sqlState == "57014")
@@ -70,14 +70,14 @@ struct BouncerTests {
     @Test func aPoolerIsRecognised() async throws {
         let bouncer = try PrivatePostgresBouncer.start(before: .shared())
         for (url, isDirect) in [(bouncer.url(), false), (try PrivatePostgres.shared().url(), true)] {
-            let source = try ConnectionSource(try LedgerConfiguration(url: url))
+            let source = try ConnectionSource(try LedgerConfiguration.patient(url: url))
             #expect(try await source.run("test") { try $0.isDirect() } == isDirect)
         }
     }
 
     @Test func wakeUpsGoByTheClockThroughPgBouncer() async throws {
         let bouncer = try PrivatePostgresBouncer.start(before: .shared())
-        var configuration = try LedgerConfiguration(url: bouncer.url())
+        var configuration = try LedgerConfiguration.patient(url: bouncer.url())
         configuration.pollInterval = .milliseconds(20)
         var looks = 0
         for await wakeUp in WakeUps(configuration: configuration, channel: "news") {

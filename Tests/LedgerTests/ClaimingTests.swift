@@ -191,7 +191,7 @@ struct ClaimingTests {
     }
 
     @Test func aSubmissionWakesThoseWhoWait() async throws {
-        let lab = try await LedgerLab { $0.pollInterval = .seconds(30) }
+        let lab = try await LedgerLab { $0.pollInterval = .seconds(3_600) }
         var signals = lab.ledger.workSignals().makeAsyncIterator()
         // The first is for what came before we listened.
         #expect(await signals.next() == .timePassed)

@@ -186,7 +186,7 @@ struct GrantTests {
         let owner = try user("sluice_owner", on: server)
         let database = try server.createDatabase()
         try server.run("grant create on database \(database) to sluice_owner")
-        var configuration = try LedgerConfiguration(url: server.url(database: database, user: owner))
+        var configuration = try LedgerConfiguration.patient(url: server.url(database: database, user: owner))
         configuration.schema = try SchemaName("audio")
         #expect(try await Migrator(configuration).run().applied.count == Migration.embedded.count)
         let ledger = try JobLedger(configuration)

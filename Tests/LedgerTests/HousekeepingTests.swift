@@ -106,7 +106,7 @@ struct HousekeepingTests {
         let claims = try await lab.claim(3, for: worker)
         try await lab.ledger.publish(claims.prefix(2).map { LedgerLab.publication($0.fence) })
         #expect(try await lab.ledger.takeUnfinished().isEmpty)
-        try await lab.age(by: .seconds(61))
+        try await lab.age(by: .seconds(3_601))
         let taken = try await lab.ledger.takeUnfinished()
         #expect(taken.map(\.fence) == claims.prefix(2).map(\.fence))
         #expect(taken.map(\.recipe) == claims.prefix(2).map(\.recipe))
@@ -131,8 +131,8 @@ struct HousekeepingTests {
         try await lab.lab.run { _ = try $0.script("update \(schema).worker set lease_until = beat_at", changes: true) }
         _ = try await lab.ledger.keepHouse()
         #expect(try await lab.state(claim.fence.job) == "running")
-        for _ in 1...4 {
-            try await lab.age(by: .seconds(200))
+        for _ in 1...7 {
+            try await lab.age(by: lab.lease / 6)
             _ = try await lab.ledger.keepHouse()
         }
         #expect(try await lab.state(claim.fence.job) == "waiting")

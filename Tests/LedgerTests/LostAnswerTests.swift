@@ -16,7 +16,7 @@ struct LostAnswerTests {
         init() async throws {
             lab = try await LedgerLab()
             proxy = try DroppingProxy(before: lab.lab.server)
-            var configuration = try lab.configuration(proxy.url())
+            var configuration = try lab.configuration(proxy.url(database: lab.lab.database))
             configuration.connectionLimit = 1
             ledger = try JobLedger(configuration)
         }
@@ -144,7 +144,7 @@ struct LostAnswerTests {
         line.proxy.lose(.answer, ofNext: ".submit(")
         let ledger = line.ledger
         let error = try await failure {
-            try await ledger.source.settle("submit jobs", within: .seconds(20)) { connection, mayHaveHappened in
+            try await ledger.source.settle("submit jobs", within: Lab.farTooLong) { connection, mayHaveHappened in
                 if mayHaveHappened {
                     line.proxy.close()
                     throw LedgerError(.permissionDenied, during: "submit jobs", "no more of this")

@@ -16,7 +16,7 @@ struct MigratorTests {
     private func configuration(schema: String = PrivatePostgres.freshName(), url: String? = nil) throws
         -> LedgerConfiguration
     {
-        var configuration = try LedgerConfiguration(url: try url ?? PrivatePostgres.shared().url())
+        var configuration = try LedgerConfiguration.patient(url: try url ?? PrivatePostgres.shared().url())
         configuration.schema = try SchemaName(schema)
         return configuration
     }
@@ -183,13 +183,13 @@ struct MigratorTests {
         let configuration = try configuration()
         _ = try await Migrator(configuration, migrations: [Self.first]).run()
         let schema = configuration.schema
-        let holder = try await Connection.open(configuration, until: .now + .seconds(10))
-        try await holder.run("hold", within: .seconds(60)) { try $0.script("select pg_advisory_lock(1)") }
+        let holder = try await Connection.open(configuration, until: .now + Lab.farTooLong)
+        try await holder.run("hold", within: Lab.farTooLong) { try $0.script("select pg_advisory_lock(1)") }
         var migrator = try Migrator(configuration, migrations: [Self.first, Self.second])
         migrator.lockLimit = .milliseconds(50)
         migrator.tries = 2
         let reader = Task { [migrator] in
-            try await holder.run("hold", within: .seconds(60)) { holder in
+            try await holder.run("hold", within: Lab.farTooLong) { holder in
                 try holder.transaction {
                     try holder.execute("lock table \(schema).job in access share mode")
                     // Until the migrator has given up: its work is the reader's clock.
@@ -200,10 +200,10 @@ struct MigratorTests {
             }
             return try await migrator.run().applied
         }
-        let watcher = try await Connection.open(configuration, until: .now + .seconds(10))
+        let watcher = try await Connection.open(configuration, until: .now + Lab.farTooLong)
         while try await !watcher.run(
             "watch",
-            within: .seconds(10),
+            within: Lab.farTooLong,
             { watcher in
                 try watcher.value(
                     "select exists (select from pg_locks where relation = '\(schema).job'::regclass and granted)",
@@ -214,7 +214,7 @@ struct MigratorTests {
         let error = try await failure { try await migrator.run() }
         #expect(error.code == .contention)
         #expect(error.detail.hasPrefix("0002_name.sql"))
-        try await watcher.run("release", within: .seconds(10)) { watcher in
+        try await watcher.run("release", within: Lab.farTooLong) { watcher in
             _ = try watcher.execute("select pg_advisory_lock(hashtext('\(schema)'))")
         }
         #expect(try await reader.value == [Self.second])

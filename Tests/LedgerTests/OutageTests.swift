@@ -96,9 +96,8 @@ struct OutageTests {
         let server = try PrivatePostgres.shared()
         let silent = try SilentServer()
         let first = isSilent ? "127.0.0.1:\(silent.port)" : "%2Fnowhere%2Fat%2Fall:1"
-        var configuration = try LedgerConfiguration(url: "postgresql://postgres@\(first),\(server.host):5432/postgres")
+        var configuration = try LedgerConfiguration.patient(url: "postgresql://postgres@\(first),\(server.host):5432/postgres")
         configuration.connectTimeout = .milliseconds(300)
-        configuration.reachTimeout = .seconds(600)
         let start = ContinuousClock.now
         let one: Int = try await ConnectionSource(configuration).run("connect") { try $0.value("select 1") }
         #expect(one == 1)
@@ -109,11 +108,11 @@ struct OutageTests {
         let readOnly = try PrivatePostgres.start(settings: ["default_transaction_read_only": "on"])
         let writable = try PrivatePostgres.shared()
         let url = "postgresql://postgres@\(readOnly.host),\(writable.host)/postgres"
-        let folder: String = try await ConnectionSource(try LedgerConfiguration(url: url)).run("connect") {
+        let folder: String = try await ConnectionSource(try LedgerConfiguration.patient(url: url)).run("connect") {
             try $0.value("select current_setting('unix_socket_directories')")
         }
         #expect(folder == writable.folder)
-        var alone = try LedgerConfiguration(url: readOnly.url() + "?target_session_attrs=read-write")
+        var alone = try LedgerConfiguration.patient(url: readOnly.url() + "?target_session_attrs=read-write")
         alone.reachTimeout = .milliseconds(100)
         let error = try await failure {
             try await ConnectionSource(alone).run("connect") { try $0.execute("select 1") }
@@ -129,9 +128,7 @@ struct OutageTests {
             (server.url(database: "nothing_here"), LedgerError.Code.missing),
             (server.url(user: "nobody_here"), .permissionDenied),
         ] {
-            var configuration = try LedgerConfiguration(url: url)
-            configuration.reachTimeout = .seconds(600)
-            let source = try ConnectionSource(configuration)
+            let source = try ConnectionSource(.patient(url: url))
             let error = try await failure { try await source.run("connect") { try $0.execute("select 1") } }
             #expect(error.code == code)
             #expect(error.sqlState != nil)
@@ -144,12 +141,12 @@ struct OutageTests {
         try server.run("create role ada login password 'right'")
         try server.demandPasswords()
         for url in ["ada:wrong-one", "ada"] {
-            let source = try ConnectionSource(try LedgerConfiguration(url: server.url(user: url)))
+            let source = try ConnectionSource(try LedgerConfiguration.patient(url: server.url(user: url)))
             let error = try await failure { try await source.run("connect") { try $0.execute("select 1") } }
             #expect(error.code == .permissionDenied)
             #expect(!error.description.contains("wrong-one"))
         }
-        let right = try ConnectionSource(try LedgerConfiguration(url: server.url(user: "ada:right")))
+        let right = try ConnectionSource(try LedgerConfiguration.patient(url: server.url(user: "ada:right")))
         let user: String = try await right.run("connect") { try $0.value("select current_user") }
         #expect(user == "ada")
     }
@@ -159,7 +156,7 @@ extension Lab {
     /// Ends the server's processes for this lab's connections, and waits until they are gone.
     func terminate() throws {
         try server.run(
-            "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = '\(name)'"
+            "select pg_terminate_backend(pid, 300000) from pg_stat_activity where application_name = '\(name)'"
         )
     }
 }

@@ -9,7 +9,7 @@ struct PlanTests {
     @Test(arguments: GuardedCall.all)
     func readsNothingFromEndToEndOnALargeLedger(_ call: GuardedCall) async throws {
         let lab = try await PlanLab.shared()
-        for (number, plan) in try lab.large.plans(of: call).enumerated() {
+        for (number, plan) in try await lab.large.plans(of: call).enumerated() {
             let violations = call.rules.violations(in: plan)
             #expect(violations.isEmpty, "call \(number + 1)")
         }
@@ -19,8 +19,8 @@ struct PlanTests {
     func touchesAsManyPagesOnALargeLedgerAsOnASmallOne(_ call: GuardedCall) async throws {
         let lab = try await PlanLab.shared()
         // Without the first call, which also reads what the catalogue says of the tables.
-        let small = try lab.small.plans(of: call).dropFirst().map(\.blocks)
-        let large = try lab.large.plans(of: call).dropFirst().map(\.blocks)
+        let small = try await lab.small.plans(of: call).dropFirst().map(\.blocks)
+        let large = try await lab.large.plans(of: call).dropFirst().map(\.blocks)
         let (usual, most) = try (#require(small.max()), #require(large.max()))
         // Indexes are a level or two deeper, and there are some partitions more.
         #expect(most <= usual * 3 / 2 + 250, "\(small), then \(large)")
@@ -30,7 +30,7 @@ struct PlanTests {
     func noticesWhenAnIndexIsGone(_ call: GuardedCall) async throws {
         let lab = try await PlanLab.shared()
         for breakage in call.breakages {
-            for plan in try lab.large.plans(of: call, count: 1, after: [breakage]) {
+            for plan in try await lab.large.plans(of: call, count: 1, after: [breakage]) {
                 #expect(!call.rules.violations(in: plan).isEmpty, "\(breakage)")
             }
         }
@@ -47,7 +47,7 @@ struct PlanTests {
                 "insert into sluice.\(table) select * from kept_\(table)",
             ]
         }
-        for (number, plan) in try lab.large.plans(of: call, after: emptied).enumerated() {
+        for (number, plan) in try await lab.large.plans(of: call, after: emptied).enumerated() {
             let violations = call.rules.violations(in: plan)
             #expect(violations.isEmpty, "call \(number + 1)")
         }
@@ -59,7 +59,7 @@ struct PlanTests {
             let counting = GuardedCall(name: "count", rules: PlanGuard()) { _, _ in
                 "select count(*) from sluice.\(table)"
             }
-            for plan in try lab.large.plans(of: counting, count: 1) {
+            for plan in try await lab.large.plans(of: counting, count: 1) {
                 #expect(!PlanGuard().violations(in: plan).isEmpty, "\(table)")
             }
         }

@@ -79,7 +79,7 @@ struct SteeringTests {
     @Test func aChangeWhoseAnswerIsLostIsMadeOnceAndSaysSo() async throws {
         let lab = try await LedgerLab()
         let proxy = try DroppingProxy(before: lab.lab.server)
-        let ledger = try JobLedger(lab.configuration(proxy.url()))
+        let ledger = try JobLedger(lab.configuration(proxy.url(database: lab.lab.database)))
         try await lab.submit(10)
         proxy.lose(.answer, ofNext: ".cancel_jobs(")
         let tally = try await ledger.apply(.cancel, to: JobFilter())

@@ -7,9 +7,9 @@ struct TLSTests {
     private func source(
         _ server: PrivatePostgres,
         _ options: String,
-        patience: Duration = .seconds(60)
+        patience: Duration = Lab.farTooLong
     ) throws -> ConnectionSource {
-        var configuration = try LedgerConfiguration(
+        var configuration = try LedgerConfiguration.patient(
             url: "postgresql://postgres@localhost:\(server.port)/postgres?hostaddr=127.0.0.1&\(options)"
         )
         configuration.reachTimeout = patience
@@ -39,8 +39,8 @@ struct TLSTests {
         let server = try PrivatePostgres.startWithTLS()
         let source = try source(server, "sslmode=require")
         let start = ContinuousClock.now
-        let error = try await failure {
-            try await source.run("dawdle", within: .milliseconds(300)) { try $0.execute("select pg_sleep(600)") }
+        let error = try await failureInTime(\.mayHaveHappened) { limit in
+            try await source.run("dawdle", within: limit) { try $0.execute("select pg_sleep(600)") }
         }
         #expect(error.code == .timedOut)
         #expect(error.sqlState == nil)

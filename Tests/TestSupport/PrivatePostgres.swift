@@ -12,7 +12,8 @@ public final class PrivatePostgres: Sendable {
     /// The server that all tests of this process share. Who stops or kills servers starts one with `start`.
     public static func shared() throws -> PrivatePostgres { try sharedServer.get() }
 
-    private static let sharedServer = Result { try start() }
+    /// Without autovacuum, whose locks would come between tests and what they lock at moments that nobody can foresee.
+    private static let sharedServer = Result { try start(settings: ["autovacuum": "off"]) }
 
     /// A folder with a fresh cluster, made once: initdb takes longer than copying what it made.
     private static let template = Result {
@@ -35,16 +36,33 @@ public final class PrivatePostgres: Sendable {
 
     /// Starts another server that also listens on a port of 127.0.0.1, with TLS and a certificate for `localhost`.
     public static func startWithTLS() throws -> PrivatePostgres {
-        try start(settings: ["listen_addresses": "'127.0.0.1'", "ssl": "on"], port: try freePort(), isCertified: true)
+        var tries = 0
+        while true {
+            do {
+                let port = try freePort()
+                return try start(
+                    settings: ["listen_addresses": "'127.0.0.1'", "ssl": "on"],
+                    port: port,
+                    isCertified: true,
+                    tries: 1
+                )
+            } catch {
+                // Somebody else may have taken the port in between.
+                tries += 1
+                guard tries < 10 else { throw error }
+            }
+        }
     }
 
     /// The file with the certificate of a server that was started with TLS.
     public var certificate: String { folder + "/data/server.crt" }
 
+    /// `tries` is how often to start it anew: the others of a server that was killed may still be on their way out.
     private static func start(
         settings: [String: String],
         port: Int,
         isCertified: Bool,
+        tries: Int = 2_000,
         in parent: String = "/tmp"
     ) throws -> PrivatePostgres {
         let supervisor = try newSupervisor(in: parent)
@@ -58,7 +76,7 @@ public final class PrivatePostgres: Sendable {
             try supervisor.obey("set", "\(name) = \(value)")
         }
         if isCertified { try supervisor.obey("certify") }
-        try supervisor.obey("start")
+        try supervisor.obey("start", "\(tries)")
         return PrivatePostgres(supervisor, port: port)
     }
 
@@ -106,7 +124,7 @@ public final class PrivatePostgres: Sendable {
 
     /// Runs SQL with psql; what it gives, one row on a line, columns parted by `|`.
     @discardableResult
-    public func run(_ sql: String, database: String = "postgres", limit: Duration = .seconds(120)) throws -> String {
+    public func run(_ sql: String, database: String = "postgres", limit: Duration = .seconds(900)) throws -> String {
         try run(each: [sql], database: database, limit: limit)
     }
 
@@ -115,7 +133,7 @@ public final class PrivatePostgres: Sendable {
     public func run(
         each texts: [String],
         database: String = "postgres",
-        limit: Duration = .seconds(120)
+        limit: Duration = .seconds(900)
     ) throws -> String {
         try psql(texts, database, limit).outputText.trimmingCharacters(in: .newlines)
     }
@@ -123,7 +141,7 @@ public final class PrivatePostgres: Sendable {
     /// Runs SQL with psql; what the server says beside: warnings, notices, and its log as far as
     /// `client_min_messages` lets it through. Each begins with its level, as in `LOG:  `.
     public func messages(of sql: [String], database: String = "postgres") throws -> String {
-        try psql(sql, database, .seconds(120)).errorText
+        try psql(sql, database, .seconds(900)).errorText
     }
 
     private func psql(_ sql: [String], _ database: String, _ limit: Duration) throws -> Run {
@@ -199,10 +217,9 @@ public final class PrivatePostgres: Sendable {
         server=
         start() {
             tries=0
-            # After a kill the others of the old server may still be on their way out.
             until start_once; do
                 tries=$((tries + 1))
-                [ $tries -lt 100 ] || return 1
+                [ $tries -lt "$1" ] || return 1
                 sleep 0.05
             done
         }
@@ -228,7 +245,7 @@ public final class PrivatePostgres: Sendable {
                 certify)
                     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \\
                         -subj /CN=localhost -keyout data/server.key -out data/server.crt ;;
-                start) start ;;
+                start) start "${2:-2000}" ;;
                 fast) stop INT ;;
                 immediate) stop QUIT ;;
                 kill) stop KILL ;;

@@ -89,7 +89,7 @@ final class PrivatePostgresSupervisor: Sendable {
     }
 
     private func nextLine(for word: String) throws -> String {
-        let deadline = ContinuousClock.now + .seconds(120)
+        let deadline = ContinuousClock.now + .seconds(600)
         var line: [UInt8] = []
         while line.last != UInt8(ascii: "\n") {
             var waited = pollfd(fd: answers.reading, events: Int16(POLLIN), revents: 0)

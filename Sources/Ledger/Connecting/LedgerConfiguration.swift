@@ -12,6 +12,8 @@ public struct LedgerConfiguration: Sendable, Hashable {
     public var reachTimeout: Duration = .seconds(30)
     /// How long an operation may take that names no time of its own.
     public var operationTimeout: Duration = .seconds(30)
+    /// How long a statement that was cancelled may take to end before its connection is given up.
+    var cancelGrace: Duration = .seconds(2)
     /// How often to look for work when nothing wakes us, on average.
     public var pollInterval: Duration = .seconds(2)
     /// Whether to listen for wake-ups where the server can send them.

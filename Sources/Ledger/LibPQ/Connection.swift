@@ -26,11 +26,12 @@ actor Connection {
     private var isSpent = false
 
     /// How long a cancelled statement may take to end before its connection is given up.
-    private static let grace: Duration = .seconds(2)
+    private let grace: Duration
 
     /// Opens nothing; `connect` does. Throws `exhausted` if the process has too many open files.
-    init(to address: Address) throws {
+    init(to address: Address, cancelGrace: Duration) throws {
         self.address = address
+        grace = cancelGrace
         interruption = try Interruption()
     }
 
@@ -219,7 +220,7 @@ actor Connection {
         guard let reason = waited.reason else { return waited.events }
         if reasonToEnd == nil, link.requestCancel() {
             reasonToEnd = reason
-            deadline = .now + Self.grace
+            deadline = .now + grace
             return 0
         }
         let known = reasonToEnd ?? reason
@@ -258,7 +259,7 @@ actor Connection {
             } else if deadline <= .now {
                 reasonToEnd = .timedOut
             }
-            if reasonToEnd != nil { deadline = .now + Self.grace }
+            if reasonToEnd != nil { deadline = .now + grace }
         }
         if let reasonToEnd { throw failure(reasonToEnd, Self.text(of: reasonToEnd)) }
     }

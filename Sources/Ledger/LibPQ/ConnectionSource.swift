@@ -192,7 +192,7 @@ extension Connection {
         for operation: String,
         within limit: Duration
     ) async throws -> Connection {
-        let connection = try Connection(to: configuration.address)
+        let connection = try Connection(to: configuration.address, cancelGrace: configuration.cancelGrace)
         let hostLimit = configuration.connectTimeout
         try await connection.run(operation, within: limit) { try $0.connect(hostLimit: hostLimit) }
         return connection

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -6,7 +7,10 @@ import Testing
 /// A schema of one test's own on a private server, and connections to it.
 struct Lab {
     let server: PrivatePostgres
+    let database: String
     let schema: SchemaName
+    /// By which pg_stat_activity knows its connections, as it stands in plain SQL.
+    let name: String
     let configuration: LedgerConfiguration
     let source: ConnectionSource
 
@@ -14,25 +18,33 @@ struct Lab {
     init(on server: PrivatePostgres? = nil, _ change: (inout LedgerConfiguration) -> Void = { _ in }) async throws {
         let server = try server ?? .shared()
         let schema = try SchemaName(PrivatePostgres.freshName())
-        // Known by its name in pg_stat_activity.
-        var configuration = try LedgerConfiguration(url: server.url() + "?application_name=\(schema)")
-        configuration.schema = schema
         // With patience, whatever the test is about to try without.
-        let patient = try ConnectionSource(configuration)
+        let patient = try ConnectionSource(.patient(url: server.url()))
         try await patient.run("prepare a test") { _ = try $0.execute("create schema \(schema)") }
         await patient.close()
+        try self.init(on: server, database: "postgres", schema: schema, name: schema.text, change)
+    }
+
+    /// With what is there already.
+    init(
+        on server: PrivatePostgres,
+        database: String,
+        schema: SchemaName,
+        name: String,
+        _ change: (inout LedgerConfiguration) -> Void
+    ) throws {
+        var configuration = try LedgerConfiguration.patient(
+            url: server.url(database: database) + "?application_name=\(name)"
+        )
+        configuration.schema = schema
         change(&configuration)
-        self.server = server
-        self.schema = schema
+        (self.server, self.database, self.schema, self.name) = (server, database, schema, name)
         self.configuration = configuration
         source = try ConnectionSource(configuration)
     }
 
     /// What ends in time ends long before this on any machine; what does not would last far longer.
-    static let farTooLong = Duration.seconds(200)
-
-    /// The name as it stands in plain SQL.
-    var name: String { schema.text }
+    static let farTooLong = Duration.seconds(300)
 
     @discardableResult
     func run<Result: Sendable>(_ body: @Sendable (isolated Connection) throws -> Result) async throws -> Result {
@@ -41,8 +53,8 @@ struct Lab {
 
     /// Looks until a server process of this lab's runs a statement that is like `pattern` and waits for `event`.
     func untilRunning(_ pattern: String, waitsFor event: String = "%") async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        let watcher = try ConnectionSource(try LedgerConfiguration(url: server.url()))
+        let deadline = ContinuousClock.now + Self.farTooLong
+        let watcher = try ConnectionSource(.patient(url: server.url()))
         while true {
             try #require(ContinuousClock.now < deadline, "no statement like \(pattern) ran in time")
             if try await watcher.run("watch", { try isRunning(pattern, event, on: $0) }) { break }
@@ -58,6 +70,41 @@ struct Lab {
                 and coalesce(wait_event, '') like \(event) and pid <> pg_backend_pid()
             """
         )
+    }
+}
+
+extension LedgerConfiguration {
+    /// For tests that are not about time: a machine on which all of them run at once may be slow, and is not broken.
+    static func patient(url: String) throws -> LedgerConfiguration {
+        var configuration = try LedgerConfiguration(url: url)
+        configuration.connectTimeout = Lab.farTooLong
+        configuration.reachTimeout = Lab.farTooLong
+        configuration.operationTimeout = Lab.farTooLong
+        configuration.cancelGrace = Lab.farTooLong
+        return configuration
+    }
+}
+
+/// Does what is blocked by another program or a server on a thread of its own: the tasks of all tests share as many threads as
+/// there are cores, and none of them may be kept from the others.
+func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Swift.Result(catching: body)) }
+    }
+}
+
+/// What `body` throws with the first limit under which it gets as far as `isFar` says: on a busy machine a short one may be over
+/// before the server has heard of it.
+func failureInTime<Result>(
+    _ isFar: (LedgerError) -> Bool,
+    _ location: SourceLocation = #_sourceLocation,
+    of body: (_ limit: Duration) async throws -> Result
+) async throws -> LedgerError {
+    var limit = Duration.milliseconds(200)
+    while true {
+        let error = try await failure(location) { try await body(limit) }
+        if isFar(error) || limit > Lab.farTooLong { return error }
+        limit *= 2
     }
 }
 

@@ -11,32 +11,50 @@ struct LedgerLab {
     let ledger: JobLedger
     let heartbeat: Heartbeat
     /// Long, so that a machine under load does not end it; tests let time go by with `age`.
-    let lease: Duration = .seconds(600)
+    let lease: Duration = .seconds(3_600)
 
-    /// A fresh ledger on `server`, by default the one that all tests share.
+    /// A fresh ledger on `server`, by default the one that all tests share: a copy of one that was migrated once.
     init(on server: PrivatePostgres? = nil, _ change: (inout LedgerConfiguration) -> Void = { _ in }) async throws {
-        lab = try await Lab(on: server, change)
-        let configuration = lab.configuration
-        _ = try await Self.gate.pass { try await Migrator(configuration).run() }
+        let name = PrivatePostgres.freshName()
+        if let server {
+            _ = try await onOwnThread { try server.run("create database \(name)") }
+            _ = try await Migrator(.patient(url: server.url(database: name))).run()
+            lab = try Lab(on: server, database: name, schema: .standard, name: name, change)
+        } else {
+            let server = try PrivatePostgres.shared()
+            let template = try await Self.template.value
+            try await Self.gate.pass {
+                _ = try await onOwnThread { try server.run("create database \(name) template \(template)") }
+            }
+            lab = try Lab(on: server, database: name, schema: .standard, name: name, change)
+        }
         ledger = try JobLedger(lab.configuration)
         heartbeat = try Heartbeat(lab.configuration)
-        try await set("lease = '600 s', stall = '1 day'")
+        try await set("lease = '1 h', publish_grace = '1 h', stall = '1 day'")
     }
 
     var schema: SchemaName { lab.schema }
 
     /// The same ledger for another role, by a URL of that role's.
     func ledger(as user: String, url: String? = nil) throws -> JobLedger {
-        try JobLedger(configuration(url ?? lab.server.url(user: user)))
+        try JobLedger(configuration(url ?? lab.server.url(database: lab.database, user: user)))
     }
 
     func configuration(_ url: String) throws -> LedgerConfiguration {
-        var configuration = try LedgerConfiguration(url: url)
+        var configuration = try LedgerConfiguration.patient(url: url)
         configuration.schema = schema
         return configuration
     }
 
-    /// Migrations of one server take turns; a hundred at once would only wait longer than they like for each other.
+    /// The database of a ledger that has just been made. To copy it takes a quarter of the time of making one.
+    private static let template = Task {
+        let server = try PrivatePostgres.shared()
+        let name = try server.createDatabase()
+        _ = try await Migrator(.patient(url: server.url(database: name))).run()
+        return name
+    }
+
+    /// A hundred copies at once would only keep each other from the processors.
     private static let gate = Gate(places: 2)
 
     // MARK: - Material

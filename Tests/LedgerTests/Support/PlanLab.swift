@@ -16,7 +16,9 @@ struct PlanLab {
     private static let making = Task { try await PlanLab() }
 
     private init() async throws {
-        server = try .start(settings: ["synchronous_commit": "off", "max_wal_size": "4GB", "autovacuum": "off"])
+        server = try await onOwnThread {
+            try .start(settings: ["synchronous_commit": "off", "max_wal_size": "4GB", "autovacuum": "off"])
+        }
         small = try await Books(on: server, finished: 2_000, waiting: 2_000)
         large = try await Books(on: server, finished: 1_000_000, waiting: 200_000)
     }
@@ -38,20 +40,23 @@ struct PlanLab {
 
         fileprivate init(on server: PrivatePostgres, finished: Int, waiting: Int) async throws {
             let database = try server.createDatabase()
-            _ = try await Migrator(try LedgerConfiguration(url: server.url(database: database))).run()
+            _ = try await Migrator(.patient(url: server.url(database: database))).run()
             let past = LedgerPast(schema: "sluice", jobs: finished, batchSize: min(finished, 250_000))
-            try server.run(past.opening, database: database)
+            try await onOwnThread { _ = try server.run(past.opening, database: database) }
             let all = past.starts.map { $0 }
             // One for each of two cores.
             async let odd: Void = Self.write(all.filter { $0 / past.batchSize % 2 == 1 }, of: past, server, database)
             async let even: Void = Self.write(all.filter { $0 / past.batchSize % 2 == 0 }, of: past, server, database)
             _ = try await (odd, even)
-            try server.run(past.ending, database: database)
-            try server.run(Self.addBatches(finished / 50), database: database)
-            try server.run(Self.submit(waiting), database: database)
-            // 2,000 run, 1,000 are being published, 500 are to be tried again later; 7 workers, of which one is lost.
-            try server.run(Self.work, database: database)
-            try server.run("vacuum analyze", database: database)
+            try await onOwnThread {
+                for text in [
+                    past.ending, Self.addBatches(finished / 50), Self.submit(waiting),
+                    // 2,000 run, 1,000 are being published, 500 are to be tried again later; 7 workers, of which one is lost.
+                    Self.work, "vacuum analyze",
+                ] {
+                    try server.run(text, database: database)
+                }
+            }
             (self.server, self.database, self.finished, self.waiting) = (server, database, finished, waiting)
             running = try Self.fences("running", "and worker = 1", server, database)
             publishing = try Self.fences("publishing", "", server, database)
@@ -60,7 +65,9 @@ struct PlanLab {
         private static func write(_ starts: [Int], of past: LedgerPast, _ server: PrivatePostgres, _ database: String)
             async throws
         {
-            for start in starts { try server.run(past.batch(from: start), database: database) }
+            try await onOwnThread {
+                for start in starts { try server.run(past.batch(from: start), database: database) }
+            }
         }
 
         /// Batches whose jobs are gone: the past has few.
@@ -124,9 +131,11 @@ struct PlanLab {
         }
 
         /// The plans of so many calls in one session, after statements that are rolled back with them.
-        func plans(of call: GuardedCall, count: Int = calls, after preparation: [String] = []) throws -> [Explained] {
+        func plans(of call: GuardedCall, count: Int = calls, after preparation: [String] = []) async throws -> [Explained] {
             let calls = (0..<count).map { call.sql(self, $0) }
-            return try Explained.calls(calls, after: call.preparation + preparation, in: database, on: server)
+            return try await onOwnThread {
+                try Explained.calls(calls, after: call.preparation + preparation, in: database, on: server)
+            }
         }
     }
 }
