@@ -80,6 +80,13 @@ let package = Package(
             path: "Tests/StorageProcess",
             swiftSettings: house
         ),
+        // A slot in a process of its own: tests kill it, stop it, and count what it holds.
+        .executableTarget(
+            name: "slot-process",
+            dependencies: ["PumpRoom", "Conversion", "TestSupport"],
+            path: "Tests/SlotProcess",
+            swiftSettings: house
+        ),
         // What the bench and the program that it measures must call by the same names.
         .target(name: "BenchNames", path: "Benches/names", swiftSettings: house),
         .executableTarget(
@@ -98,7 +105,9 @@ let package = Package(
         .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: house),
         .testTarget(
             name: "PumpRoomTests",
-            dependencies: ["PumpRoom", "Storage", "Ledger", "Media", "Conversion", "TestSupport"],
+            dependencies: [
+                "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "TestSupport", "sluice", "slot-process",
+            ],
             swiftSettings: house
         ),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),

@@ -21,6 +21,7 @@ enum Catalogue {
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
             MigrateCommand.value,
             HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },
+            PumpRoomCommand.value,
         ]
     )
 }

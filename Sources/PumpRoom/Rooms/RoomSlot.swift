@@ -1,42 +1,46 @@
 public import Conversion
-import Dispatch
 
-/// A place for one conversion at a time. What is given while one is under way waits its turn, in order.
+/// A place for one conversion at a time, in a process of its own. What is given while one is under way waits its turn, in order.
 public final class RoomSlot: Sendable {
-    /// Conversions block, so they have a thread of their own.
-    private let queue: DispatchQueue
+    private let keeper: RoomKeeper
 
-    public init(_ number: Int) {
-        queue = DispatchQueue(label: "room \(number)")
+    /// Opens the slot and starts its first room. `configuration` must be valid.
+    public init(_ number: Int, configuration: RoomConfiguration = RoomConfiguration()) {
+        keeper = RoomKeeper(number, configuration)
     }
+
+    deinit { keeper.post(.close({})) }
 
     /// Carries out `work`; cancelling the calling task ends it as a failure with the code `cancelled`.
     ///
-    /// `report` is called now and then while frames move, from any thread.
+    /// `report` is called now and then while frames move, on the slot's own thread, and must not block. Of work that is
+    /// cancelled before it began, the room may hold the descriptors for a moment longer; it does not touch what is behind them.
     public func run(
         _ work: RoomWork,
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
     ) async -> RoomOutcome {
-        let conversion = RecipeConversion(work.recipe)
+        let (job, ticket) = (keeper.nextJob(), RoomTicket())
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                queue.async { continuation.resume(returning: conversion.outcome(of: work, report)) }
+                let finish: @Sendable (RoomOutcome) -> Void = { continuation.resume(returning: $0) }
+                let order = RoomJob(id: job, work: work, report: report, finish: finish, ticket: ticket)
+                if !keeper.post(.run(order)) { finish(.handedBack) }
             }
         } onCancel: {
-            conversion.stop()
+            ticket.cancel()
+            keeper.post(.cancel(job))
         }
     }
 
-    /// Ends what is under way, and hands back what waits.
-    public func close() async {}
-}
-
-extension RecipeConversion {
-    fileprivate func outcome(of work: RoomWork, _ report: @escaping (ConversionProgress) -> Void) -> RoomOutcome {
-        do throws(Failure) {
-            return .converted(try run(from: work.source, to: work.destination, report: report), RoomCost())
-        } catch {
-            return .failed(RoomFailure(error))
+    /// Ends what is under way as `cancelled`, hands back what waits, and returns when the room is gone.
+    ///
+    /// What comes later is handed back. Closing a closed slot waits for the same end.
+    public func close() async {
+        await withCheckedContinuation { continuation in
+            if !keeper.post(.close({ continuation.resume() })) { continuation.resume() }
         }
     }
+
+    /// The process that works or would work next, for logs; `nil` while there is none.
+    public var process: Int32? { keeper.process }
 }

@@ -1,0 +1,11 @@
+import PumpRoom
+
+/// The hidden command that a slot starts as its room.
+enum PumpRoomCommand {
+    static let value = Subcommand(
+        name: RoomProcess.word,
+        summary: "be a pump room",
+        isHidden: true,
+        run: { _, _ in RoomProcess.run() }
+    )
+}

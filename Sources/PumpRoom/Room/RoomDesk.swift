@@ -1,0 +1,162 @@
+import Conversion
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Where a room's requests come in and its answers go out: a thread takes them in, another carries them out, in order.
+final class RoomDesk: Sendable {
+    private struct Request {
+        let job: Int64
+        let recipe: Recipe
+        let source: Descriptor
+        let destination: Descriptor
+    }
+
+    private struct State {
+        var waiting: [Request] = []
+        /// The only one who holds its descriptors, so that to forget it is to close them.
+        var current: (request: Request, conversion: RecipeConversion)?
+    }
+
+    /// Often enough for eyes, and for whoever watches whether the room is alive.
+    private static let progressInterval = Duration.milliseconds(100)
+
+    private let socket: Int32
+    private let state = Mutex(State())
+    private let bell = DispatchSemaphore(value: 0)
+
+    init(socket: Int32) { self.socket = socket }
+
+    /// Says hello and works, until the other end hangs up.
+    func work() -> Never {
+        RoomThread.start("room listener") { [self] in listen() }
+        let coder = WireCoder()
+        say(.hello(version: wireVersion), coder)
+        while true {
+            bell.wait()
+            // What was stopped meanwhile has been answered.
+            guard let next = takeNext() else { continue }
+            say(.begun(job: next.job, spent: .now()), coder)
+            carryOut(next, coder)
+        }
+    }
+
+    /// The request under way, as the working thread needs it.
+    private struct Errand {
+        let job: Int64
+        let conversion: RecipeConversion
+        let source: Int32
+        let destination: Int32
+    }
+
+    private func takeNext() -> Errand? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else { return nil }
+            let request = state.waiting.removeFirst()
+            let conversion = RecipeConversion(request.recipe)
+            state.current = (request, conversion)
+            return Errand(
+                job: request.job,
+                conversion: conversion,
+                source: request.source.number,
+                destination: request.destination.number
+            )
+        }
+    }
+
+    private func carryOut(_ errand: Errand, _ coder: WireCoder) {
+        let job = errand.job
+        var lastReport = ContinuousClock.now
+        let result = Result { () throws(Failure) in
+            try errand.conversion.run(from: errand.source, to: errand.destination) { progress in
+                let now = ContinuousClock.now
+                guard now - lastReport >= Self.progressInterval else { return }
+                lastReport = now
+                // A slot that has no time for it now does not need it.
+                self.say(.progress(job: job, progress), coder, waits: false)
+            }
+        }
+        // Whoever hears of the end may close and publish: the room lets go first.
+        state.withLock { $0.current = nil }
+        switch result {
+        case .success(let report): say(.converted(job: job, report.bounded, .now()), coder)
+        case .failure(let failure): say(.failed(job: job, failure.bounded, .now()), coder)
+        }
+    }
+
+    // MARK: - Listening
+
+    private func listen() -> Never {
+        let coder = WireCoder()
+        var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
+        while true { hear(&buffer, coder) }
+    }
+
+    /// Waits for one message. A function of its own, so that no descriptor of the last one outlives it in a local variable.
+    @inline(never)
+    private func hear(_ buffer: inout [UInt8], _ coder: WireCoder) {
+        switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: true, waits: true) {
+        case .message(let bytes, let descriptors): take(bytes, descriptors, coder)
+        case .ended: _exit(0)
+        case .nothing: RoomProcess.giveUp("a socket that does not wait")
+        case .broken(let why): RoomProcess.giveUp("a request that cannot be read: \(why)")
+        }
+    }
+
+    private func take(_ bytes: [UInt8], _ descriptors: [Descriptor], _ coder: WireCoder) {
+        let request: RoomRequest
+        do {
+            request = try coder.message(RoomRequest.self, in: bytes)
+        } catch {
+            RoomProcess.giveUp("a request that cannot be read: \(error)")
+        }
+        switch request {
+        case .convert(let job, let recipe):
+            guard descriptors.count == 2 else { RoomProcess.giveUp("a request without its descriptors") }
+            let request = Request(job: job, recipe: recipe, source: descriptors[0], destination: descriptors[1])
+            state.withLock { $0.waiting.append(request) }
+            bell.signal()
+        case .stop(let job): stop(job, coder)
+        }
+    }
+
+    private func stop(_ job: Int64, _ coder: WireCoder) {
+        let hadNotBegun = state.withLock { state in
+            if let place = state.waiting.firstIndex(where: { $0.job == job }) {
+                state.waiting.remove(at: place)
+                return true
+            }
+            if let current = state.current, current.request.job == job { current.conversion.stop() }
+            return false
+        }
+        if hadNotBegun { say(.failed(job: job, .cancelledBeforeItBegan, .now()), coder) }
+    }
+
+    // MARK: - Speaking
+
+    private func say(_ reply: RoomReply, _ coder: WireCoder, waits: Bool = true) {
+        let bytes: [UInt8]
+        do {
+            bytes = try coder.bytes(reply)
+        } catch {
+            RoomProcess.giveUp("an answer that cannot be written: \(error)")
+        }
+        switch Datagram.send(bytes, to: socket, waits: waits) {
+        case .sent: break
+        case .full where !waits: break
+        // Nobody is there any more.
+        case .gone: _exit(0)
+        case .full: RoomProcess.giveUp("a socket that does not wait")
+        case .refused(let error): RoomProcess.giveUp("an answer that cannot be sent: \(error.text)")
+        }
+    }
+}
+
+extension WireCost {
+    /// What this process has used so far.
+    static func now() -> WireCost {
+        var usage = rusage()
+        getrusage(RUSAGE_SELF.rawValue, &usage)
+        return WireCost(cpuMicroseconds: usage.cpuMicroseconds, peakBytes: Int64(usage.ru_maxrss) << 10)
+    }
+}

@@ -1,0 +1,81 @@
+import Conversion
+
+/// What a room leaves behind.
+struct RoomRemains {
+    /// Given to it and not begun, in order.
+    var unbegun: [RoomJob] = []
+    /// Why it never became ready; `nil` where it did.
+    var startFailure: RoomFailure?
+    /// Whether it did anything: one that ends without, again and again, is no reason to start the next at once.
+    var wasOfUse = false
+}
+
+extension Room {
+    /// Ends the job that it died of, and gives back the rest. Called once, when it is over.
+    func remains() -> RoomRemains {
+        guard isReady else {
+            return RoomRemains(startFailure: RoomFailure(startFailure, lastWords: lastWords.text))
+        }
+        var remains = RoomRemains(wasOfUse: endedCount > 0)
+        for sent in inFlight where !sent.isAbandoned {
+            if sent.hasBegun {
+                remains.wasOfUse = true
+                sent.job.finish(.failed(blame(sent)))
+            } else {
+                remains.unbegun.append(sent.job)
+            }
+        }
+        inFlight = []
+        return remains
+    }
+
+    private func blame(_ sent: SentJob) -> RoomFailure {
+        RoomFailure(
+            failure(of: sent),
+            lastWords: lastWords.text,
+            isRoomDeath: true,
+            frames: sent.last?.frames,
+            cost: sent.cost(cpuMicroseconds: rest?.cpuMicroseconds ?? 0, peakBytes: rest?.peakBytes ?? 0)
+        )
+    }
+
+    private func failure(of sent: SentJob) -> Failure {
+        let last = sent.last
+        switch verdict {
+        case .stalled(let limit):
+            return Failure(.stalled, "no frame was taken for \(limit.seconds); the room was killed", at: last)
+        case .disobeyed(.deadline(let limit)): return .deadline(limit, at: last)
+        case .brokeProtocol(let why):
+            return Failure(.brokenProtocol, "the room was killed for what it said: \(why)", at: last)
+        case .disobeyed(.cancelled): return .cancelledLate(last)
+        // A room that was about to be stopped and died before is a crash all the same, unless nobody wants to know.
+        case .notReady, .dismissed, nil:
+            let end = rest.map { "\($0.end)" } ?? "a signal that it does not obey"
+            return Failure(.crash, "the room ended in the middle of the job, with \(end)", at: last)
+        }
+    }
+
+    private var startFailure: Failure {
+        let end = rest.map { "ended with \($0.end)" } ?? "does not end"
+        let why =
+            switch verdict {
+            case .notReady: "it was not ready within \(configuration.startLimit.seconds)"
+            case .brokeProtocol(let why): why
+            default: "it \(end)"
+            }
+        return Failure(.notStarted, "no room could be started: \(why)")
+    }
+}
+
+extension Failure {
+    fileprivate static func cancelledLate(_ last: ConversionProgress?) -> Failure {
+        Failure(
+            code: "cancelled",
+            kind: .infrastructure,
+            stage: last == nil ? "open" : "decode",
+            message: "cancelled; the room did not stop and was killed",
+            position: last?.position,
+            frame: last?.frames
+        )
+    }
+}

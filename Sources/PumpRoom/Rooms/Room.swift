@@ -1,0 +1,345 @@
+import Conversion
+import Glibc
+
+/// One child process and the jobs it was given. Lives on its slot's thread.
+final class Room {
+    /// Why we end a room, where it does not end by itself.
+    enum Verdict {
+        case notReady
+        case stalled(Duration)
+        case disobeyed(SentJob.Stop)
+        case brokeProtocol(String)
+        /// Nothing against it: it has done its share, or the slot closes.
+        case dismissed
+    }
+
+    let child: RoomChild
+    let configuration: RoomConfiguration
+    private let coder: WireCoder
+    /// `nil` once we have hung up.
+    private(set) var socket: Descriptor?
+    let lastWords: LastWords
+    private(set) var isReady = false
+    var inFlight: [SentJob] = []
+    /// Messages that its socket has not taken yet.
+    private var outbox: [(job: Int64, bytes: [UInt8], descriptors: [Int32])] = []
+    /// Jobs that it was given.
+    private(set) var takenCount = 0
+    /// Jobs that it brought to an end of their own.
+    private(set) var endedCount = 0
+    private(set) var verdict: Verdict?
+    private var wasKilled = false
+    private var isHungUp = false
+    /// Counted since it was started, and since it was told to go or hung up.
+    private var age = Duration.zero
+    private var sinceEnd = Duration.zero
+    private var firstBytes: Int64?
+    private var hasGrown = false
+    /// How it ended. What it had to say before has been heard by then.
+    private(set) var rest: RoomChild.Rest?
+    /// Killed, and not gone: somewhere in the kernel it waits for a disk that does not answer.
+    private(set) var isStuck = false
+
+    init(_ configuration: RoomConfiguration, coder: WireCoder) throws(SystemError) {
+        self.configuration = configuration
+        self.coder = coder
+        let (ours, theirs) = try Datagram.pair()
+        let words = try Pipe.open()
+        child = try RoomChild.start(configuration.executable, socket: theirs, words: words.writing)
+        socket = ours
+        lastWords = LastWords(from: words.reading)
+    }
+
+    /// Whether it may be given another job now.
+    var takesJobs: Bool {
+        isReady && !isHungUp && !isSpent && outbox.isEmpty && inFlight.count < configuration.inFlightLimit
+    }
+
+    /// Whether it gets no more jobs.
+    var isSpent: Bool { verdict != nil || hasGrown || takenCount >= configuration.jobsPerRoom }
+
+    /// Whether its successor should be on its way.
+    var isNearlySpent: Bool { isSpent || takenCount >= configuration.jobsPerRoom - configuration.inFlightLimit }
+
+    /// Whether time means anything to it.
+    var isWatched: Bool { !isReady || isHungUp || verdict != nil || !inFlight.isEmpty }
+
+    var isOver: Bool { rest != nil || isStuck }
+
+    // MARK: - Saying
+
+    /// Sends `job`, or ends it where it cannot be sent.
+    func give(_ job: RoomJob) {
+        let bytes: [UInt8]
+        do {
+            bytes = try coder.bytes(RoomRequest.convert(job: job.id, recipe: job.work.recipe.withoutPlaces))
+        } catch {
+            return job.fail(.refused("a number in the recipe cannot be written as JSON"))
+        }
+        guard bytes.count <= Datagram.byteLimit else {
+            let sizes = "the recipe takes \(bytes.count) bytes, and a room takes at most \(Datagram.byteLimit)"
+            return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges"))
+        }
+        takenCount += 1
+        inFlight.append(SentJob(job))
+        outbox.append((job.id, bytes, [job.work.source, job.work.destination]))
+        flush()
+    }
+
+    /// Asks the room to end a job.
+    func stop(at place: Int, _ reason: SentJob.Stop) {
+        inFlight[place].stop(reason)
+        let job = inFlight[place].id
+        // An enumeration of two numbers: JSON can write it.
+        guard let bytes = try? coder.bytes(RoomRequest.stop(job: job)) else { return }
+        outbox.append((job, bytes, []))
+        flush()
+    }
+
+    /// The caller of `job` wants no more; false if it is not here.
+    func cancel(_ job: Int64) -> Bool {
+        guard let place = inFlight.firstIndex(where: { $0.id == job && !$0.isAbandoned }) else { return false }
+        guard !inFlight[place].hasBegun else {
+            stop(at: place, .cancelled)
+            return true
+        }
+        let sent = inFlight[place]
+        if let unsent = outbox.firstIndex(where: { $0.job == job }) {
+            // It has not left: its descriptors must not leave any more.
+            outbox.remove(at: unsent)
+            inFlight.remove(at: place)
+        } else {
+            inFlight[place].isAbandoned = true
+            stop(at: place, .cancelled)
+        }
+        sent.job.cancel()
+        return true
+    }
+
+    /// Takes back what has not begun: its callers are told by whoever calls this, and the room is told nothing.
+    func takeBackUnbegun() -> [RoomJob] {
+        let unbegun = inFlight.filter { !$0.hasBegun && !$0.isAbandoned }.map(\.job)
+        outbox.removeAll { message in unbegun.contains { $0.id == message.job } }
+        for place in inFlight.indices where !inFlight[place].hasBegun { inFlight[place].isAbandoned = true }
+        return unbegun
+    }
+
+    /// Sends what waits to be sent, as far as the socket takes it.
+    func flush() {
+        while let next = outbox.first, let socket {
+            switch Datagram.send(next.bytes, next.descriptors, to: socket.number, waits: false) {
+            case .sent: outbox.removeFirst()
+            case .full: return
+            // Its end tells the rest.
+            case .gone: outbox = []
+            case .refused(let error):
+                outbox.removeFirst()
+                guard let place = inFlight.firstIndex(where: { $0.id == next.job }), !inFlight[place].isAbandoned
+                else { continue }
+                inFlight.remove(at: place).job.fail(.unsendable(error))
+            }
+        }
+    }
+
+    var hasUnsent: Bool { !outbox.isEmpty }
+
+    // MARK: - Ending
+
+    /// Hangs up; a room that hears this ends. Jobs that it still has are not waited for.
+    func dismiss() {
+        guard verdict == nil else { return }
+        verdict = .dismissed
+        socket = nil
+    }
+
+    /// Ends it, now.
+    func kill(for verdict: Verdict) {
+        guard self.verdict == nil else { return }
+        self.verdict = verdict
+        sinceEnd = .zero
+        wasKilled = true
+        // Once it is reaped its number may be somebody else's.
+        if rest == nil { child.kill() }
+    }
+
+    /// Lets `time` pass, of which we know that we were awake.
+    func pass(_ time: Duration) {
+        age += time
+        if verdict != nil || isHungUp { sinceEnd += time }
+        if let place = inFlight.firstIndex(where: \.hasBegun) { inFlight[place].pass(time) }
+    }
+
+    /// Ends what has taken too long. What the room has said is to be heard before.
+    func judge() {
+        guard !isOver else { return }
+        guard verdict == nil else { return hasten() }
+        if isHungUp {
+            if sinceEnd > configuration.obedienceLimit { kill(for: .brokeProtocol("it hung up, and went on")) }
+            return
+        }
+        guard isReady else {
+            if age > configuration.startLimit { kill(for: .notReady) }
+            return
+        }
+        guard let place = inFlight.firstIndex(where: \.hasBegun) else { return }
+        let job = inFlight[place]
+        if let stop = job.stop {
+            if job.sinceStop > configuration.obedienceLimit { kill(for: .disobeyed(stop)) }
+        } else if let limit = job.wallLimit(configuration), job.elapsed > limit {
+            self.stop(at: place, .deadline(limit))
+        } else if case let limit = job.stallLimit(configuration), job.quiet > limit {
+            kill(for: .stalled(limit))
+        }
+    }
+
+    /// Helps a room out that does not go, and waits no longer for one that cannot.
+    private func hasten() {
+        guard sinceEnd > configuration.obedienceLimit else { return }
+        if wasKilled {
+            isStuck = true
+        } else {
+            wasKilled = true
+            sinceEnd = .zero
+            child.kill()
+        }
+    }
+
+    // MARK: - Listening
+
+    /// Takes what the room says. `buffer` is scratch.
+    func listen(into buffer: inout [UInt8], upTo limit: Int = 64) {
+        for _ in 0..<limit {
+            // What a room says that is to be killed counts no more.
+            guard let socket, verdict == nil else { return }
+            switch Datagram.receive(from: socket.number, into: &buffer, takesDescriptors: false, waits: false) {
+            case .nothing: return
+            case .ended:
+                // Its process follows, by itself or with help. What it left behind decides on the cause.
+                return hangUp()
+            case .broken(let why): return kill(for: .brokeProtocol(why))
+            case .message(let bytes, _):
+                guard let reply = try? coder.message(RoomReply.self, in: bytes) else {
+                    // Why JSON did not like it is of no use: nothing that we wrote looks like this.
+                    return kill(for: .brokeProtocol("a message of \(bytes.count) bytes that is none of ours"))
+                }
+                if let wrong = take(reply) { return kill(for: .brokeProtocol(wrong)) }
+            }
+        }
+    }
+
+    /// The room has closed its end, which it does by dying. One that does not die is helped.
+    private func hangUp() {
+        socket = nil
+        outbox = []
+        isHungUp = true
+    }
+
+    /// Sees whether the process is over, and hears what it still had to say.
+    func look(into buffer: inout [UInt8]) {
+        guard rest == nil, let rest = child.reap() else { return }
+        self.rest = rest
+        // More than fits into a socket and a pipe is said by nobody who is dead.
+        listen(into: &buffer, upTo: 4_096)
+        for _ in 0..<32 where lastWords.source != nil { lastWords.listen(into: &buffer) }
+    }
+
+    /// Believes `reply`; returns what is wrong with it where it cannot be true.
+    private func take(_ reply: RoomReply) -> String? {
+        switch reply {
+        case .hello(let version):
+            guard !isReady else { return "a second hello" }
+            guard version == wireVersion else { return "version \(version) of the messages; known: \(wireVersion)" }
+            isReady = true
+        case .begun(let job, let spent):
+            guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
+                !inFlight.contains(where: \.hasBegun), inFlight[..<place].allSatisfy(\.isAbandoned)
+            else { return "it began job \(job), whose turn it was not" }
+            inFlight[place].begin(spent)
+        case .progress(let job, let progress):
+            guard let place = begun(job), inFlight[place].advance(to: progress) else {
+                return "progress of job \(job) that cannot be"
+            }
+            if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
+        case .converted(let job, let report, let spent):
+            guard let place = begun(job), spent.isCredible, report.isCredible else {
+                return "a report of job \(job) that cannot be true"
+            }
+            end(place, spent) { .converted(report.bounded, $0.cost(spent)) }
+        case .failed(let job, let failure, let spent):
+            guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
+                let failure = failure.credible,
+                inFlight[place].hasBegun || inFlight[place].isAbandoned,
+                failure.code != "cancelled" || inFlight[place].stop != nil
+            else { return "a failure of job \(job) that cannot be" }
+            end(place, spent) { .failed($0.failure(failure, cost: $0.cost(spent))) }
+        }
+        return nil
+    }
+
+    private func begun(_ job: Int64) -> Int? { inFlight.firstIndex { $0.id == job && $0.hasBegun } }
+
+    private func end(_ place: Int, _ spent: WireCost, _ outcome: (SentJob) -> RoomOutcome) {
+        let job = inFlight.remove(at: place)
+        if job.hasBegun {
+            endedCount += 1
+            lookAtMemory()
+        }
+        if !job.isAbandoned { job.job.finish(outcome(job)) }
+    }
+
+    private func lookAtMemory() {
+        // Memory grows by jobs; every tenth is soon enough, and spares short ones a look at /proc.
+        guard firstBytes == nil || endedCount % 10 == 0, let bytes = child.residentBytes() else { return }
+        let first = firstBytes ?? bytes
+        firstBytes = first
+        hasGrown = bytes - first > configuration.growthLimitBytes
+    }
+}
+
+extension SentJob {
+    fileprivate func cost(_ spent: WireCost) -> RoomCost {
+        cost(cpuMicroseconds: spent.cpuMicroseconds, peakBytes: spent.peakBytes)
+    }
+
+    /// What the room said, unless it ended because of a limit of ours.
+    fileprivate func failure(_ said: Failure, cost: RoomCost) -> RoomFailure {
+        guard said.code == "cancelled", case .deadline(let limit)? = stop else {
+            return RoomFailure(said, frames: last?.frames, cost: cost)
+        }
+        return RoomFailure(.deadline(limit, at: last), frames: last?.frames, cost: cost)
+    }
+}
+
+extension Failure {
+    fileprivate static func refused(_ message: String, hint: String? = nil) -> Failure {
+        Failure(code: "recipe_refused", kind: .permanent, stage: "open", message: message, hint: hint)
+    }
+
+    /// For a message that the system does not take, which is the descriptors' fault or memory's.
+    fileprivate static func unsendable(_ error: SystemError) -> Failure {
+        switch error.number {
+        case ETOOMANYREFS, EMFILE, ENFILE:
+            Failure(code: "too_many_files", kind: .transient, stage: "open", message: error.text)
+        case ENOMEM, ENOBUFS: Failure(code: "out_of_memory", kind: .transient, stage: "open", message: error.text)
+        default: Failure(code: "unexpected", kind: .permanent, stage: "open", message: error.text)
+        }
+    }
+
+    static func deadline(_ limit: Duration, at last: ConversionProgress?) -> Failure {
+        Failure(
+            .deadlineExceeded,
+            "it took longer than the \(limit.seconds) it may take",
+            at: last,
+            hint: "raise wallSeconds, or the worker's limit"
+        )
+    }
+}
+
+extension Duration {
+    /// `2.5 s`
+    var seconds: String {
+        let tenths = self / .milliseconds(100)
+        let whole = Int64(max(0, min(tenths, 1e15)).rounded())
+        return whole % 10 == 0 ? "\(whole / 10) s" : "\(whole / 10).\(whole % 10) s"
+    }
+}

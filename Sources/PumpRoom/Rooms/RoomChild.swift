@@ -1,0 +1,127 @@
+import Glibc
+
+/// The process of a room, started and not yet reaped.
+///
+/// Starts and is waited for on one thread, which has to outlive it: the kernel kills a room when the thread that started it ends.
+final class RoomChild {
+    /// How a process ended.
+    enum End: Hashable { case exited(Int32), signalled(Int32), unknown }
+
+    /// What it was, once it is over.
+    struct Rest {
+        var end: End
+        var cpuMicroseconds: Int64
+        var peakBytes: Int64
+    }
+
+    let id: pid_t
+    /// Readable once the process is over.
+    let handle: Descriptor
+
+    private init(id: pid_t, handle: Descriptor) {
+        self.id = id
+        self.handle = handle
+    }
+
+    /// Starts `executable` as a room that has `socket` as its descriptor 3 and `words` to complain to, and nothing else.
+    static func start(_ executable: String, socket: Descriptor, words: Descriptor) throws(SystemError) -> RoomChild {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        // In this order: the words' own number may be 3.
+        posix_spawn_file_actions_adddup2(&actions, words.number, 2)
+        posix_spawn_file_actions_adddup2(&actions, socket.number, RoomProcess.socket)
+        _ = GNUFunctions.addCloseFrom(&actions, RoomProcess.socket + 1)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var (none, all) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        // A group of its own: what a terminal sends to the worker is the worker's to pass on.
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes,
+            Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+        )
+
+        var words: [UnsafeMutablePointer<CChar>?] = [strdup("sluice"), strdup(RoomProcess.word), nil]
+        defer { words.forEach { free($0) } }
+        var environment: [UnsafeMutablePointer<CChar>?] = [nil]
+        var id = pid_t()
+        let problem = posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
+        guard problem == 0 else { throw SystemError(call: "start \(executable)", number: problem) }
+        let handle = GNUFunctions.systemCall(KernelNumber.pidfdOpen, Int(id), 0)
+        guard handle >= 0 else {
+            let problem = errno
+            _ = Glibc.kill(id, SIGKILL)
+            _ = retryingInterrupts { waitpid(id, nil, 0) }
+            throw SystemError(call: "pidfd_open", number: problem)
+        }
+        return RoomChild(id: id, handle: Descriptor(adopting: Int32(handle)))
+    }
+
+    /// Kills it, and all that it may have started.
+    func kill(_ number: Int32 = SIGKILL) { _ = Glibc.kill(-id, number) }
+
+    /// Takes the process's leave; `nil` if it is not over.
+    func reap() -> Rest? {
+        var waited = [pollfd(fd: handle.number, events: Int16(POLLIN), revents: 0)]
+        guard poll(&waited, 1, 0) > 0 else { return nil }
+        // Until it is reaped, its group's number is nobody else's.
+        kill()
+        var (status, usage) = (Int32(0), rusage())
+        guard retryingInterrupts({ wait4(id, &status, 0, &usage) }) == id else {
+            // Where SIGCHLD is ignored, the kernel reaps before anybody can ask.
+            return Rest(end: .unknown, cpuMicroseconds: 0, peakBytes: 0)
+        }
+        let signal = status & 0x7F
+        return Rest(
+            end: signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal),
+            cpuMicroseconds: usage.cpuMicroseconds,
+            peakBytes: Int64(usage.ru_maxrss) << 10
+        )
+    }
+
+    /// Bytes of memory that it has now; `nil` where that cannot be read, which is where it is over.
+    func residentBytes() -> Int64? {
+        let file = open("/proc/\(id)/statm", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var text = [UInt8](repeating: 0, count: 128)
+        let count = retryingInterrupts { read(file, &text, text.count) }
+        guard count > 0 else { return nil }
+        let fields = String(decoding: text[..<count], as: UTF8.self).split(separator: " ")
+        return fields.count > 1 ? Int64(fields[1]).map { $0 * Int64(sysconf(Int32(_SC_PAGESIZE))) } : nil
+    }
+}
+
+extension rusage {
+    /// Processor time in the program and for it in the kernel.
+    var cpuMicroseconds: Int64 {
+        Int64(ru_utime.tv_sec + ru_stime.tv_sec) * 1_000_000 + Int64(ru_utime.tv_usec + ru_stime.tv_usec)
+    }
+}
+
+extension RoomChild.End: CustomStringConvertible {
+    /// `SIGSEGV`, `exit status 70`
+    var description: String {
+        switch self {
+        case .exited(let status): "exit status \(status)"
+        case .signalled(let number): Self.names[number] ?? "signal \(number)"
+        case .unknown: "an end that nobody saw"
+        }
+    }
+
+    private static let names: [Int32: String] = [
+        SIGHUP: "SIGHUP", SIGINT: "SIGINT", SIGQUIT: "SIGQUIT", SIGILL: "SIGILL", SIGTRAP: "SIGTRAP",
+        SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGKILL: "SIGKILL", SIGUSR1: "SIGUSR1",
+        SIGSEGV: "SIGSEGV", SIGUSR2: "SIGUSR2", SIGPIPE: "SIGPIPE", SIGALRM: "SIGALRM", SIGTERM: "SIGTERM",
+        SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ", SIGSYS: "SIGSYS",
+    ]
+}

@@ -1,0 +1,49 @@
+/// How a slot treats its rooms. Every default stands here.
+public struct RoomConfiguration: Sendable, Hashable {
+    /// The program that is started as a room, with the word `pump-room`: this one itself, also after its file was replaced.
+    public var executable = "/proc/self/exe"
+    /// Jobs that a room is given before the first of them has ended.
+    public var inFlightLimit = 8
+    /// A job that takes no frame for so long is hung. A recipe's own limit counts where it is shorter.
+    public var stallLimit = Duration.seconds(60)
+    /// No job takes longer, whatever its recipe says; `nil` leaves it to the recipes.
+    public var wallLimit: Duration?
+    /// A room is replaced after so many jobs.
+    public var jobsPerRoom = 1_000
+    /// A room is replaced when it has so much more memory than at the end of its first job.
+    public var growthLimitBytes: Int64 = 96 << 20
+    /// A room that has been asked to stop and does not, is killed after so long.
+    public var obedienceLimit = Duration.seconds(5)
+    /// A room that is not ready after so long has failed to start.
+    public var startLimit = Duration.seconds(30)
+
+    public init() {}
+
+    /// Throws for the first field that no slot could work with.
+    public func validate() throws(RoomConfigurationError) {
+        func check(_ isAllowed: Bool, _ field: String, _ allowed: String) throws(RoomConfigurationError) {
+            guard isAllowed else { throw RoomConfigurationError(field: field, allowed: allowed) }
+        }
+        try check(!executable.isEmpty && !executable.utf8.contains(0), "executable", "a path")
+        try check((1...64).contains(inFlightLimit), "inFlightLimit", "1 to 64")
+        try check(stallLimit > .zero, "stallLimit", "above 0")
+        try check(wallLimit ?? .seconds(1) > .zero, "wallLimit", "above 0")
+        try check(jobsPerRoom > 0, "jobsPerRoom", "1 or more")
+        try check(growthLimitBytes > 0, "growthLimitBytes", "1 or more")
+        try check(obedienceLimit > .zero, "obedienceLimit", "above 0")
+        try check(startLimit > .zero, "startLimit", "above 0")
+    }
+
+    /// How often a watched room is looked at: often enough for the shortest limit, and no more often than eyes need.
+    var tick: Duration {
+        min(.milliseconds(250), max(.milliseconds(10), min(stallLimit, obedienceLimit, startLimit) / 4))
+    }
+}
+
+/// A setting that no slot could work with.
+public struct RoomConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+    public let field: String
+    public let allowed: String
+
+    public var description: String { "\(field): allowed is \(allowed)" }
+}

@@ -1,0 +1,36 @@
+import Glibc
+
+/// An open descriptor, closed when the last reference goes.
+final class Descriptor: Sendable {
+    /// Lent to callers: only this owner closes it.
+    let number: Int32
+
+    /// Takes `number` over; nobody else may close it.
+    init(adopting number: Int32) { self.number = number }
+
+    deinit { close(number) }
+
+    /// Reads that find nothing come back at once.
+    func stopsWaiting() { _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK) }
+}
+
+/// A call to the system that came to nothing.
+struct SystemError: Error {
+    let call: String
+    let number: Int32
+
+    /// `spawn: Cannot allocate memory`
+    var text: String { "\(call): \(systemText(number))" }
+}
+
+/// A pipe whose ends no other child inherits.
+struct Pipe {
+    let reading: Descriptor
+    let writing: Descriptor
+
+    static func open() throws(SystemError) -> Pipe {
+        var ends: [Int32] = [-1, -1]
+        guard GNUFunctions.pipe2(&ends, O_CLOEXEC) == 0 else { throw SystemError(call: "pipe", number: errno) }
+        return Pipe(reading: Descriptor(adopting: ends[0]), writing: Descriptor(adopting: ends[1]))
+    }
+}

@@ -1,0 +1,74 @@
+import Conversion
+import FoundationEssentials
+
+/// What a slot says to its room. A request comes with two descriptors: source, destination.
+enum RoomRequest: Codable {
+    case convert(job: Int64, recipe: Recipe)
+    /// Ends the job: at once where it has not begun, within 50 ms where it has. A job that has ended is not known any more.
+    case stop(job: Int64)
+}
+
+/// What a room says to its slot. About a job: at most one `begun`, then `progress`, then one of the last two.
+enum RoomReply: Codable {
+    /// Said once, when the room can take its first job.
+    case hello(version: Int)
+    /// Said before the job's descriptors are touched. `spent` is what the room has used so far.
+    case begun(job: Int64, spent: WireCost)
+    case progress(job: Int64, ConversionProgress)
+    case converted(job: Int64, ConversionReport, WireCost)
+    case failed(job: Int64, Failure, WireCost)
+}
+
+/// The version of these messages. Both ends are one binary; another number means that it was exchanged in between.
+let wireVersion = 1
+
+/// What work took, in whole numbers that a liar cannot make overflow unseen.
+struct WireCost: Codable, Hashable {
+    var cpuMicroseconds: Int64
+    var peakBytes: Int64
+
+    /// A century of processor time, an exabyte: more is a lie.
+    var isCredible: Bool {
+        (0...3_155_760_000_000_000).contains(cpuMicroseconds) && (0...(1 << 60)).contains(peakBytes)
+    }
+
+    var cost: RoomCost { RoomCost(cpu: .microseconds(cpuMicroseconds), peakBytes: peakBytes) }
+}
+
+/// Messages as bytes: JSON, one message for each datagram.
+struct WireCoder {
+    private let encoder = JSONEncoder()
+    private let decoder = JSONDecoder()
+
+    /// Throws for numbers that JSON cannot write.
+    func bytes(_ message: some Encodable) throws -> [UInt8] { Array(try encoder.encode(message)) }
+
+    func message<Message: Decodable>(_ type: Message.Type, in bytes: [UInt8]) throws -> Message {
+        try decoder.decode(type, from: Data(bytes))
+    }
+}
+
+// MARK: - What may leave
+
+extension Recipe {
+    /// The recipe without a word of where anything lies: a room works on descriptors. Extensions stay, they have a meaning.
+    var withoutPlaces: Recipe {
+        var recipe = self
+        for index in recipe.sources.indices {
+            recipe.sources[index].location = Self.placeless(sources[index].location, "source")
+        }
+        for index in recipe.outputs.indices {
+            // An output that is a source is refused by the recipe's own rules, which go by the names.
+            let isSource = sources.contains { $0.location == outputs[index].location }
+            recipe.outputs[index].location = Self.placeless(outputs[index].location, isSource ? "source" : "output")
+        }
+        return recipe
+    }
+
+    private static func placeless(_ location: String, _ name: String) -> String {
+        guard !location.isEmpty else { return location }
+        let last = location.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        guard let point = last.lastIndex(of: "."), point != last.startIndex else { return name }
+        return name + last[point...]
+    }
+}

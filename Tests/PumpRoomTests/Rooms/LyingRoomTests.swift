@@ -1,0 +1,195 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PumpRoom
+
+/// What a slot makes of rooms that are not ours: programs that speak through the same socket, and lie.
+@Suite(.timeLimit(.minutes(3))) struct LyingRoomTests {
+    let bench: SlotBench
+    private let python: String
+
+    init() throws {
+        bench = try SlotBench()
+        let run = try Run.program("python3", ["-c", "import sys; print(sys.executable)"]).checked()
+        python = run.outputText.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// A slot whose rooms run `script`, which finds what it needs to speak.
+    private func slot(_ script: String, _ change: (inout RoomConfiguration) -> Void = { _ in }) throws -> RoomSlot {
+        let prelude = """
+            #!\(python) -IS
+            import json, os, socket, time
+            wire = socket.socket(fileno=3)
+            spent = {"cpuMicroseconds": 1, "peakBytes": 4096}
+            starts = "\(bench.folder.path("starts"))"
+            with open(starts, "a") as file: file.write(".")
+            def say(message): wire.send(json.dumps(message).encode())
+            def hello(): say({"hello": {"version": 1}})
+            def hear():
+                data, descriptors, flags, address = socket.recv_fds(wire, 1 << 18, 8)
+                if not data: os._exit(0)
+                return json.loads(data)
+            def begin():
+                job = hear()["convert"]["job"]
+                say({"begun": {"job": job, "spent": spent}})
+                return job
+            def progress(job, frames):
+                say({"progress": {"job": job, "_1": {"position": f"{frames}/8000", "frames": frames}}})
+            def convert(job, report): say({"converted": {"job": job, "_1": report, "_2": spent}})
+            def fail(job, code, stage="decode", kind="permanent"):
+                failure = {"code": code, "class": kind, "stage": stage, "message": "so it is said"}
+                say({"failed": {"job": job, "_1": failure, "_2": spent}})
+            report = json.loads('''\(try reportText())''')
+
+            """
+        let path = bench.folder.path("room")
+        try Bytes.write(Array((prelude + script + "\ntime.sleep(60)\n").utf8), to: path)
+        chmod(path, 0o755)
+        return bench.slot {
+            $0.executable = path
+            change(&$0)
+        }
+    }
+
+    /// What a room of ours says of the clip.
+    private func reportText() throws -> String {
+        let work = try bench.short("report.wav")
+        let report = try RecipeConversion(work.room.recipe).run(from: work.room.source, to: work.room.destination)
+        return String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
+    }
+
+    private var startCount: Int { (try? Bytes.read(bench.folder.path("starts")).count) ?? 0 }
+
+    @Test func roomThatSpeaksLikeOursIsBelieved() async throws {
+        let slot = try slot("hello()\nwhile True:\n    job = begin(); progress(job, 1); convert(job, report)")
+        #expect(await SlotRun(try bench.short(), in: slot).isConverted)
+        #expect(await SlotRun(try bench.short(), in: slot).isConverted)
+        #expect(startCount == 1)
+        await slot.close()
+    }
+
+    @Test(arguments: [
+        "wire.send(b'no JSON')",
+        "wire.send(b'{}')",
+        "wire.send(b'[' * 100_000)",
+        "say({'hello': {'version': 1}})",
+        "wire.send(b' ' * 140_000)",
+        "socket.send_fds(wire, [json.dumps({'hello': {'version': 1}}).encode()], [0])",
+        "convert(job + 1, report)",
+        "convert(job, report | {'writtenFrames': report['writtenFrames'] - 1})",
+        "convert(job, report | {'bytes': -1})",
+        "say({'begun': {'job': job, 'spent': spent}})",
+        "say({'begun': {'job': job + 1, 'spent': spent}})",
+        "progress(job + 1, 1)",
+        "progress(job, -1)",
+        "progress(job, 2); progress(job, 1)",
+        "say({'converted': {'job': job, '_1': report, '_2': {'cpuMicroseconds': -1, 'peakBytes': 1}}})",
+        "fail(job, 'cancelled')",
+        "fail(job, 'room_start', kind='infrastructure')",
+        "fail(job, 'corrupt_stream', stage='nowhere')",
+        "fail(job + 1, 'corrupt_stream')",
+        "exec('while True: progress(job, 1)')",
+        "wire.close(); time.sleep(60)",
+    ])
+    func roomThatLiesIsKilled(lie: String) async throws {
+        // Its successors lie as well; what they are given is none of this job's business.
+        let slot = try slot("hello()\njob = begin()\n\(lie)") { $0.obedienceLimit = .milliseconds(500) }
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        #expect(failure.failure.code == "room_protocol")
+        #expect(failure.failure.kind == .transient)
+        #expect(failure.isRoomDeath)
+        await slot.close()
+    }
+
+    @Test func classOfAFailureIsNotTheRoomsToChoose() async throws {
+        let slot = try slot("hello()\nfail(begin(), 'corrupt_stream', kind='infrastructure')")
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        #expect((failure.failure.code, failure.failure.kind) == ("corrupt_stream", .permanent))
+        await slot.close()
+    }
+
+    @Test func lastWordsAreKeptHoweverMuchWasSaid() async throws {
+        let slot = try slot(
+            """
+            hello()
+            job = begin()
+            for line in range(200_000): os.write(2, b"line %d\\n" % line)
+            os.write(2, b"so it ends")
+            os._exit(3)
+            """
+        )
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        #expect(failure.failure.code == "room_crash")
+        #expect(failure.failure.message.contains("exit status 3"), "\(failure.failure.message)")
+        let words = try #require(failure.lastWords)
+        #expect(words.utf8.count == 4096)
+        #expect(words.hasSuffix("line 199999\nso it ends"))
+        await slot.close()
+    }
+
+    @Test func roomThatIsNeverReadyFailsThoseWhoWait() async throws {
+        let slot = try slot("time.sleep(60)") { $0.startLimit = .milliseconds(500) }
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        #expect(failure.failure.code == "room_start")
+        #expect(failure.failure.message.contains("not ready within 0.5 s"), "\(failure.failure.message)")
+        await slot.close()
+    }
+
+    @Test(arguments: ["os.write(2, b'no, thank you'); os._exit(7)", "say({'hello': {'version': 2}})"])
+    func roomThatDoesNotStartFailsThoseWhoWait(script: String) async throws {
+        let slot = try slot(script)
+        let start = ContinuousClock.now
+        for count in [3, 4] {
+            let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+            #expect(failure.failure.code == "room_start")
+            #expect(failure.failure.kind == .infrastructure)
+            #expect(!failure.isRoomDeath)
+            if script.contains("exit") {
+                #expect(failure.failure.message.contains("exit status 7"))
+                #expect(failure.lastWords == "no, thank you")
+            }
+            // Three starts before the first is told, then one for each who comes.
+            #expect(startCount == count)
+        }
+        // Pauses of 50, 100 and 200 ms.
+        #expect(ContinuousClock.now - start > .milliseconds(350))
+        // Nobody waits, so nothing is started.
+        try await Task.sleep(for: .milliseconds(600))
+        #expect(startCount == 4)
+        await slot.close()
+    }
+
+    @Test func programThatIsNotThereFailsThoseWhoWait() async throws {
+        let slot = bench.slot { $0.executable = "/nowhere/sluice" }
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        #expect(failure.failure.code == "room_start")
+        #expect(failure.failure.message.contains("/nowhere/sluice: No such file or directory"))
+        await slot.close()
+    }
+
+    @Test func jobThatNoRoomBeginsIsHandedBackUnspent() async throws {
+        let slot = try slot("hello()\nhear()\nos._exit(1)")
+        #expect(await SlotRun(try bench.short(), in: slot).outcome == .handedBack)
+        #expect(startCount == 4)
+        await slot.close()
+    }
+
+    @Test func roomIsToldNoPlaces() async throws {
+        let slot = try slot(
+            """
+            hello()
+            job = hear()["convert"]
+            os.write(2, json.dumps([job["recipe"]["sources"], job["recipe"]["outputs"]]).encode())
+            say({"begun": {"job": job["job"], "spent": spent}})
+            os._exit(1)
+            """
+        )
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        let words = try #require(failure.lastWords)
+        #expect(!words.contains("/"))
+        #expect(words.contains("source.wav") && words.contains("output.wav"), "\(words)")
+        await slot.close()
+    }
+}

@@ -1,0 +1,160 @@
+import Conversion
+import Foundation
+import Synchronization
+import TestSupport
+
+@testable import PumpRoom
+
+/// Sources, destinations and settings for slots, in a folder of its own.
+final class SlotBench: Sendable {
+    let folder: TemporaryFolder
+    /// Half a second of a tone.
+    let clip: String
+    /// Six hours of silence that take no room on the disk, and minutes to convert.
+    let endless: String
+
+    init() throws {
+        folder = try TemporaryFolder.create()
+        clip = folder.path("clip.wav")
+        endless = folder.path("endless.wav")
+        try WAVFile.write(Signal.tone(440, rate: 8_000, frames: 4_000).pcm(.s16), to: clip)
+        let empty = Signal.tone(440, rate: 44_100, frames: 0, channels: 2).pcm(.s16)
+        let size: UInt32 = 3_900_000_000
+        let header = try WAVFile.bytes(empty, options: .init(claimedDataSize: size))
+        try Bytes.write(header, to: endless)
+        guard truncate(endless, off_t(header.count) + off_t(size)) == 0 else {
+            throw SupportError("make \(endless)", errno: errno)
+        }
+    }
+
+    /// The built command, beside the running test bundle.
+    static let program = built("sluice")
+    static let slotProcess = built("slot-process")
+
+    private static func built(_ name: String) -> String {
+        // The runner may live with the toolchain; then the bundle is among its words.
+        let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+        return ([bundle] + CommandLine.arguments)
+            .map { URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent(name).path }
+            .first(where: FileManager.default.isExecutableFile) ?? name
+    }
+
+    static func configuration(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomConfiguration {
+        var configuration = RoomConfiguration()
+        configuration.executable = program
+        // A machine under load is no disobedience.
+        configuration.obedienceLimit = .seconds(30)
+        change(&configuration)
+        return configuration
+    }
+
+    /// A slot whose rooms are the built command.
+    func slot(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomSlot {
+        RoomSlot(1, configuration: Self.configuration(change))
+    }
+
+    /// The clip to WAV.
+    func short(_ name: String = "out.wav", _ change: (inout Recipe) -> Void = { _ in }) throws -> SlotWork {
+        try SlotWork(from: clip, to: folder.path(name), change)
+    }
+
+    /// Work that nobody waits for to end.
+    func long(_ change: (inout Recipe) -> Void = { _ in }) throws -> SlotWork {
+        try SlotWork(from: endless, to: folder.path("long.opus"), change)
+    }
+}
+
+/// One job with its files open.
+final class SlotWork: Sendable {
+    let room: RoomWork
+    private let source: OpenFile
+    private let destination: OpenFile
+
+    init(from source: String, to destination: String, _ change: (inout Recipe) -> Void = { _ in }) throws {
+        self.source = try OpenFile.reading(source)
+        self.destination = try OpenFile.creating(destination)
+        var recipe = Recipe(from: .init(location: source), to: .init(location: destination))
+        change(&recipe)
+        room = RoomWork(recipe, from: self.source.descriptor, to: self.destination.descriptor)
+    }
+}
+
+/// A job under way in a slot, and what became known of it.
+final class SlotRun: Sendable {
+    private let task: Task<RoomOutcome, Never>
+    private let frames: AsyncStream<ConversionProgress>
+    private let work: SlotWork
+    private let struck = Struck()
+
+    private final class Struck: Sendable {
+        let room = Mutex<Int32?>(nil)
+    }
+
+    /// The room that got the signal.
+    var struckRoom: Int32? { struck.room.withLock { $0 } }
+
+    /// Begins it. Its room gets `signal`, with all its group, when frames first move: on the slot's thread, so that no limit
+    /// is over before.
+    init(_ work: SlotWork, in slot: RoomSlot, signal: Int32? = nil) {
+        let (stream, continuation) = AsyncStream<ConversionProgress>.makeStream()
+        (self.work, frames) = (work, stream)
+        let struck = struck
+        task = Task {
+            let outcome = await slot.run(work.room) { progress in
+                continuation.yield(progress)
+                guard let signal, progress.frames > 0, let room = slot.process else { return }
+                struck.room.withLock { struckRoom in
+                    guard struckRoom == nil else { return }
+                    struckRoom = room
+                    kill(-room, signal)
+                }
+            }
+            continuation.finish()
+            return outcome
+        }
+    }
+
+    /// Waits until frames move; `nil` if the job ended before.
+    func progress() async -> ConversionProgress? { await frames.first { $0.frames > 0 } }
+
+    func cancel() { task.cancel() }
+
+    var outcome: RoomOutcome { get async { await task.value } }
+
+    var failure: RoomFailure? {
+        get async {
+            guard case .failed(let failure) = await task.value else { return nil }
+            return failure
+        }
+    }
+
+    var isConverted: Bool {
+        get async {
+            guard case .converted = await task.value else { return false }
+            return true
+        }
+    }
+}
+
+/// What the kernel knows of a process.
+enum ProcessFacts {
+    /// Whether it runs, sleeps or is stopped: a dead one that nobody has reaped is gone.
+    static func isAlive(_ process: Int32) -> Bool {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return false }
+        return !["Z", "X"].contains(text[end...].dropFirst(2).prefix(1))
+    }
+
+    static func isThere(_ process: Int32) -> Bool { kill(process, 0) == 0 }
+
+    /// Waits for its end, looking again and again; false after 20 seconds.
+    static func waitForEnd(of process: Int32) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while isAlive(process) {
+            guard ContinuousClock.now < deadline else { return false }
+            poll(nil, 0, 10)
+        }
+        return true
+    }
+}

@@ -1,0 +1,87 @@
+import Conversion
+import Testing
+
+@testable import PumpRoom
+
+/// The worst that a room may have to say fits into a message.
+@Suite struct BoundedTests {
+    /// Each byte of it takes six in JSON.
+    private let worst = String(repeating: "\u{1}", count: 1 << 20)
+    private let coder = WireCoder()
+    private let cost = WireCost(cpuMicroseconds: .max, peakBytes: .max)
+
+    @Test func worstFailureFits() throws {
+        let reason = FormatRefusal.Reason(field: worst, value: worst, why: worst, allowed: worst, hint: worst)
+        let failure = Failure(
+            code: worst,
+            kind: .permanent,
+            stage: worst,
+            message: worst,
+            stream: .max,
+            position: MediaTime(frames: .max, rate: 44_100),
+            frame: .max,
+            libavName: worst,
+            libavText: worst,
+            hint: worst,
+            refusals: Array(repeating: reason, count: 1_000)
+        )
+        let bytes = try coder.bytes(RoomReply.failed(job: .max, failure.bounded, cost))
+        #expect(bytes.count <= Datagram.byteLimit, "\(bytes.count)")
+    }
+
+    @Test func worstReportFitsAndStillCounts() throws {
+        let stretch = DamageReport.Stretch(start: .max, frames: .max, code: worst)
+        let format = try #require(
+            try? AudioFormat(container: .wav, codec: .pcm).resolved(
+                for: AudioShape(
+                    sampleRateHz: 44_100,
+                    channelCount: 2,
+                    bitDepth: 16,
+                    codecName: "pcm_s16le",
+                    isLossless: true
+                )
+            )
+        )
+        let report = ConversionReport(
+            source: .init(track: .max, codec: worst, sampleRateHz: .max, channelCount: .max, frames: .max),
+            format: format,
+            plannedFrames: .max,
+            writtenFrames: .max,
+            decodedFrames: .max,
+            bytes: .max,
+            damage: DamageReport(
+                frames: .max,
+                stretchCount: 1_000_000,
+                stretches: Array(repeating: stretch, count: 1_000)
+            ),
+            isVerified: true,
+            digest: worst,
+            lostTags: Array(repeating: worst, count: 1_000)
+        ).bounded
+        let bytes = try coder.bytes(RoomReply.converted(job: .max, report, cost))
+        #expect(bytes.count <= Datagram.byteLimit, "\(bytes.count)")
+        #expect(report.damage.stretchCount == 1_000_000)
+        #expect(report.damage.stretches.count == Bound.stretches)
+        #expect(report.lostTags.count == Bound.tags)
+        #expect(report.lostTags.last == "… and 937 more")
+    }
+
+    @Test func textIsCutBetweenLetters() {
+        #expect("short".shortened(to: 10) == "short")
+        #expect("0123456789abc".shortened(to: 10) == "0123456…")
+        for limit in 3...20 {
+            let cut = String(repeating: "ä€😀", count: 10).shortened(to: limit)
+            #expect(cut.utf8.count <= limit)
+            #expect(!cut.contains("\u{FFFD}"))
+        }
+    }
+
+    @Test func messagesReadBackAsTheyWereWritten() throws {
+        let recipe = Recipe(from: .init(location: "source.flac"), to: .init(location: "output.opus"))
+        let bytes = try coder.bytes(RoomRequest.convert(job: 7, recipe: recipe))
+        guard case .convert(7, recipe) = try coder.message(RoomRequest.self, in: bytes) else {
+            Issue.record("\(String(decoding: bytes, as: UTF8.self))")
+            return
+        }
+    }
+}

@@ -1,0 +1,175 @@
+// A slot in a process of its own, for tests of what happens when that process is killed or stopped, and of what it holds
+// after thousands of jobs. Also tells what a job costs in a room and without one.
+import Conversion
+import Glibc
+import PumpRoom
+import TestSupport
+
+@main
+struct SlotProcess {
+    static let usage = """
+        usage: slot-process hold SLUICE SOURCE DESTINATION STALL-MILLISECONDS
+               slot-process many|here SLUICE SOURCE DESTINATION COUNT
+               slot-process crash SLUICE SOURCE DESTINATION COUNT
+        """
+
+    static func main() async throws {
+        let words = CommandLine.arguments
+        guard words.count == 6, let number = Int(words[5]) else {
+            say(usage)
+            exit(64)
+        }
+        var configuration = RoomConfiguration()
+        configuration.executable = words[2]
+        let (source, destination) = (words[3], words[4])
+        switch words[1] {
+        case "hold":
+            configuration.stallLimit = .milliseconds(number)
+            await hold(RoomSlot(1, configuration: configuration), try Work(source, destination))
+        case "many":
+            // In one room, which would otherwise be replaced before anything could pile up in it.
+            configuration.jobsPerRoom = 1_000_000
+            try await many(RoomSlot(1, configuration: configuration), source, destination, number)
+        case "here": try here(source, destination, number)
+        case "crash": try await crash(configuration, source, destination, number)
+        default: say(usage)
+        }
+    }
+
+    /// Works until standard input ends, and says which process it is that works.
+    private static func hold(_ slot: RoomSlot, _ work: Work) async {
+        let task = Task {
+            await slot.run(work.room) { progress in
+                if progress.frames > 0 { say("room \(slot.process ?? 0)") }
+            }
+        }
+        let reader = Task.detached {
+            while getchar() != EOF {}
+            task.cancel()
+        }
+        say("ended \(code(await task.value))")
+        await reader.value
+        await slot.close()
+    }
+
+    /// Carries out `count` jobs, eight at a time, and says what the process holds before and after.
+    private static func many(_ slot: RoomSlot, _ source: String, _ destination: String, _ count: Int) async throws {
+        let lanes = 8
+        func run(_ count: Int) async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for lane in 0..<lanes {
+                    group.addTask {
+                        for _ in 0..<count / lanes {
+                            let work = try Work(source, "\(destination)\(lane)")
+                            let outcome = await slot.run(work.room)
+                            guard case .converted = outcome else { throw SupportError("convert", code(outcome)) }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try await run(80)
+        let (before, room) = (Holding.now(), slot.process.flatMap { Holding.residentKilobytes($0) })
+        let start = ContinuousClock.now
+        try await run(count)
+        let took = ContinuousClock.now - start
+        let (after, roomAfter) = (Holding.now(), slot.process.flatMap { Holding.residentKilobytes($0) })
+        say("descriptors \(before.descriptors) \(after.descriptors)")
+        say("kilobytes \(before.kilobytes) \(after.kilobytes)")
+        say("room-kilobytes \(room ?? 0) \(roomAfter ?? 0)")
+        say("microseconds-per-job \(Int(took / .microseconds(1)) / count)")
+        await slot.close()
+        say("closed \(Holding.now().descriptors)")
+    }
+
+    /// The same without a room.
+    private static func here(_ source: String, _ destination: String, _ count: Int) throws {
+        func run() throws {
+            let work = try Work(source, destination)
+            _ = try RecipeConversion(work.room.recipe).run(from: work.room.source, to: work.room.destination)
+        }
+        for _ in 0..<80 { try run() }
+        let start = ContinuousClock.now
+        for _ in 0..<count { try run() }
+        say("microseconds-per-job \(Int((ContinuousClock.now - start) / .microseconds(1)) / count)")
+    }
+
+    /// Kills `count` rooms in the middle of a job each.
+    private static func crash(
+        _ configuration: RoomConfiguration,
+        _ source: String,
+        _ destination: String,
+        _ count: Int
+    ) async throws {
+        func run(_ count: Int) async throws {
+            let slot = RoomSlot(1, configuration: configuration)
+            for _ in 0..<count {
+                let work = try Work(source, destination)
+                let outcome = await slot.run(work.room) { _ in
+                    if let room = slot.process { kill(-room, SIGSEGV) }
+                }
+                guard code(outcome) == "room_crash" else { throw SupportError("crash", code(outcome)) }
+            }
+            await slot.close()
+        }
+        // What a runtime opens once for all is open after the first.
+        try await run(1)
+        let before = Holding.now()
+        try await run(count)
+        let after = Holding.now()
+        say("descriptors \(before.descriptors) \(after.descriptors)")
+        // ECHILD: nobody is left to be reaped.
+        say("children \(waitpid(-1, nil, WNOHANG) == -1 && errno == ECHILD ? 0 : 1)")
+    }
+
+    /// Prints a line at once, also into a pipe.
+    private static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        precondition(write(1, bytes, bytes.count) == bytes.count, "standard output takes short lines whole")
+    }
+
+    private static func code(_ outcome: RoomOutcome) -> String {
+        switch outcome {
+        case .converted: "converted"
+        case .failed(let failure): failure.failure.code
+        case .handedBack: "handed_back"
+        }
+    }
+}
+
+/// One job with its files open.
+private final class Work: Sendable {
+    let room: RoomWork
+    private let source: OpenFile
+    private let destination: OpenFile
+
+    init(_ source: String, _ destination: String) throws {
+        self.source = try OpenFile.reading(source)
+        self.destination = try OpenFile.creating(destination)
+        let name = destination.contains(".opus") ? "out.opus" : "out.wav"
+        let recipe = Recipe(from: .init(location: source), to: .init(location: name))
+        room = RoomWork(recipe, from: self.source.descriptor, to: self.destination.descriptor)
+    }
+}
+
+/// What a process holds.
+private struct Holding {
+    let descriptors: Int
+    let kilobytes: Int
+
+    static func now() -> Holding {
+        // Those above any that a program has by itself; the folder's own is among them every time.
+        let count = (0..<1024).filter { fcntl(Int32($0), F_GETFD) >= 0 }.count
+        return Holding(descriptors: count, kilobytes: residentKilobytes(getpid()) ?? 0)
+    }
+
+    static func residentKilobytes(_ process: Int32) -> Int? {
+        guard let file = fopen("/proc/\(process)/statm", "r") else { return nil }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        guard fgets(&line, 128, file) != nil else { return nil }
+        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4 }
+    }
+}
