@@ -96,7 +96,9 @@ struct OutageTests {
         let server = try PrivatePostgres.shared()
         let silent = try SilentServer()
         let first = isSilent ? "127.0.0.1:\(silent.port)" : "%2Fnowhere%2Fat%2Fall:1"
-        var configuration = try LedgerConfiguration.patient(url: "postgresql://postgres@\(first),\(server.host):5432/postgres")
+        var configuration = try LedgerConfiguration.patient(
+            url: "postgresql://postgres@\(first),\(server.host):5432/postgres"
+        )
         configuration.connectTimeout = .milliseconds(300)
         let start = ContinuousClock.now
         let one: Int = try await ConnectionSource(configuration).run("connect") { try $0.value("select 1") }

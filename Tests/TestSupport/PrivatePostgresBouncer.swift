@@ -20,7 +20,8 @@ public final class PrivatePostgresBouncer: Sendable {
             "[databases]", "* = host=\(server.folder) port=\(server.port) user=postgres", "[pgbouncer]",
             "listen_addr =",
             "listen_port = 6432", "unix_socket_dir = \(folder)", "auth_type = any", "pool_mode = transaction",
-            "default_pool_size = \(poolSize)", "max_client_conn = 200", "query_wait_timeout = 0", "logfile = \(folder)/log",
+            "default_pool_size = \(poolSize)", "max_client_conn = 200", "query_wait_timeout = 0",
+            "logfile = \(folder)/log",
         ]
         for line in lines { try supervisor.obey("set", line) }
         try supervisor.obey("start")

@@ -131,7 +131,9 @@ struct PlanLab {
         }
 
         /// The plans of so many calls in one session, after statements that are rolled back with them.
-        func plans(of call: GuardedCall, count: Int = calls, after preparation: [String] = []) async throws -> [Explained] {
+        func plans(of call: GuardedCall, count: Int = calls, after preparation: [String] = []) async throws
+            -> [Explained]
+        {
             let calls = (0..<count).map { call.sql(self, $0) }
             return try await onOwnThread {
                 try Explained.calls(calls, after: call.preparation + preparation, in: database, on: server)
