@@ -84,8 +84,13 @@ create type attempt_outcome as enum ('completed', 'failed', 'lost', 'released', 
 
 -- What a fenced write is told. `done` now, `repeated`: by this very fence before, so the answer was lost and not the write;
 -- `lost`: another owns the job or it has ended; `expired`: nobody else has it, and the lease is over all the same;
--- `cancelled`: the job was to be stopped and has ended so.
-create type answer as enum ('done', 'repeated', 'lost', 'expired', 'cancelled');
+-- `cancelled`: the job was to be stopped and has ended so; `publishing`: by this very fence it has been published, so it is too
+-- late to hand it back, and its file is needed.
+create type answer as enum ('done', 'repeated', 'lost', 'expired', 'cancelled', 'publishing');
+
+-- How a finished job's output came to be where it was to be: `adopted`: the same bytes were there already; `skipped`: something
+-- else is there and stays, so there is no output of ours.
+create type placement as enum ('published', 'adopted', 'skipped');
 
 -- What a worker is asked to do: claim, claim nothing more, or claim nothing more and stop once empty.
 create type worker_wish as enum ('run', 'quiet', 'drain');

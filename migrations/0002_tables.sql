@@ -182,14 +182,17 @@ create table finished (
     room_deaths smallint not null,
     ended_at timestamptz not null,
     worker bigint,
-    -- Of the output.
+    -- Of the output, where there is one.
     digest bytea,
     size bigint,
+    -- Null, in a completed job, says `published`, as nearly all would.
+    placement placement check (placement <> 'published'),
     -- Of the failure that ended it.
     code text collate "C",
     class failure_class,
     stage text,
-    check ((state = 'completed') = (digest is not null and size is not null)),
+    check ((state = 'completed' and placement is distinct from 'skipped') = (digest is not null and size is not null)),
+    check (state = 'completed' or placement is null),
     check ((state = 'failed') = (code is not null and class is not null and stage is not null)),
     primary key (job)
 ) partition by range (job);

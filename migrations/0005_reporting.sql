@@ -264,7 +264,7 @@ begin
 
     return query
         select g.job, (case
-            when g.job = any (moved) then 'done'
+            when m.job is not null then 'done'
             when exists (select from unnest(stopped) s where s.job = g.job) then 'cancelled'
             when (select true from publishing p
                   where p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id) then 'repeated'
@@ -272,11 +272,13 @@ begin
                   where r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id) then 'expired'
             else answer_for(g.job, g.epoch, g.lease_id, 'completed')::text
         end)::answer
-        from unnest(publish.jobs, publish.epochs, publish.lease_ids) as g (job, epoch, lease_id);
+        from unnest(publish.jobs, publish.epochs, publish.lease_ids) as g (job, epoch, lease_id)
+        left join unnest(moved) as m (job) on m.job = g.job;
 end $$;
 
--- Moves jobs from `publishing` to `finished`: the output has its final name. Anybody who holds the fence may say so.
-create function finish(jobs bigint[], epochs integer[], lease_ids uuid[])
+-- Moves jobs from `publishing` to `finished`: the output has its final name, or, by `placements`, is not wanted. Anybody who
+-- holds the fence may say so. What was said first stands.
+create function finish(jobs bigint[], epochs integer[], lease_ids uuid[], placements text[] default null)
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_nestloop = off set jit = off
@@ -287,12 +289,14 @@ declare
     moved bigint[];
 begin
     with given as materialized (
-        select * from unnest(finish.jobs, finish.epochs, finish.lease_ids) as g (job, epoch, lease_id)
-        order by job
+        select g.job, g.epoch, g.lease_id, nullif(g.placement::placement, 'published') as placement
+        from unnest(finish.jobs, finish.epochs, finish.lease_ids, finish.placements)
+            as g (job, epoch, lease_id, placement)
+        order by g.job
     ), gone as (
         delete from publishing p using given g
         where p.job = any (finish.jobs) and p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id
-        returning p.*
+        returning p.*, g.placement
     ), recorded as (
         insert into attempt (job, epoch, lease_id, worker, slot, started_at, ended_at, outcome, frames_in, frames_out,
                              audio_ms, cpu_ms, peak_bytes, report)
@@ -300,9 +304,11 @@ begin
                p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
         from gone p
     ), moved as (
-        insert into finished as f (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at, worker, digest, size)
-        select p.job, p.batch, l.queue, 'completed', p.epoch, p.spent + 1, p.lost, p.room_deaths, t, p.worker, p.digest,
-               p.size
+        insert into finished as f (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at, worker, digest, size,
+                                   placement)
+        select p.job, p.batch, l.queue, 'completed', p.epoch, p.spent + 1, p.lost, p.room_deaths, t, p.worker,
+               case when p.placement is distinct from 'skipped' then p.digest end,
+               case when p.placement is distinct from 'skipped' then p.size end, p.placement
         from gone p join lane l on l.id = p.lane
         returning f.job
     ), counted as (
@@ -317,8 +323,9 @@ begin
     select array(select m.job from moved m) into moved;
 
     return query
-        select g.job, case when g.job = any (moved) then 'done' else answer_for(g.job, g.epoch, g.lease_id, 'completed') end
-        from unnest(finish.jobs, finish.epochs, finish.lease_ids) as g (job, epoch, lease_id);
+        select g.job, case when m.job is not null then 'done' else answer_for(g.job, g.epoch, g.lease_id, 'completed') end
+        from unnest(finish.jobs, finish.epochs, finish.lease_ids) as g (job, epoch, lease_id)
+        left join unnest(moved) as m (job) on m.job = g.job;
 end $$;
 
 select apply_permissions();

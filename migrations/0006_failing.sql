@@ -118,7 +118,7 @@ end $$;
 --
 -- The jobs go back to where they were in line, at once or after `hold_for`. `needs[i]`, if given and not null, is a word that
 -- the next worker's abilities must hold. Good for an expired lease too, as long as nobody has taken the job: giving up takes
--- no right.
+-- no right. `publishing`: too late, this fence has published it; anybody may finish it and counts on its file.
 create function release(
     jobs bigint[], epochs integer[], lease_ids uuid[], reason text default 'handed_back',
     needs text[] default null, hold_for interval default null
@@ -143,8 +143,13 @@ begin
     perform end_attempts(endings);
 
     return query
-        select g.job, case when e.job is null then answer_for(g.job, g.epoch, g.lease_id, 'released')
-                           when e.cancel_asked then 'cancelled' else 'done' end
+        select g.job, (case
+            when e.job is not null and e.cancel_asked then 'cancelled'
+            when e.job is not null then 'done'
+            when (select true from publishing p where p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id)
+                then 'publishing'
+            else answer_for(g.job, g.epoch, g.lease_id, 'released')::text
+        end)::answer
         from unnest(release.jobs, release.epochs, release.lease_ids) as g (job, epoch, lease_id)
         left join unnest(endings) e on e.job = g.job and e.epoch = g.epoch and e.lease_id = g.lease_id;
 end $$;

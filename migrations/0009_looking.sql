@@ -10,7 +10,7 @@ returns table (
     attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
     code text, class failure_class, stage text, ready_at timestamptz,
     worker text, slot smallint, frames bigint, frames_total bigint, cancel_asked boolean,
-    digest text, size bigint, next jsonb
+    digest text, size bigint, placement placement, next jsonb
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
@@ -21,7 +21,8 @@ as $$
            coalesce(w.room_deaths, d.room_deaths, r.room_deaths, p.room_deaths, e.room_deaths),
            coalesce(d.code, e.code), coalesce(d.class, e.class), coalesce(d.stage, e.stage), d.ready_at,
            k.name, coalesce(r.slot, p.slot), r.frames, r.frames_total, r.cancel_asked,
-           encode(coalesce(p.digest, e.digest), 'hex'), coalesce(p.size, e.size), f.next
+           encode(coalesce(p.digest, e.digest), 'hex'), coalesce(p.size, e.size),
+           case when f.state = 'completed' then coalesce(e.placement, 'published') end, f.next
     from find_jobs(filter, behind, page) with ordinality as f (job, state, next, place)
     join job j on j.id = f.job
     left join lateral (select * from waiting where f.state = 'waiting' and waiting.job = f.job limit 1) w on true
@@ -47,7 +48,7 @@ returns table (
     labels jsonb, batch_labels jsonb, submitter text, submitted_at timestamptz, run_at timestamptz, cost integer,
     needs text[], at timestamptz, attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
     ready_at timestamptz, why text, code text, class failure_class, stage text, worker text, slot smallint,
-    frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint
+    frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint, placement placement
 )
 language sql volatile security definer set search_path from current set jit = off
     -- The planner expects a thousand rows of list_jobs() and would read all batches for them.
@@ -65,7 +66,8 @@ as $$
                                             where o.queue = q.id) then 'limit'
                    else 'line' end
            end,
-           g.code, g.class, g.stage, g.worker, g.slot, g.frames, g.frames_total, g.cancel_asked, g.digest, g.size
+           g.code, g.class, g.stage, g.worker, g.slot, g.frames, g.frames_total, g.cancel_asked, g.digest, g.size,
+           g.placement
     from list_jobs(jsonb_build_object('ids', jsonb_build_array(job_id)), null, 1) g
     join job j on j.id = g.job
     join batch b on b.id = g.batch

@@ -97,6 +97,20 @@ struct FenceTests {
         #expect(try await lab.ledger.finish(fences) == [.lost, .done, .done])
     }
 
+    /// Its file must stay where it is: whoever finishes the job counts on it.
+    @Test func whatWasPublishedCannotBeHandedBackAndIsNotLost() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(2)
+        let worker = try await lab.worker()
+        let fences = try await lab.claim(2, for: worker).map(\.fence)
+        try await lab.ledger.publish([LedgerLab.publication(fences[0])])
+        #expect(try await lab.ledger.release(fences) == [.publishing, .done])
+        #expect(try await lab.truth() == ["publishing": 1, "waiting": 1])
+        #expect(try await lab.ledger.publish([LedgerLab.publication(fences[0])]) == [.repeated])
+        #expect(try await lab.ledger.finish([fences[0]]) == [.done])
+        #expect(try await lab.ledger.release(fences) == [.lost, .repeated])
+    }
+
     @Test func aCancelledJobEndsAtItsWorkersNextWord() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(3)

@@ -43,6 +43,27 @@ struct JobLifeTests {
         #expect(try await lab.ledger.stop(worker.worker) == 0)
     }
 
+    @Test func theLedgerSaysHowAnOutputCameToItsName() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(4)
+        let worker = try await lab.worker()
+        let fences = try await lab.claim(4, for: worker).map(\.fence)
+        try await lab.ledger.publish(fences.map(LedgerLab.publication))
+        let finished = zip(fences, Placement.allCases).map { FinishedJob($0, $1) }
+        #expect(try await lab.ledger.finish(finished) == [.done, .done, .done])
+        // What was said first stands.
+        #expect(try await lab.ledger.finish(fences.prefix(3).map { FinishedJob($0, .adopted) }).allSatisfy(\.stands))
+        let jobs = try await lab.ledger.jobs(matching: JobFilter(ids: fences.map(\.job))).jobs.reversed()
+        #expect(jobs.map(\.placement) == [.published, .adopted, .skipped, nil])
+        // Nothing of ours is where it was to be.
+        #expect(jobs.map { $0.digest == nil } == [false, false, true, false])
+        #expect(jobs.map(\.bytes) == [1_234, 1_234, nil, 1_234])
+        for (fence, placement) in zip(fences, Placement.allCases) {
+            #expect(try await lab.ledger.story(of: fence.job)?.summary.placement == placement)
+        }
+        #expect(try await lab.ledger.counts()["default"]?.completed == 3)
+    }
+
     @Test func jobsThatAreHandedBackGoToWhereTheyWereUnspent() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(3)

@@ -31,9 +31,11 @@ public struct JobSummary: Sendable, Hashable {
     public var totalFrames: Int64?
     /// Whether somebody asked a running job to stop.
     public var isToBeCancelled: Bool
-    /// SHA-256 of the output in hexadecimal, and its length.
+    /// SHA-256 of the output in hexadecimal, and its length; `nil` for a completed job that was skipped.
     public var digest: String?
     public var bytes: Int64?
+    /// Of a completed job.
+    public var placement: Placement?
 
     /// The columns that `list_jobs` and `show_job` share.
     init(_ row: Row) throws {
@@ -59,6 +61,7 @@ public struct JobSummary: Sendable, Hashable {
         isToBeCancelled = try row["cancel_asked"] ?? false
         digest = try row["digest"]
         bytes = try row["size"]
+        placement = try row["placement"] as String? == nil ? nil : try row.value("placement")
     }
 }
 

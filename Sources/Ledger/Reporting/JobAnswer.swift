@@ -10,6 +10,9 @@ public enum JobAnswer: String, Sendable, Hashable, Codable, CaseIterable {
     case expired
     /// The job was to be stopped and has ended so. Throw the output away.
     case cancelled
+    /// By this very fence it has been published, so it cannot be handed back. Keep the output: whoever finishes the job counts on
+    /// it.
+    case publishing
 
     /// Whether what was said of the job is what stands.
     public var stands: Bool { self == .done || self == .repeated }

@@ -23,11 +23,19 @@ extension JobLedger {
     /// Moves jobs from `publishing` to `finished`: the outputs have their names. Anybody who holds the fence may say so.
     @discardableResult
     public func finish(_ fences: [Fence], within limit: Duration? = nil) async throws -> [JobAnswer] {
-        try await answers(fences, \.self, "finish jobs", within: limit) { fences, schema in
-            """
-            select * from \(schema).finish(
-                \(fences.map(\.job)), \(fences.map(\.epoch)), \(fences.map(\.lease)))
-            """
+        try await finish(fences.map { FinishedJob($0) }, within: limit)
+    }
+
+    /// The same with how each output came to its name. What was said first of a job stands.
+    @discardableResult
+    public func finish(_ jobs: [FinishedJob], within limit: Duration? = nil) async throws -> [JobAnswer] {
+        try await answers(jobs, \.fence, "finish jobs", within: limit) { jobs, schema in
+            // Most groups have nothing to say of it.
+            let placements = jobs.contains { $0.placement != .published } ? jobs.map(\.placement.rawValue) : nil
+            return """
+                select * from \(schema).finish(
+                    \(jobs.map(\.fence.job)), \(jobs.map(\.fence.epoch)), \(jobs.map(\.fence.lease)), \(placements))
+                """
         }
     }
 
@@ -41,7 +49,8 @@ extension JobLedger {
 
     /// Hands running jobs back, unspent: to where they were in line, at once or after `pause`.
     ///
-    /// `need` is what the next worker must be able to do. Also good when the lease is over: giving up takes no right.
+    /// `need` is what the next worker must be able to do. Also good when the lease is over: giving up takes no right. What this
+    /// fence has published is answered `publishing`: a publish that was not answered is only ever asked again.
     @discardableResult
     public func release(
         _ fences: [Fence],
