@@ -14,9 +14,20 @@ extension Guard {
                 because:
                     "a lease id is drawn for each claim and a claim takes a job once, so job and lease id name the epoch"
             )
+        case .claimNeedsWorker:
+            Backing(
+                by: [.claimsAreBarred],
+                because: "a worker stops only when all of its claims have been answered or given up"
+            )
+        case .claimsAreBarred:
+            Backing(
+                by: [.claimNeedsWorker, .endedWorkersAreAudited],
+                because:
+                    "what a late claim takes is handed back after the next beat, and a worker that has ended gets nothing"
+            )
         case .endedWorkersAreAudited:
             Backing(
-                by: [.claimNeedsWorker],
+                by: [.claimNeedsWorker, .claimsAreBarred],
                 because: "a claim holds the worker's row, so nothing comes to an ended worker for the audit to find"
             )
         default: nil

@@ -4,7 +4,8 @@ struct Call: Sendable {
         case submit(Int)
         case register
         case claim(WorkerName, wanted: Int)
-        case held(WorkerName)
+        /// After it has given up its claims up to that call, if one was not answered.
+        case held(WorkerName, barring: Int?)
         case beat(WorkerName, [Fence])
         case stop(WorkerName)
         case publish(Order)

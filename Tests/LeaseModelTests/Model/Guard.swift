@@ -9,7 +9,7 @@ enum Guard: Int, CaseIterable, Sendable {
 
     // MARK: The ledger's leases
     case publishNeedsLease, failNeedsLease, claimNeedsLease, claimNeedsWorker, beatNeedsLease, beatNeedsWorker
-    case reapNeedsExpiry, quietAfterOutage, quietAtFirstTick, workerKey
+    case reapNeedsExpiry, quietAfterOutage, quietAtFirstTick, workerKey, claimsAreBarred
 
     // MARK: The ledger's promises
     case submissionKey, lossesAreUnspent, cancelStopsPublishing, endedWorkersAreAudited, anybodyFinishes

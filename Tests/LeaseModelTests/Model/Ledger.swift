@@ -35,6 +35,8 @@ struct Ledger: Sendable {
         let key: Int
         var leaseUntil: Milliseconds
         var hasEnded = false
+        /// Claims with lower numbers take nothing any more.
+        var claimsFrom = 0
     }
 
     enum Outcome: UInt8, Sendable { case completed, failed, lost, released, cancelled }
@@ -119,6 +121,7 @@ struct Ledger: Sendable {
     mutating func claim(
         _ worker: WorkerName,
         wanted: Int,
+        number: Int,
         lease: Int,
         at t: Milliseconds,
         under guards: Guards
@@ -126,6 +129,7 @@ struct Ledger: Sendable {
         guard let me = row(of: worker, under: guards) else { return nil }
         if workers[me].hasEnded && guards.stand(.claimNeedsWorker) { return nil }
         if workers[me].leaseUntil <= t && guards.stand(.claimNeedsLease) { return nil }
+        if number < workers[me].claimsFrom && guards.stand(.claimsAreBarred) { return [] }
         wakeDelayed(at: t)
         var taken: [Fence] = []
         for job in jobs.indices where taken.count < wanted && jobs[job].state == .waiting {
@@ -139,6 +143,12 @@ struct Ledger: Sendable {
         }
         if !taken.isEmpty && (workers[me].hasEnded || workers[me].leaseUntil <= t) { broke(.claimedOnDeadLease) }
         return taken
+    }
+
+    /// Gives up a worker's claims up to that number, so that none that is late takes anything.
+    mutating func barClaims(of worker: WorkerName, upTo number: Int, under guards: Guards) {
+        guard let me = row(of: worker, under: guards) else { return }
+        workers[me].claimsFrom = max(workers[me].claimsFrom, number + 1)
     }
 
     /// All that a worker holds.
@@ -269,6 +279,7 @@ struct Ledger: Sendable {
     mutating func release(_ fence: Fence, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
         let isFitting = fits(fence, anyFence: !guards.stand(.releaseFence), under: guards)
         guard isFitting, jobs[fence.job].state == .running || !guards.stand(.rowInFence) else {
+            if isFitting && jobs[fence.job].state == .publishing { return .publishing }
             return answer(for: fence, .released)
         }
         let isCancelled = jobs[fence.job].cancelAsked

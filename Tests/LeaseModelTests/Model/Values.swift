@@ -76,7 +76,7 @@ struct Reason: Hashable, Sendable {
 }
 
 /// What a fenced write is told.
-enum FenceAnswer: UInt8, Sendable { case done, repeated, lost, expired, cancelled }
+enum FenceAnswer: UInt8, Sendable { case done, repeated, lost, expired, cancelled, publishing }
 
 /// What breaks, in words of the promise that is broken.
 enum Violation: String, Hashable, Sendable, CaseIterable {

@@ -70,6 +70,8 @@ struct WorkerProcess: Sendable {
     var mainCall: Int?
     var beatCall: Int?
     var mustAskHeld = false
+    /// The last claim that was not answered, until the ledger takes none like it any more.
+    var claimToBar: Int?
     var isDraining = false
 
     func knows(_ fence: Fence) -> Bool { known.contains(fence) }

@@ -22,7 +22,7 @@ extension World {
         let isFree = me.slots.count < 2 && !me.isDraining && me.mainCall == nil
         if me.mainCall == nil && me.mustAskHeld {
             me.mustAskHeld = false
-            me.mainCall = call(.held(name), from: me.number)
+            me.mainCall = call(.held(name, barring: me.claimToBar), from: me.number)
             return true
         }
         if isFree && (me.slots.isEmpty || dice & 3 == 0) {
@@ -54,7 +54,7 @@ extension World {
             calls[index].isAwaited = false
             if calls[index].answer != nil { calls.remove(at: index) }
         }
-        (me.name, me.mainCall, me.beatCall, me.mustAskHeld) = (nil, nil, nil, false)
+        (me.name, me.mainCall, me.beatCall, me.mustAskHeld, me.claimToBar) = (nil, nil, nil, false, nil)
         me.known.removeAll()
     }
 
@@ -187,11 +187,14 @@ extension World {
         case (.register, .registered(let name)):
             me.name = name
             me.deadline = (guards.stand(.deadlineFromSending) ? me.beatSentAt : clock(me)) + Times.lease - Times.margin
-        case (.claim(let name, _), .unknown) where me.name == name, (.held(let name), .unknown) where me.name == name:
+        case (.claim(let name, _), .unknown) where me.name == name:
+            (me.mustAskHeld, me.claimToBar) = (true, call.id)
+        case (.held(let name, _), .unknown) where me.name == name:
             me.mustAskHeld = true
         case (.claim(let name, _), .fences(let fences)) where me.name == name:
             for fence in fences { adopt(fence, &me) }
-        case (.held(let name), .fences(let fences)) where me.name == name:
+        case (.held(let name, let claim), .fences(let fences)) where me.name == name:
+            if me.claimToBar == claim { me.claimToBar = nil }
             for fence in fences where !me.holds(fence) {
                 if !me.knows(fence) {
                     adopt(fence, &me)
@@ -257,6 +260,9 @@ extension World {
                 } else {
                     drop(place, of: &me)
                 }
+            case .releasing where said == .publishing && guards.stand(.refusalIsObeyed):
+                me.slots[place].phase = .published
+                me.slots[place].isAbandoned = false
             case .releasing: drop(place, of: &me)
             default: me.slots.remove(at: place)
             }

@@ -180,9 +180,17 @@ struct World: Sendable {
         case .register:
             answer = .registered(ledger.register(key: nextNumber(), at: t))
         case .claim(let worker, let wanted):
-            let fences = ledger.claim(worker, wanted: wanted, lease: nextNumber(), at: t, under: guards)
+            let fences = ledger.claim(
+                worker,
+                wanted: wanted,
+                number: call.id,
+                lease: nextNumber(),
+                at: t,
+                under: guards
+            )
             answer = fences.map { .fences($0) } ?? .refused
-        case .held(let worker):
+        case .held(let worker, let claim):
+            if let claim { ledger.barClaims(of: worker, upTo: claim, under: guards) }
             answer = .fences(ledger.held(worker, under: guards))
         case .beat(let worker, let fences):
             isAsynchronous = true
@@ -202,8 +210,11 @@ struct World: Sendable {
             let caller = call.process.map { "#\($0)" } ?? "a submitter"
             return "  ledger: \(call.operation.words) of \(caller) -> \(answer.words)"
         }
-        if case .fences(let fences) = answer, fences.isEmpty { mustRollBack = true }
-        if case .held = call.operation { mustRollBack = true }
+        switch (call.operation, answer) {
+        case (.claim, .fences(let fences)) where fences.isEmpty: mustRollBack = true
+        case (.held(_, barring: nil), _): mustRollBack = true
+        default: break
+        }
         if mustRollBack {
             ledger = before
         } else {
@@ -223,7 +234,7 @@ extension Call.Operation {
         case .submit(let request): "submit request \(request)"
         case .register: "register"
         case .claim(let worker, let wanted): "claim \(wanted) for worker \(worker.id)"
-        case .held(let worker): "held by worker \(worker.id)"
+        case .held(let worker, let claim): "held by worker \(worker.id)\(claim == nil ? "" : ", its claims given up")"
         case .beat(let worker, let fences): "beat of worker \(worker.id) with \(fences.map(\.words))"
         case .stop(let worker): "stop worker \(worker.id)"
         case .publish(let order): "publish \(order.fence.words)"
