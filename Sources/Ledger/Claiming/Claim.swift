@@ -48,7 +48,7 @@ struct ClaimedRow: Sendable {
 }
 
 extension ClaimedRow {
-    init(_ row: Row) throws {
+    init(_ row: Row, _ reader: inout RecipeReader) throws {
         let fence = try Fence(row)
         let text = try (row["recipe"] as JSON).text
         let labels = Labels.read(try row["labels"])
@@ -60,7 +60,7 @@ extension ClaimedRow {
         )
         self.fence = fence
         recipeText = text
-        recipe = Result { () throws(RecipeError) in try Recipe(json: text) }
+        recipe = reader.recipe(text)
         claim = { recipe in
             Claim(
                 fence: fence,

@@ -42,9 +42,8 @@ extension JobLedger {
                 let forgotten = try connection.held(by: worker, schema).filter { !inHand.contains($0.fence) }
                 if !forgotten.isEmpty { return forgotten }
             }
-            return try connection.rows(
-                "select * from \(schema).claim(\(worker), \(wanted), \(queues), \(ClaimNumber.next()))",
-                ClaimedRow.init
+            return try connection.claimedRows(
+                "select * from \(schema).claim(\(worker), \(wanted), \(queues), \(ClaimNumber.next()))"
             )
         }
         return try await sorted(rows)
@@ -97,7 +96,12 @@ private enum ClaimNumber {
 
 extension Connection {
     fileprivate func held(by worker: Int64, _ schema: SchemaName) throws -> [ClaimedRow] {
-        try rows("select * from \(schema).held(\(worker))", ClaimedRow.init)
+        try claimedRows("select * from \(schema).held(\(worker))")
+    }
+
+    fileprivate func claimedRows(_ statement: Statement) throws -> [ClaimedRow] {
+        var reader = RecipeReader()
+        return try rows(statement) { try ClaimedRow($0, &reader) }
     }
 }
 
