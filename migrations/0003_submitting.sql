@@ -171,6 +171,8 @@ declare
     staged regclass;
     asked bigint;
     lanes integer[];
+    -- The turns that they have come to.
+    heads bigint[];
     kinds jsonb;
     lane_of_kind jsonb;
     the_attempts smallint;
@@ -245,39 +247,82 @@ begin
     ) found_lanes;
     perform hold_lanes(lanes);
 
+    heads := (select array_agg(current_turn(l.id) order by l.place) from unnest(lanes) with ordinality as l (id, place));
+
     -- Housekeeping keeps partitions ahead. Where it does not, or many submit at once, they are made here.
     loop
         perform make_spans((select last_value from job_id) + asked);
         begin
+            -- The same twice, but for where the jobs come from.
             if submit.jobs is null then
-                with entered as (
+                with given as (
+                    select s.recipe, s.cost, coalesce(to_jsonb(s.needs), '[]') as needs, s.max_attempts, s.run_at, s.labels
+                    from pg_temp.staged_job s order by s.ordinal
+                ), entered as (
                     insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels)
                     select nextval('job_id'), the_batch,
                            case when cardinality(lanes) = 1 then lanes[1]
-                                else (lane_of_kind ->> jsonb_build_array(coalesce(to_jsonb(s.needs), '[]'),
-                                                                         s.recipe -> 'version')::text)::integer end,
-                           s.recipe, s.recipe #>> '{sources,0,location}', coalesce(s.cost, 1000),
-                           coalesce(s.max_attempts, the_attempts), coalesce(s.run_at, submit.run_at), s.labels
-                    from (select * from pg_temp.staged_job order by ordinal) s
-                    returning id
+                                else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
+                           g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
+                           coalesce(g.max_attempts, the_attempts), coalesce(g.run_at, submit.run_at), g.labels
+                    from given g
+                    returning id, lane, cost, run_at
+                ), turned as materialized (
+                    select e.id, e.lane, e.run_at > t as is_early, e.run_at,
+                           h.head + sum(greatest(1, e.cost::bigint * 100 / the_weight)) over (
+                               order by e.id rows between unbounded preceding and current row
+                           )::bigint - greatest(1, e.cost::bigint * 100 / the_weight) as turn
+                    from entered e join unnest(lanes, heads) as h (lane, head) on h.lane = e.lane
+                ), now_waiting as (
+                    insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
+                    select n.id, the_batch, n.lane, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
+                ), now_delayed as (
+                    insert into delayed (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, ready_at)
+                    select n.id, the_batch, n.lane, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
+                ), counted as (
+                    insert into count_delta (queue, batch, state, jobs, lane, tail, at)
+                    select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,
+                           count(*), n.lane, max(n.turn), t
+                    from turned n group by 3, n.lane
                 )
-                select min(id), max(id) into first_id, last_id from entered;
+                select min(n.id), max(n.id), count(*) filter (where n.is_early is not true)
+                into first_id, last_id, ready from turned n;
             else
-                with entered as (
-                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels)
-                    select nextval('job_id'), the_batch,
-                           case when cardinality(lanes) = 1 then lanes[1]
-                                else (lane_of_kind ->> jsonb_build_array(coalesce(nullif(s.needs, 'null'), '[]'),
-                                                                         s.recipe -> 'version')::text)::integer end,
-                           s.recipe, s.recipe #>> '{sources,0,location}', coalesce(s.cost, 1000),
-                           coalesce(s.max_attempts, the_attempts), coalesce(s.run_at, submit.run_at), s.labels
+                with given as (
+                    select s.recipe, s.cost, coalesce(nullif(s.needs, 'null'), '[]') as needs, s.max_attempts, s.run_at, s.labels
                     from rows from (jsonb_to_recordset(submit.jobs) as (
                         recipe jsonb, cost integer, needs jsonb, max_attempts smallint, run_at timestamptz, labels jsonb
                     )) with ordinality as s (recipe, cost, needs, max_attempts, run_at, labels, ordinal)
-                    order by ordinal
-                    returning id
+                    order by s.ordinal
+                ), entered as (
+                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels)
+                    select nextval('job_id'), the_batch,
+                           case when cardinality(lanes) = 1 then lanes[1]
+                                else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
+                           g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
+                           coalesce(g.max_attempts, the_attempts), coalesce(g.run_at, submit.run_at), g.labels
+                    from given g
+                    returning id, lane, cost, run_at
+                ), turned as materialized (
+                    select e.id, e.lane, e.run_at > t as is_early, e.run_at,
+                           h.head + sum(greatest(1, e.cost::bigint * 100 / the_weight)) over (
+                               order by e.id rows between unbounded preceding and current row
+                           )::bigint - greatest(1, e.cost::bigint * 100 / the_weight) as turn
+                    from entered e join unnest(lanes, heads) as h (lane, head) on h.lane = e.lane
+                ), now_waiting as (
+                    insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
+                    select n.id, the_batch, n.lane, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
+                ), now_delayed as (
+                    insert into delayed (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, ready_at)
+                    select n.id, the_batch, n.lane, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
+                ), counted as (
+                    insert into count_delta (queue, batch, state, jobs, lane, tail, at)
+                    select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,
+                           count(*), n.lane, max(n.turn), t
+                    from turned n group by 3, n.lane
                 )
-                select min(id), max(id) into first_id, last_id from entered;
+                select min(n.id), max(n.id), count(*) filter (where n.is_early is not true)
+                into first_id, last_id, ready from turned n;
             end if;
             exit;
         exception when check_violation then
@@ -288,49 +333,12 @@ begin
         end;
     end loop;
 
-    ready := place_jobs(the_batch, the_queue, the_weight, lanes, first_id, last_id, t);
     update batch b set first_job = first_id, last_job = last_id, jobs = asked where b.id = the_batch;
     if submit.wake and ready > 0 then
         -- One for the whole submission, sent at the commit.
         perform pg_notify(current_schema(), 'jobs');
     end if;
     return query select the_batch, first_id, last_id, asked, true, true;
-end $$;
-
--- Puts the jobs of a new batch into their lines, each with its turn. Returns how many may be claimed at once.
---
--- For submit() alone, which holds the lanes; a statement of its own, so that the floors it reads are those held.
-create function place_jobs(
-    the_batch bigint, the_queue integer, the_weight integer, lanes integer[], first_id bigint, last_id bigint, t timestamptz
-) returns bigint
-language plpgsql security definer set search_path from current set jit = off
-as $$
-declare
-    heads bigint[] := (select array_agg(current_turn(l.id) order by l.place)
-                       from unnest(lanes) with ordinality as l (id, place));
-    ready bigint;
-begin
-    with turned as materialized (
-        select j.id, j.lane, j.run_at,
-               h.head + sum(greatest(1, j.cost::bigint * 100 / the_weight)) over (
-                   order by j.id rows between unbounded preceding and current row
-               )::bigint - greatest(1, j.cost::bigint * 100 / the_weight) as turn
-        from job j join unnest(lanes, heads) as h (lane, head) on h.lane = j.lane
-        where j.id between first_id and last_id and j.batch = the_batch
-    ), now_waiting as (
-        insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
-        select id, the_batch, lane, turn, 0, 0, 0, 0, t from turned where run_at is null or run_at <= t
-    ), now_delayed as (
-        insert into delayed (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, ready_at)
-        select id, the_batch, lane, turn, 0, 0, 0, 0, t, run_at from turned where run_at > t
-    ), counted as (
-        insert into count_delta (queue, batch, state, jobs, lane, tail, at)
-        select the_queue, the_batch, (case when run_at > t then 'delayed' else 'waiting' end)::job_state,
-               count(*), lane, max(turn), t
-        from turned group by 3, lane
-    )
-    select count(*) filter (where run_at is null or run_at <= t) into ready from turned;
-    return ready;
 end $$;
 
 -- What stands under a key: no row if nothing does. Answers the question of a submitter whose COMMIT was not answered.

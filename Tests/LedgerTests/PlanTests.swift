@@ -177,7 +177,7 @@ extension GuardedCall {
         ) { _, number in "select sluice.raise_floors() as call_\(number)" },
         GuardedCall(
             name: "submit",
-            rules: PlanGuard(indexes: ["waiting_turn", "job_pkey"]),
+            rules: PlanGuard(indexes: ["waiting_turn"]),
             breakages: ["drop index sluice.waiting_turn"]
         ) { _, number in
             """

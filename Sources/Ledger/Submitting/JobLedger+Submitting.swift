@@ -138,17 +138,19 @@ extension Connection {
         -> SubmissionReceipt
     {
         var writer = RequestWriter(call.submission)
-        if let standing = try findBatch(call.key, call.schema) {
-            for job in jobs { _ = try writer.write(job.get()) }
-            return standing.receipt(for: call, writer.digest)
-        }
         var jobs = jobs.makeIterator()
         var small: [RequestWriter.Written] = []
         while small.count < RequestWriter.smallCount, let job = jobs.next() {
             small.append(try writer.write(job.get()))
         }
         if small.count < RequestWriter.smallCount {
+            // One statement, which looks the key up itself.
             return try enter(JSON(text: RequestWriter.list(small)), call, writer.digest)
+        }
+        // A million jobs are not sent for nothing.
+        if let standing = try findBatch(call.key, call.schema) {
+            while let job = jobs.next() { _ = try writer.write(job.get()) }
+            return standing.receipt(for: call, writer.digest)
         }
         let staged = StagedRequests(first: small, rest: IteratorSequence(jobs), writer: writer)
         return try transaction {
