@@ -126,9 +126,11 @@ create table setting (
 insert into setting default values;
 
 -- The ledger's time, the only one that decides. Not now(): that is when the transaction began.
+--
+-- In plpgsql, which keeps its plan for the session: a function in SQL that sets anything is planned anew at each call.
 create function ledger_time() returns timestamptz
-language sql volatile security definer set search_path from current
-as $$ select clock_timestamp() + clock_shift from setting $$;
+language plpgsql volatile security definer set search_path from current
+as $$ begin return (select clock_timestamp() + clock_shift from setting); end $$;
 
 -- MARK: Rights
 

@@ -53,11 +53,36 @@ end $$;
 --
 -- Has to be called before the floors are read, in a statement of its own. Costs no write; any number may hold a lane.
 create function hold_lanes(lanes integer[]) returns void
-language sql security definer set search_path from current
+language plpgsql security definer set search_path from current
 as $$
-    select pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, l.id)
-    from (select distinct id from unnest(lanes) as given (id) where id is not null order by id) l
-$$;
+begin
+    perform pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, l.id)
+    from (select distinct id from unnest(lanes) as given (id) where id is not null order by id) l;
+end $$;
+
+-- Raises the floor of a line to its first job. The caller holds the line for itself alone, by a lock that it got in a statement
+-- before this one: what is not committed yet cannot be seen, and may be lower.
+create function lift_floor(lane_id integer) returns boolean
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+    set plan_cache_mode = force_generic_plan
+as $$
+declare
+    own record;
+    lifted bigint;
+begin
+    -- Housekeeping may be at it; it has time, and this may be a claim.
+    select l.floor, l.tail into own from lane l where l.id = lane_id for no key update skip locked;
+    if not found then
+        return false;
+    end if;
+    lifted := coalesce(
+        (select w.turn from waiting w where w.lane = lane_id and w.turn >= own.floor order by w.turn, w.job limit 1),
+        own.tail + 1
+    );
+    update lane l set floor = lifted, moved_at = ledger_time() where l.id = lane_id and l.floor < lifted;
+    return found;
+end $$;
 
 -- The turn that a line has come to: that of its first job, or, if it is empty, the one that other lines of the same priority
 -- have come to. Lines that are held up (paused, limited, not served of late) do not count unless there are no others.

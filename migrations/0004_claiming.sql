@@ -34,19 +34,27 @@ begin
     end loop;
 end $$;
 
--- The lines that a worker with these abilities may take from and in which a job waits; `head` is the first one's turn.
-create function open_lanes(abilities text[], queue_names text[])
-returns table (lane integer, queue integer, priority smallint, head bigint, shift bigint, running_limit integer)
-language sql volatile security definer set search_path from current
+-- The lines that a worker with these abilities may take from and in which a job waits; `head` is the first one's turn. `lags`:
+-- the floor was lifted a while ago and lies below the head, so dead rows may lie between the two.
+create function open_lanes(abilities text[], queue_names text[], t timestamptz)
+returns table (
+    lane integer, queue integer, priority smallint, head bigint, shift bigint, running_limit integer, lags boolean
+)
+language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+    set plan_cache_mode = force_generic_plan
 as $$
-    select l.id, q.id, l.priority, h.turn, q.shift, q.running_limit
-    from lane l join queue q on q.id = l.queue
-    cross join lateral (
-        select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
-    ) h
-    where not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
-$$;
+#variable_conflict use_column
+begin
+    return query
+        select l.id, q.id, l.priority, h.turn, q.shift, q.running_limit,
+               l.floor < h.turn and l.moved_at < t - interval '200 ms'
+        from lane l join queue q on q.id = l.queue
+        cross join lateral (
+            select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
+        ) h
+        where not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names));
+end $$;
 
 -- Takes up to `wanted` jobs for a worker: by priority (higher first), then turn, then id.
 --
@@ -62,7 +70,7 @@ returns table (
 )
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
-    set enable_mergejoin = off set jit = off
+    set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -77,6 +85,8 @@ declare
     priorities smallint[];
     room integer[];
     limited integer[];
+    lagging integer[];
+    lane_id integer;
     here integer[];
     takes integer[];
     level smallint;
@@ -99,9 +109,10 @@ begin
     end if;
 
     select array_agg(o.lane), array_agg(o.head), array_agg(o.shift), array_agg(o.queue), array_agg(o.priority),
-           array_agg(o.running_limit), array_agg(distinct o.queue) filter (where o.running_limit is not null)
-    into lanes, heads, shifts, queues, priorities, room, limited
-    from open_lanes(me.abilities, claim.queue_names) o;
+           array_agg(o.running_limit), array_agg(distinct o.queue) filter (where o.running_limit is not null),
+           array_agg(o.lane) filter (where o.lags)
+    into lanes, heads, shifts, queues, priorities, room, limited, lagging
+    from open_lanes(me.abilities, claim.queue_names, t) o;
 
     if limited is not null then
         -- Claims from a limited queue go one after another, or two would fill the same gap.
@@ -149,15 +160,16 @@ begin
 
         return query
             with chosen as materialized (
-                select w.job from unnest(here, takes) as h (i, take)
+                select w.ctid as place from unnest(here, takes) as h (i, take)
                 cross join lateral (
-                    select w.job from waiting w
+                    select w.ctid from waiting w
                     where w.lane = lanes[h.i] and w.turn >= heads[h.i]
                     order by w.turn, w.job limit h.take for update skip locked
                 ) w
                 where h.take > 0
             ), gone as (
-                delete from waiting w where w.job = any (array(select c.job from chosen c)) returning w.*
+                -- Locked, so nothing else can come to lie in their places.
+                delete from waiting w where w.ctid = any (array(select c.place from chosen c)) returning w.*
             ), held as (
                 insert into running as r
                     (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, moved_at)
@@ -177,6 +189,18 @@ begin
             order by h.turn + q.shift, h.job;
         get diagnostics taken = row_count;
         missing := missing - taken;
+
+        -- Where hundreds of jobs are taken between two looks of housekeeping, and a long transaction elsewhere keeps their
+        -- rows, the next claims would walk over all of them.
+        if taken >= 50 and lagging is not null then
+            foreach lane_id in array lagging loop
+                -- Not while somebody submits into it.
+                if pg_try_advisory_xact_lock('lane'::regclass::oid::integer, lane_id) then
+                    perform lift_floor(lane_id);
+                end if;
+            end loop;
+            lagging := null;
+        end if;
 
         here := array(select i from generate_subscripts(lanes, 1) i where priorities[i] < level);
         select array_agg(lanes[i]), array_agg(heads[i]), array_agg(shifts[i]), array_agg(queues[i]),

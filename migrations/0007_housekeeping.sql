@@ -122,27 +122,20 @@ $$;
 -- what is not committed yet cannot be seen, and may be lower.
 create function raise_floors() returns integer
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set lock_timeout = '20ms'
+    set lock_timeout = '20ms'
 as $$
 declare
     l record;
-    lowest bigint;
-    first bigint;
     raised integer := 0;
 begin
-    for l in select id, tail from lane order by id loop
+    for l in select id from lane order by id loop
         begin
             -- Waited for shortly, so that an unbroken run of small submissions cannot keep it away for ever.
             perform pg_advisory_xact_lock('lane'::regclass::oid::integer, l.id);
         exception when lock_not_available then
             continue;
         end;
-        -- In a statement after the lock: it sees all that was committed before it.
-        lowest := (select n.floor from lane n where n.id = l.id);
-        first := (select w.turn from waiting w where w.lane = l.id and w.turn >= lowest order by w.turn, w.job limit 1);
-        update lane n set floor = coalesce(first, l.tail + 1), moved_at = ledger_time()
-        where n.id = l.id and n.floor < coalesce(first, l.tail + 1);
-        raised := raised + found::integer;
+        raised := raised + lift_floor(l.id)::integer;
     end loop;
     return raised;
 end $$;

@@ -216,6 +216,48 @@ struct ClaimingTests {
         #expect(try await lab.ledger.held(by: worker.worker).jobs.count == 2)
     }
 
+    /// Or it would walk, with all claims after it, over the rows of jobs long gone that a long transaction keeps.
+    @Test func largeClaimsLiftTheFloorOfTheirLineUnlessSomebodySubmits() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(1_000)
+        let schema = lab.schema
+        func floor() async throws -> (floor: Int64, head: Int64) {
+            (
+                try await lab.value("select max(floor) from \(schema).lane"),
+                try await lab.value("select min(turn) from \(schema).waiting")
+            )
+        }
+        for _ in 0..<2 { #expect(try await lab.claim(100, for: worker).count == 100) }
+        let lifted = try await floor()
+        #expect(lifted.floor == lifted.head && lifted.head > 0)
+
+        let submitter = try await Connection.open(lab.lab.configuration, until: .now + Lab.farTooLong)
+        try await submitter.run("submit", within: Lab.farTooLong) { connection in
+            try connection.execute(
+                "select pg_advisory_lock_shared('\(schema).lane'::regclass::oid::integer, id) from \(schema).lane"
+            )
+        }
+        try await lab.age(by: .seconds(10))
+        #expect(try await lab.claim(100, for: worker).count == 100)
+        #expect(try await floor().floor == lifted.floor)
+        await submitter.close()
+
+        // A claim that is undone leaves the floor below the jobs that it gives back.
+        try await lab.lab.run { connection in
+            try connection.script("begin", changes: false)
+            try connection.execute("select from \(schema).claim(\(worker.worker), 100)")
+            try connection.script("rollback", changes: false)
+        }
+        var left = 0
+        while true {
+            let claims = try await lab.claim(70, for: worker)
+            if claims.isEmpty { break }
+            left += claims.count
+        }
+        #expect(left == 700)
+    }
+
     @Test func delayedJobsComeWhenTheirTimeHasCome() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()

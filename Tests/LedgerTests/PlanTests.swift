@@ -89,11 +89,8 @@ extension GuardedCall {
     private static let work = [
         GuardedCall(
             name: "claim",
-            rules: PlanGuard(indexes: ["waiting_turn", "waiting_pkey", "job_pkey"]),
-            breakages: [
-                "drop index sluice.waiting_turn", "alter table sluice.waiting drop constraint waiting_pkey",
-                "alter table sluice.job drop constraint job_pkey",
-            ]
+            rules: PlanGuard(indexes: ["waiting_turn", "job_pkey"]),
+            breakages: ["drop index sluice.waiting_turn", "alter table sluice.job drop constraint job_pkey"]
         ) { _, _ in "select count(*) from sluice.claim(1, 100)" },
         GuardedCall(
             name: "beat",
