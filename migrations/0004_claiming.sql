@@ -263,7 +263,7 @@ create function beat(
     cancelled bigint[], lost bigint[], paused_queues text[]
 )
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_nestloop = off set jit = off
+    set enable_seqscan = off set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

@@ -214,7 +214,7 @@ create function publish(
     slots smallint[] default null, reports text[] default null
 ) returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_nestloop = off set jit = off
+    set enable_seqscan = off set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -281,7 +281,7 @@ end $$;
 create function finish(jobs bigint[], epochs integer[], lease_ids uuid[], placements text[] default null)
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_nestloop = off set jit = off
+    set enable_seqscan = off set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
