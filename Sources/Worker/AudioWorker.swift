@@ -58,7 +58,7 @@ public final class AudioWorker: Sendable {
         shop.sessions.begin(Session(entry))
         shop.say(.started(worker: entry.worker, lease: entry.leaseLength))
 
-        let rooms = (0..<configuration.slots).map { RoomSlot($0) }
+        let rooms = (0..<configuration.slots).map { RoomSlot($0, configuration: configuration.room) }
         await withDiscardingTaskGroup { group in
             group.addTask(executorPreference: shop.pulse) { await Beater(shop: shop).run() }
             group.addTask(executorPreference: shop.pulse) { await Guardian(shop: shop).run() }

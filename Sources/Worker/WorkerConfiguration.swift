@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+public import PumpRoom
 
 /// What a worker is told once, when it starts.
 public struct WorkerConfiguration: Sendable, Hashable {
@@ -13,6 +14,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public var queues: [String] = []
     /// Where sources are read and outputs published.
     public var roots: [RootPlace] = []
+    /// How the rooms are treated in which conversions run.
+    public var room = RoomConfiguration()
     /// How long a stop leaves for what has begun.
     public var gracePeriod: Duration = .seconds(30)
     /// How much work to have in hand for each slot.
@@ -53,6 +56,11 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require((1...1_024).contains(slots), "slots is 1 to 1024, not \(slots)")
         try require(!queues.contains(""), "queues has no empty name")
         try require(Set(roots.map(\.name)).count == roots.count, "roots has each name once")
+        do throws(RoomConfigurationError) {
+            try room.validate()
+        } catch {
+            try require(false, "room.\(error)")
+        }
         try require(gracePeriod >= .zero, "gracePeriod is not less than 0, as \(gracePeriod) is")
         try require(workAhead >= .zero && workAhead <= .seconds(60), "workAhead is 0 to 60 s, not \(workAhead)")
         try require((1...1_000).contains(groupLimit), "groupLimit is 1 to 1000, not \(groupLimit)")

@@ -12,7 +12,6 @@ struct EndToEndTests {
         try await lab.submit(40)
         let worker = try lab.worker()
         try await lab.wait(for: 40, "completed")
-        #expect(worker.sockets <= 3, "work, beat, wake-ups")
         #expect(try await worker.stop() == .exited(0), "\(worker.text)")
         #expect(try lab.outputs() == (0..<40).map { "a\($0).flac" }.sorted())
         // What the ledger records is what is there, and every frame of it.
@@ -37,5 +36,18 @@ struct EndToEndTests {
         #expect(lines.count == 40 && lines.allSatisfy { $0.outcome == "completed" })
         #expect(worker.lines.map(\.event).first == "started" && worker.lines.map(\.event).last == "stopped")
         #expect(worker.lines("stopped").first?.handed_back == 0)
+    }
+
+    @Test func workerNeedsThreeConnections() async throws {
+        let lab = try await WorkerLab(on: .start())
+        try lab.addSource()
+        // The lab's own connection is open from here on.
+        try await lab.submit(100)
+        let count = "select count(*) from pg_stat_activity where backend_type = 'client backend'"
+        let before = try #require(Int(try lab.sql(count)))
+        let worker = try lab.worker("--slots", "8")
+        try await lab.wait(for: 100, "completed")
+        #expect(try #require(Int(try lab.sql(count))) - before <= 3, "to work, to beat, to listen")
+        #expect(try await worker.stop() == .exited(0))
     }
 }

@@ -2,6 +2,7 @@ import Conversion
 import Foundation
 import Ledger
 import Publishing
+import PumpRoom
 import Storage
 import Synchronization
 import TestSupport
@@ -32,6 +33,7 @@ struct SweepTests {
         var configuration = WorkerConfiguration()
         configuration.roots = ["in", "out"].map { .init(name: $0, path: lab.path($0)) }
         configuration.sweepAge = .zero
+        configuration.room.executable = WorkerProcess.program
         let swept = Mutex(0)
         let worker = try AudioWorker(configuration, ledger: lab.configuration) { event in
             if case .swept(_, let files) = event { swept.withLock { $0 += files } }

@@ -97,15 +97,4 @@ final class WorkerProcess: @unchecked Sendable {
         signal(SIGTERM)
         return try await end(within: limit)
     }
-
-    /// The descriptors that lead to a database: its connections.
-    var sockets: Int {
-        let folder = "/proc/\(child.id)/fd"
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return names.count { name in
-            ((try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")) ?? "").hasPrefix(
-                "socket:"
-            )
-        }
-    }
 }
