@@ -41,9 +41,20 @@ let package = Package(
         ),
         .target(name: "Storage", dependencies: ["Conversion", "CCrypto"], swiftSettings: house),
         .target(name: "PumpRoom", dependencies: ["Media", "Conversion"], swiftSettings: house),
+        .target(name: "Publishing", dependencies: ["Storage", "Ledger", "Conversion"], swiftSettings: house),
+        .target(
+            name: "Worker",
+            dependencies: ["Publishing", "PumpRoom", "Storage", "Ledger", "Conversion"],
+            swiftSettings: house
+        ),
+        .target(
+            name: "Coordinator",
+            dependencies: ["Publishing", "Ledger", "Storage", "Conversion"],
+            swiftSettings: house
+        ),
         .target(
             name: "Command",
-            dependencies: ["PumpRoom", "Storage", "Ledger", "Conversion", "CTerminal"],
+            dependencies: ["Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "CTerminal"],
             swiftSettings: house
         ),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
@@ -131,6 +142,14 @@ let package = Package(
             name: "CommandTests",
             dependencies: ["Command", "Conversion", "TestSupport", "sluice"],
             exclude: ["Golden"],
+            swiftSettings: house
+        ),
+        .testTarget(
+            name: "WorkerTests",
+            dependencies: [
+                "Worker", "Coordinator", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport",
+                "sluice",
+            ],
             swiftSettings: house
         ),
         .testTarget(

@@ -19,7 +19,7 @@ enum Catalogue {
         ],
         children: [
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
-            MigrateCommand.value,
+            MigrateCommand.value, WorkerCommand.value, CoordinatorCommand.value,
             HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },
             PumpRoomCommand.value,
         ]

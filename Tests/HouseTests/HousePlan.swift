@@ -9,11 +9,12 @@ enum HousePlan {
         "Ledger": ["Conversion"],
         "Storage": ["Conversion"],
         "PumpRoom": ["Media", "Conversion"],
-        "Worker": ["PumpRoom", "Storage", "Ledger", "Conversion"],
-        "Coordinator": ["Ledger", "Storage", "Conversion"],
+        "Publishing": ["Storage", "Ledger", "Conversion"],
+        "Worker": ["Publishing", "PumpRoom", "Storage", "Ledger", "Conversion"],
+        "Coordinator": ["Publishing", "Ledger", "Storage", "Conversion"],
         "Command": ["Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion"],
         "sluice": [
-            "Command", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Media", "Conversion",
+            "Command", "Worker", "Coordinator", "Publishing", "PumpRoom", "Storage", "Ledger", "Media", "Conversion",
         ],
     ]
 

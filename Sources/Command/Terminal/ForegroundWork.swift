@@ -77,8 +77,42 @@ extension ForegroundWork {
     }
 }
 
+extension ForegroundWork {
+    /// Work that goes on until it is told to end. `onSignal` is told of each SIGINT, SIGTERM or SIGHUP, counted from 1; the
+    /// third ends the process, whatever hangs.
+    static func serve<Value: Sendable>(
+        onSignal: (Int) -> Void,
+        _ body: @escaping @Sendable () async -> Value
+    ) -> Value {
+        let listener = SignalListener([SIGINT, SIGTERM, SIGHUP])
+        let work = WorkThread({ wait(for: body) }, telling: listener)
+        var count = 0
+        while true {
+            // A second is nothing to whoever stops a service, and wakes an idle one seldom.
+            let number = listener.wait(milliseconds: 1_000)
+            if let value = work.valueIfDone() { return value }
+            guard let number, number != listener.wakeUp else { continue }
+            count += 1
+            if count == 3 { listener.surrender(to: number) }
+            onSignal(count)
+        }
+    }
+
+    /// What `body` gives, on a thread that has nothing else to do.
+    private static func wait<Value: Sendable>(for body: @escaping @Sendable () async -> Value) -> Value {
+        let (done, answer) = (DispatchSemaphore(value: 0), Answer<Value>())
+        Task {
+            let value = await body()
+            answer.box.withLock { $0 = value }
+            done.signal()
+        }
+        done.wait()
+        return answer.box.withLock { $0! }
+    }
+}
+
 /// Receives signals as something to wait for instead of as interruptions.
-private final class SignalListener: Sendable {
+final class SignalListener: Sendable {
     /// What another thread sends to end a wait.
     let wakeUp = SIGUSR2
     private let listener = pthread_self()
@@ -113,7 +147,7 @@ private final class SignalListener: Sendable {
     /// The next signal; `nil` after so long without one.
     func wait(milliseconds: Int) -> Int32? {
         var listened = listened
-        var longest = timespec(tv_sec: 0, tv_nsec: milliseconds * 1_000_000)
+        var longest = timespec(tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000)
         let number = sigtimedwait(&listened, nil, &longest)
         return number > 0 ? number : nil
     }
@@ -131,7 +165,7 @@ private final class SignalListener: Sendable {
 }
 
 /// A thread with a stack as large as the main one's: decoders were written for that.
-private struct WorkThread<Value: Sendable> {
+struct WorkThread<Value: Sendable> {
     private let result = Box()
     private let thread: pthread_t
 

@@ -21,6 +21,7 @@ struct OptionForm: Sendable {
         case format = "Format"
         case source = "Source"
         case destination = "Destination"
+        case work = "Work"
         case ledger = "Ledger"
         case output = "What is printed"
         case general = "General"

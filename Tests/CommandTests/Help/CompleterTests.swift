@@ -9,7 +9,8 @@ struct CompleterTests {
     private func words(_ offer: Completer.Offer) -> [String] { offer.candidates.map(\.word) }
 
     @Test func commandsAreOfferedFirst() {
-        #expect(words(offer("")) == ["convert", "probe", "formats", "presets", "migrate", "help", "completion"])
+        let all = ["convert", "probe", "formats", "presets", "migrate", "worker", "coordinator", "help", "completion"]
+        #expect(words(offer("")) == all)
         #expect(words(offer("pr")) == ["probe", "presets"])
         #expect(words(offer("x")) == [])
         #expect(words(offer()) == words(offer("")))

@@ -1,0 +1,44 @@
+import Conversion
+import Coordinator
+
+/// A coordinator's event as a line.
+struct CoordinatorRecord: JournalRecord {
+    private let event: CoordinatorEvent
+
+    init(_ event: CoordinatorEvent) { self.event = event }
+
+    private enum Keys: String, CodingKey { case event, count, failure }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Keys.self)
+        switch event {
+        case .started: try fields.encode("started", forKey: .event)
+        case .reaped(let count):
+            try fields.encode("reaped", forKey: .event)
+            try fields.encode(count, forKey: .count)
+        case .finishedForOthers(let count):
+            try fields.encode("finished_for_others", forKey: .event)
+            try fields.encode(count, forKey: .count)
+        case .ledgerAway(let failure):
+            try fields.encode("ledger_away", forKey: .event)
+            try fields.encode(failure.cut, forKey: .failure)
+        case .ledgerBack: try fields.encode("ledger_back", forKey: .event)
+        case .trouble(let failure):
+            try fields.encode("trouble", forKey: .event)
+            try fields.encode(failure.cut, forKey: .failure)
+        case .stopped: try fields.encode("stopped", forKey: .event)
+        }
+    }
+
+    func line(_ paint: (String, Ink) -> String) -> String {
+        switch event {
+        case .started: "\(paint("started", .good)): keeping house"
+        case .reaped(let count): "\(Figures.count(count, "worker")) gave no sign of life; their jobs are back in line"
+        case .finishedForOthers(let count): "finished \(Figures.count(count, "publication")) that others left"
+        case .ledgerAway(let failure): "\(paint("the ledger is away", .careful)): \(failure.message.bounded)"
+        case .ledgerBack: paint("the ledger is back", .good)
+        case .trouble(let failure): "\(paint("trouble", .careful)): \(failure.code): \(failure.message.bounded)"
+        case .stopped: "stopped"
+        }
+    }
+}

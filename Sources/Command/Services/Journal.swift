@@ -1,0 +1,101 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+/// What a service has to say: one line each, on standard error.
+protocol JournalRecord: Encodable, Sendable {
+    /// For people, without the time.
+    func line(_ paint: (String, Ink) -> String) -> String
+}
+
+/// Writes lines as they come: JSON for programs, readable ones on a terminal.
+///
+/// Nobody who has something to say waits for whoever reads. When that takes too long, lines are dropped, and their number is
+/// told.
+final class Journal: Sendable {
+    private let console: Console
+    private let queue = DispatchQueue(label: "sluice.journal")
+    private let waiting = Mutex((lines: 0, dropped: 0))
+    private static let limit = 10_000
+
+    init(_ console: Console) { self.console = console }
+
+    func write(_ record: some JournalRecord) {
+        let isTaken = waiting.withLock { waiting in
+            if waiting.lines >= Self.limit {
+                waiting.dropped += 1
+                return false
+            }
+            waiting.lines += 1
+            return true
+        }
+        guard isTaken else { return }
+        let time = Date()
+        queue.async { [self] in
+            let dropped = waiting.withLock { waiting in
+                waiting.lines -= 1
+                defer { waiting.dropped = 0 }
+                return waiting.dropped
+            }
+            if dropped > 0 { put(DroppedLines(count: dropped), time) }
+            put(record, time)
+        }
+    }
+
+    /// Returns when all is written.
+    func finish() { queue.sync {} }
+
+    private func put(_ record: some JournalRecord, _ time: Date) {
+        if console.talk.isTerminal {
+            console.say("\(console.talk.paint(Self.clock(time), .faint))  \(record.line(console.talk.paint))")
+        } else {
+            do {
+                console.say(try JSONText.line(Stamped(time: time, record: record)))
+            } catch {
+                console.say("{\"event\":\"unwritable\"}")
+            }
+        }
+    }
+
+    private static func clock(_ time: Date) -> String {
+        var (seconds, parts) = (time_t(time.timeIntervalSince1970), tm())
+        localtime_r(&seconds, &parts)
+        return [parts.tm_hour, parts.tm_min, parts.tm_sec]
+            .map { ($0 < 10 ? "0" : "") + "\($0)" }.joined(separator: ":")
+    }
+
+    /// A record and when it was made, in one object.
+    private struct Stamped<Record: JournalRecord>: Encodable {
+        let time: Date
+        let record: Record
+
+        private enum Keys: String, CodingKey { case time }
+
+        private static var style: Date.ISO8601FormatStyle { .init(includingFractionalSeconds: true) }
+
+        func encode(to encoder: any Encoder) throws {
+            try record.encode(to: encoder)
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(time.formatted(Self.style), forKey: .time)
+        }
+    }
+}
+
+/// Said in place of lines that nobody took in time.
+private struct DroppedLines: JournalRecord {
+    var event = "dropped"
+    let count: Int
+
+    func line(_ paint: (String, Ink) -> String) -> String { "\(count) lines were dropped: nobody took them in time" }
+}
+
+extension String {
+    /// As one line of bounded length that shows what it holds.
+    var bounded: String {
+        let limit = 500
+        let isLong = unicodeScalars.count > limit
+        let text = isLong ? String(String.UnicodeScalarView(unicodeScalars.prefix(limit))) + "…" : self
+        return text.printable.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+}

@@ -1,0 +1,93 @@
+import Ledger
+import Worker
+
+/// `sluice worker`: takes jobs from the ledger and carries them out until it is told to stop.
+enum WorkerCommand {
+    private static let slots = Option<Int>(
+        "slots",
+        .whole(in: 1...1_024),
+        "conversions at one time, otherwise one for each processor",
+        in: .work
+    )
+    private static let queue = Option<String>(
+        "queue",
+        ValueType(placeholder: "QUEUE", read: nonEmpty),
+        "take jobs from this queue only; may be said several times",
+        isRepeatable: true,
+        in: .work
+    )
+    private static let name = Option<String>(
+        "name",
+        ValueType(placeholder: "NAME", read: nonEmpty),
+        "what people call it, otherwise the machine's name",
+        in: .work
+    )
+    private static let grace = SettledOption<Duration>(
+        "grace",
+        .duration,
+        fallback: "30s",
+        "how long a stop leaves for what has begun",
+        in: .work
+    )
+
+    @Sendable private static func nonEmpty(_ text: String) throws(Misfit) -> String {
+        guard !text.isEmpty, text.utf8.count <= 200 else { throw Misfit(why: "has to have 1 to 200 bytes") }
+        return text
+    }
+
+    static let value = Subcommand(
+        name: "worker",
+        summary: "take jobs from the ledger and carry them out, until told to stop",
+        discussion: [
+            "Ctrl-C or SIGTERM ends it: it claims no more, what has begun has --grace to end, and the rest goes back to "
+                + "the line with no attempt spent. A second one hands all back at once.",
+            "A job whose roots this worker does not have is left for one that has them. A worker whose disks or mounts fail it "
+                + "pauses, says so, and goes on when they are back. A database that goes away is waited for.",
+            "Every attempt is a line on standard error: of JSON, or readable on a terminal.",
+        ],
+        options: [slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form] + LedgerOptions.forms,
+        examples: [
+            Example(
+                line: "sluice worker --root in=/mnt/uploads --root out=/mnt/archive",
+                purpose: "work on jobs of these two roots"
+            ),
+            Example(
+                line: "sluice worker --slots 2 --queue nightly --root audio=/srv/audio",
+                purpose: "help with one queue"
+            ),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        var configuration = WorkerConfiguration()
+        configuration.build = Version.number
+        configuration.slots = invocation[slots] ?? configuration.slots
+        configuration.queues = invocation.all(queue)
+        configuration.roots = invocation.all(ServiceOptions.root)
+        configuration.name = invocation[name] ?? configuration.name
+        configuration.gracePeriod = invocation[grace]
+        let journal = Journal(console)
+        do {
+            let worker = try AudioWorker(configuration, ledger: LedgerOptions.configuration(invocation)) { event in
+                journal.write(WorkerRecord(event))
+            }
+            let problem = ForegroundWork.serve(
+                onSignal: { count in if count == 1 { worker.drain() } else { worker.stopAtOnce() } },
+                { () async -> (any Error)? in
+                    do {
+                        try await worker.run()
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            )
+            journal.finish()
+            if let problem { throw problem }
+            return .success
+        } catch {
+            return try ServiceOptions.show(error, on: console)
+        }
+    }
+}

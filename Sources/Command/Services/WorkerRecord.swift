@@ -1,0 +1,148 @@
+import Conversion
+import Worker
+
+/// A worker's event as a line.
+struct WorkerRecord: JournalRecord {
+    private let event: WorkerEvent
+
+    init(_ event: WorkerEvent) { self.event = event }
+
+    // MARK: - For programs
+
+    private enum Keys: String, CodingKey {
+        case event, worker, lease_seconds, reason, wait_seconds, stopped, failure, running, handed_back, count, folder
+        case job, epoch, batch, queue, attempt, max_attempts, slot, outcome, source, destination, seconds, frames
+        case audio_seconds, bytes
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Keys.self)
+        try fields.encode(name, forKey: .event)
+        switch event {
+        case .started(let worker, let lease):
+            try fields.encode(worker, forKey: .worker)
+            try fields.encode(lease.seconds, forKey: .lease_seconds)
+        case .attempt(let line): try encode(line, to: &fields)
+        case .paused(let reason, let wait):
+            try fields.encode(reason.cut, forKey: .reason)
+            try fields.encode(wait.seconds, forKey: .wait_seconds)
+        case .leaseLost(let worker, let stopped):
+            try fields.encode(worker, forKey: .worker)
+            try fields.encode(stopped, forKey: .stopped)
+        case .registeredAgain(let worker): try fields.encode(worker, forKey: .worker)
+        case .ledgerAway(let failure), .trouble(let failure): try fields.encode(failure.cut, forKey: .failure)
+        case .draining(let running, let handedBack):
+            try fields.encode(running, forKey: .running)
+            try fields.encode(handedBack, forKey: .handed_back)
+        case .finishedForOthers(let count): try fields.encode(count, forKey: .count)
+        case .swept(let folder, let files):
+            try fields.encode(folder, forKey: .folder)
+            try fields.encode(files, forKey: .count)
+        case .stopped(let worker, let handedBack):
+            try fields.encode(worker, forKey: .worker)
+            try fields.encodeIfPresent(handedBack, forKey: .handed_back)
+        case .resumed, .ledgerBack: break
+        }
+    }
+
+    private func encode(_ line: AttemptLine, to fields: inout KeyedEncodingContainer<Keys>) throws {
+        try fields.encode(line.job, forKey: .job)
+        try fields.encode(line.epoch, forKey: .epoch)
+        try fields.encode(line.batch, forKey: .batch)
+        try fields.encode(line.queue, forKey: .queue)
+        try fields.encode(line.attempt, forKey: .attempt)
+        try fields.encode(line.maxAttempts, forKey: .max_attempts)
+        try fields.encodeIfPresent(line.slot, forKey: .slot)
+        try fields.encode(line.outcome, forKey: .outcome)
+        try fields.encode(line.source.cut, forKey: .source)
+        try fields.encode(line.destination.cut, forKey: .destination)
+        try fields.encodeIfPresent(line.took?.seconds, forKey: .seconds)
+        try fields.encodeIfPresent(line.frames, forKey: .frames)
+        try fields.encodeIfPresent(line.audio?.seconds, forKey: .audio_seconds)
+        try fields.encodeIfPresent(line.bytes, forKey: .bytes)
+        try fields.encodeIfPresent(line.failure?.cut, forKey: .failure)
+        try fields.encodeIfPresent(line.reason?.cut, forKey: .reason)
+    }
+
+    private var name: String {
+        switch event {
+        case .started: "started"
+        case .attempt: "attempt"
+        case .paused: "paused"
+        case .resumed: "resumed"
+        case .leaseLost: "lease_lost"
+        case .registeredAgain: "registered_again"
+        case .ledgerAway: "ledger_away"
+        case .ledgerBack: "ledger_back"
+        case .draining: "draining"
+        case .finishedForOthers: "finished_for_others"
+        case .swept: "swept"
+        case .trouble: "trouble"
+        case .stopped: "stopped"
+        }
+    }
+
+    // MARK: - For people
+
+    func line(_ paint: (String, Ink) -> String) -> String {
+        switch event {
+        case .started(let worker, let lease):
+            "\(paint("started", .good)): worker \(worker), lease \(Figures.duration(seconds: lease.seconds))"
+        case .attempt(let line): describe(line, paint)
+        case .paused(let reason, let wait):
+            "\(paint("paused", .careful)): \(reason.bounded); looks again in \(Figures.duration(seconds: wait.seconds))"
+        case .resumed: "\(paint("resumed", .good)): jobs succeed again"
+        case .leaseLost(_, let stopped):
+            "\(paint("lease lost", .bad)): \(Figures.count(stopped, "job")) stopped, what they wrote was thrown away"
+        case .registeredAgain(let worker): "goes on as worker \(worker)"
+        case .ledgerAway(let failure):
+            "\(paint("the ledger is away", .careful)): \(failure.message.bounded); what runs goes on"
+        case .ledgerBack: "\(paint("the ledger is back", .good))"
+        case .draining(let running, let handedBack):
+            "stopping: \(Figures.count(running, "job")) in hand, \(handedBack) handed back; again to stop at once"
+        case .finishedForOthers(let count): "finished \(Figures.count(count, "publication")) that others left"
+        case .swept(let folder, let files):
+            "swept \(Figures.count(files, "file")) of dead workers from \(folder.bounded)"
+        case .trouble(let failure): "\(paint("trouble", .careful)): \(failure.code): \(failure.message.bounded)"
+        case .stopped: "stopped"
+        }
+    }
+
+    private func describe(_ line: AttemptLine, _ paint: (String, Ink) -> String) -> String {
+        let way = "job \(line.job)  \(line.source.bounded) -> \(line.destination.bounded)"
+        switch line.outcome {
+        case .completed:
+            var facts = [way]
+            let seconds = line.took?.seconds ?? 0
+            if let audio = line.audio { facts.append(Figures.clock(seconds: audio.seconds)) }
+            if let bytes = line.bytes { facts.append(Figures.bytes(bytes)) }
+            let speed = line.audio.map { " (\(Figures.speed(seconds > 0 ? $0.seconds / seconds : 0)))" } ?? ""
+            facts.append(Figures.duration(seconds: seconds) + speed)
+            return "\(paint("done", .good))  \(facts.joined(separator: "  "))"
+        case .failed:
+            let why = line.failure.map { "\($0.code), \($0.kind.rawValue): \($0.message.bounded)" } ?? ""
+            return "\(paint("failed", .bad))  \(way)  attempt \(line.attempt) of \(line.maxAttempts)  \(why)"
+        case .released: return "handed back  \(way)  \(line.reason?.bounded ?? "")"
+        case .publishing: return "\(paint("not named yet", .careful))  \(way)  \(line.failure?.message.bounded ?? "")"
+        case .skipped, .cancelled, .lost: return "\(line.outcome.rawValue)  \(way)"
+        }
+    }
+}
+
+extension String {
+    /// At most as long as a line of a journal should be. JSON escapes the rest itself.
+    var cut: String {
+        unicodeScalars.count <= 2_000 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(2_000))) + "…"
+    }
+}
+
+extension Failure {
+    /// With texts of bounded length.
+    var cut: Failure {
+        var failure = self
+        failure.message = message.cut
+        failure.libavText = libavText?.cut
+        failure.hint = hint?.cut
+        return failure
+    }
+}

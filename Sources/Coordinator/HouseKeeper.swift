@@ -1,0 +1,116 @@
+import Conversion
+public import Ledger
+import Publishing
+public import Storage
+
+/// A coordinator: keeps house for the ledger, and finishes what others left half published. Any number may run.
+public final class HouseKeeper: Sendable {
+    private let ledger: JobLedger
+    private let configuration: LedgerConfiguration
+    private let roots: StorageRoots
+    private let finisher: PublicationFinisher
+    private let tell: @Sendable (CoordinatorEvent) -> Void
+
+    /// How often others' publications are looked for.
+    private static let finishInterval: Duration = .seconds(15)
+
+    /// Opens no connection yet. Without roots it finishes nothing but what has no file. `tell` must not block.
+    public init(
+        _ configuration: LedgerConfiguration,
+        roots: StorageRoots,
+        tell: @escaping @Sendable (CoordinatorEvent) -> Void = { _ in }
+    ) throws {
+        var configuration = configuration
+        configuration.connectionLimit = min(configuration.connectionLimit, 2)
+        self.configuration = configuration
+        self.roots = roots
+        self.tell = tell
+        ledger = try JobLedger(configuration)
+        finisher = PublicationFinisher(ledger)
+    }
+
+    /// Keeps house until it is cancelled. Throws if it cannot begin; afterwards it waits for a ledger that is away.
+    public func run() async throws {
+        try await Migrator(configuration).check()
+        _ = try await ledger.time()
+        tell(.started)
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepHouse() }
+            group.addTask { await self.finish() }
+        }
+        await ledger.close()
+        tell(.stopped)
+    }
+
+    private func keepHouse() async {
+        var isAway = false
+        var wait: Duration = .zero
+        while await rest(wait) {
+            do {
+                let report = try await ledger.keepHouse()
+                if isAway { tell(.ledgerBack) }
+                isAway = false
+                for chore in report.chores { say(chore) }
+                // Several coordinators that started together do not stay together.
+                wait = .seconds(Double.random(in: 0.9...1.3))
+            } catch {
+                guard !Task.isCancelled else { return }
+                let failure = Failure(error)
+                if failure.kind != .infrastructure {
+                    tell(.trouble(failure))
+                } else if !isAway {
+                    tell(.ledgerAway(failure))
+                }
+                isAway = failure.kind == .infrastructure
+                wait = .seconds(Double.random(in: 0.5...3))
+            }
+        }
+    }
+
+    private func say(_ chore: HousekeepingReport.Chore) {
+        if let error = chore.error {
+            let message = "the chore \(chore.name) failed: \(error)"
+            tell(.trouble(Failure(code: "chore_failed", kind: .infrastructure, stage: "ledger", message: message)))
+        } else if chore.name == "reap", chore.affected > 0 {
+            tell(.reaped(chore.affected))
+        }
+    }
+
+    private func finish() async {
+        var wait = Self.finishInterval * Double.random(in: 0...0.2)
+        while await rest(wait) {
+            do {
+                let taken = try await finisher.takeUnfinished(in: roots)
+                let finished = taken.count { if case .finished = $0.ending { true } else { false } }
+                if finished > 0 { tell(.finishedForOthers(finished)) }
+                for case .postponed(let failure) in taken.map(\.ending) { tell(.trouble(failure)) }
+            } catch {
+                // The other loop says that the ledger is away.
+                let failure = Failure(error)
+                if failure.kind != .infrastructure { tell(.trouble(failure)) }
+            }
+            wait = Self.finishInterval * Double.random(in: 0.8...1.2)
+        }
+    }
+
+    /// Waits; false when it is to end.
+    private func rest(_ duration: Duration) async -> Bool {
+        do {
+            try await Task.sleep(for: duration, clock: .continuous)
+            return true
+        } catch {
+            return false
+        }
+    }
+}
+
+extension Failure {
+    /// Any error in the words of the house.
+    fileprivate init(_ error: any Error) {
+        switch error {
+        case let error as LedgerError: self = error.failure
+        case let error as StorageError: self = error.failure
+        default: self.init(code: "unexpected", kind: .permanent, stage: "ledger", message: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import Dispatch
+
+/// Where calls of the kernel that may take long are made: never on the threads that all Swift tasks share.
+///
+/// One call at a time, in order. Dispatch lends a thread while there is work.
+package struct BlockingQueue: Sendable {
+    private let queue: DispatchQueue
+
+    package init(_ label: String) { queue = DispatchQueue(label: "sluice.\(label)") }
+
+    package func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: body()) }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+public import Conversion
+public import Ledger
+public import Storage
+
+/// What became of an order.
+public enum PublicationEnding: Sendable, Hashable {
+    /// The output has its name, or was to be skipped, and the job is completed.
+    case finished(PublishOutcome)
+    /// Somebody else finished it, or it has ended.
+    case overtaken
+    /// It cannot be carried out, its file is gone, and the ledger knows.
+    case failed(Failure)
+    /// Another try may mend it: the file stays, and the ledger hands the order out again.
+    case postponed(Failure)
+}
+
+/// An order of somebody who did not live to carry it out, and what became of it.
+public struct TakenPublication: Sendable, Hashable {
+    public var row: UnfinishedPublication
+    public var ending: PublicationEnding
+}

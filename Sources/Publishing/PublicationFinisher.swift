@@ -1,0 +1,116 @@
+import Conversion
+public import Ledger
+public import Storage
+
+/// Carries out what the ledger has ordered: gives the outputs their names, then says that they have them.
+///
+/// Anybody may, again and again, after a crash at any point: workers for their own, workers and coordinators for those that
+/// somebody left.
+public struct PublicationFinisher: Sendable {
+    private let ledger: JobLedger
+    private let queue = BlockingQueue("publishing")
+
+    public init(_ ledger: JobLedger) { self.ledger = ledger }
+
+    /// Carries out each order as far as possible; answers in their order. Throws what the ledger throws: the rest is
+    /// then handed out by it again.
+    public func carryOut(
+        _ due: [DuePublication],
+        in roots: StorageRoots,
+        within limit: Duration? = nil
+    ) async throws -> [PublicationEnding] {
+        let named = await queue.run { Self.name(due, in: roots) }
+        var endings: [PublicationEnding] = named.map { step in
+            switch step {
+            case .named(let outcome): .finished(outcome)
+            case .spoiled(let failure): .failed(failure)
+            case .kept(let failure): .postponed(failure)
+            }
+        }
+        try await tell(due, &endings, within: limit)
+        return endings
+    }
+
+    /// Takes what others left for too long, and carries it out where this process has the root. The rest is left for those
+    /// who have it.
+    public func takeUnfinished(in roots: StorageRoots, limit: Int32 = 100) async throws -> [TakenPublication] {
+        let rows = try await ledger.takeUnfinished(limit: limit)
+        var (due, unreadable): ([(UnfinishedPublication, DuePublication)], [TakenPublication]) = ([], [])
+        for row in rows {
+            do throws(StorageError) {
+                let publication = try DuePublication(row)
+                if let order = publication.order, (try? roots.root(of: order.location)) == nil { continue }
+                due.append((row, publication))
+            } catch {
+                unreadable.append(TakenPublication(row: row, ending: .postponed(error.failure)))
+            }
+        }
+        let endings = try await carryOut(due.map(\.1), in: roots)
+        return zip(due, endings).map { TakenPublication(row: $0.0, ending: $1) } + unreadable
+    }
+
+    // MARK: - Steps
+
+    /// How far the files came.
+    private enum Step: Sendable {
+        case named(PublishOutcome)
+        /// Nothing is left of it.
+        case spoiled(Failure)
+        case kept(Failure)
+    }
+
+    private static func name(_ due: [DuePublication], in roots: StorageRoots) -> [Step] {
+        let orders = due.compactMap(\.order)
+        var results = roots.publish(orders).makeIterator()
+        return due.map { publication in
+            guard let order = publication.order, let result = results.next() else { return .named(.skipped) }
+            switch result {
+            case .success(let outcome): return .named(outcome)
+            case .failure(let error): return spoil(order, error, in: roots)
+            }
+        }
+    }
+
+    /// What a failure to name comes to. A job leaves `publishing` as failed only after its file has been removed, or
+    /// somebody who is slower could still publish it beside what the next attempt makes.
+    private static func spoil(_ order: PublishOrder, _ error: StorageError, in roots: StorageRoots) -> Step {
+        guard isFinal(error) else { return .kept(error.failure) }
+        do throws(StorageError) {
+            try roots.discard(order.attempt, of: order.location)
+            return .spoiled(error.failure)
+        } catch {
+            return .kept(error.failure)
+        }
+    }
+
+    /// Whether no other try at the same order can end better.
+    private static func isFinal(_ error: StorageError) -> Bool {
+        switch error.code {
+        // The file is not what was ordered, or gone; only another attempt at the job helps.
+        case .attemptLost, .attemptConflict: true
+        // Somebody may give the right back, and the file is whole.
+        case .permissionDenied, .readOnly: false
+        default: error.code.kind == .permanent
+        }
+    }
+
+    private func tell(
+        _ due: [DuePublication],
+        _ endings: inout [PublicationEnding],
+        within limit: Duration?
+    ) async throws {
+        let finished = endings.indices.filter { if case .finished = endings[$0] { true } else { false } }
+        if !finished.isEmpty {
+            let answers = try await ledger.finish(finished.map { due[$0].fence }, within: limit)
+            for (index, answer) in zip(finished, answers) where !answer.stands { endings[index] = .overtaken }
+        }
+        var failures: [(index: Int, report: AttemptFailure)] = []
+        for index in endings.indices {
+            guard case .failed(let failure) = endings[index] else { continue }
+            failures.append((index, AttemptFailure(due[index].fence, failure)))
+        }
+        guard !failures.isEmpty else { return }
+        let answers = try await ledger.fail(failures.map(\.report), within: limit)
+        for (failure, answer) in zip(failures, answers) where answer == .lost { endings[failure.index] = .overtaken }
+    }
+}

@@ -1,0 +1,108 @@
+import Conversion
+public import Ledger
+import Publishing
+import PumpRoom
+import Storage
+
+/// A worker: claims jobs, has them converted, publishes what comes out, and reports. It keeps no state.
+public final class AudioWorker: Sendable {
+    private let configuration: WorkerConfiguration
+    private let ledgerConfiguration: LedgerConfiguration
+    private let stopOrder = StopOrder()
+    private let tell: @Sendable (WorkerEvent) -> Void
+
+    /// Opens nothing yet. Throws if the configuration cannot be used. `tell` is called from any thread, and must not block.
+    public init(
+        _ configuration: WorkerConfiguration,
+        ledger: LedgerConfiguration,
+        tell: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
+    ) throws {
+        try configuration.validate()
+        var ledger = ledger
+        // One to work, one to beat, one to listen: a fleet must not need many.
+        ledger.connectionLimit = 1
+        try ledger.validate()
+        self.configuration = configuration
+        ledgerConfiguration = ledger
+        self.tell = tell
+    }
+
+    /// Works until it is told to stop. Cancelling the task is telling so; what is in hand is finished or handed back all the
+    /// same.
+    ///
+    /// Throws if it cannot begin: a root cannot be opened, the ledger cannot be reached, or has to be migrated. Afterwards
+    /// nothing ends it but an order: databases and mounts that go away are waited for.
+    public func run() async throws {
+        // Work of a cancelled task could not be brought to an orderly end.
+        let work = Task { try await self.work() }
+        try await withTaskCancellationHandler {
+            try await work.value
+        } onCancel: {
+            drain()
+        }
+    }
+
+    /// Ends it: no more claims, and what runs has the grace period to end, or is handed back.
+    public func drain() { stopOrder.give(by: .now + configuration.gracePeriod) }
+
+    /// Ends it at once: what runs is stopped and handed back.
+    public func stopAtOnce() { stopOrder.give(by: .now) }
+
+    private func work() async throws {
+        let roots = try RootKeeper(configuration.roots)
+        try await Migrator(ledgerConfiguration).check()
+        let ledger = try JobLedger(ledgerConfiguration)
+        let heartbeat = try Heartbeat(ledgerConfiguration)
+        let shop = Workshop(configuration, ledger: ledger, heartbeat: heartbeat, roots: roots, stopOrder, tell: tell)
+        let entry = try await ledger.register(shop.registration)
+        shop.sessions.begin(Session(entry))
+        shop.say(.started(worker: entry.worker, lease: entry.leaseLength))
+
+        let rooms = (0..<configuration.slots).map { RoomSlot($0, configuration: configuration.room) }
+        await withDiscardingTaskGroup { group in
+            group.addTask(executorPreference: shop.pulse) { await Beater(shop: shop).run() }
+            group.addTask(executorPreference: shop.pulse) { await Guardian(shop: shop).run() }
+            let claimer = Claimer(shop)
+            group.addTask { await claimer.run() }
+            group.addTask { await claimer.listen() }
+            group.addTask { await Publisher(shop).run() }
+            for (slot, room) in rooms.enumerated() {
+                let files = BlockingQueue("files of slot \(slot)")
+                for lane in 0..<Self.lanes {
+                    group.addTask {
+                        await SlotLane(shop: shop, room: room, slot: slot, lane: lane, files: files).run()
+                    }
+                }
+                let digests = BlockingQueue("digests \(slot)")
+                group.addTask { await Digester(shop: shop, files: digests).run() }
+            }
+            let caretaker = Caretaker(shop: shop)
+            group.addTask { await caretaker.tidy() }
+            group.addTask { await caretaker.giveWay() }
+            if configuration.keepsHouse { group.addTask { await caretaker.keepHouse() } }
+
+            await Drain(shop: shop).run()
+            group.cancelAll()
+        }
+        for room in rooms { await room.close() }
+        await sayGoodbye(shop)
+    }
+
+    /// Jobs of one slot that are under way at one time, if they are short: one converts, the others are being opened.
+    private static let lanes = 3
+
+    /// What is still held goes back. Where the ledger cannot be told, the lease ends by itself.
+    private func sayGoodbye(_ shop: Workshop) async {
+        let session = shop.sessions.current
+        var handedBack: Int?
+        do {
+            handedBack = try await shop.ledger.stop(session.worker, within: .seconds(5))
+        } catch {
+            shop.say(.trouble(Failure(error)))
+        }
+        await shop.heartbeat.close()
+        await shop.ledger.close()
+        shop.pulse.end()
+        shop.say(.stopped(worker: session.worker, handedBack: handedBack))
+    }
+}

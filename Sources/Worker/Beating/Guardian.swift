@@ -1,0 +1,34 @@
+import Ledger
+
+/// Ends the work when the lease is over, by the worker's own clock or by the ledger's word, and begins anew.
+struct Guardian: Sendable {
+    let shop: Workshop
+
+    func run() async {
+        while !Task.isCancelled {
+            let session = shop.sessions.current
+            guard session.holds else {
+                await startAgain(after: session)
+                continue
+            }
+            await shop.pulse.sleep(until: session.end)
+        }
+    }
+
+    private func startAgain(after session: Session) async {
+        let stopped = shop.drop(.leaseOver) { $0.session === session }
+        shop.say(.leaseLost(worker: session.worker, stopped: stopped))
+        // A worker that is being stopped needs no new lease: its jobs are not its own any more.
+        let entry = await shop.ask(while: { !shop.stopOrder.isGiven }) {
+            try await shop.ledger.register(shop.registration)
+        }
+        guard let entry else {
+            if shop.stopOrder.isGiven { return await shop.pulse.sleep(until: .now + .seconds(60)) }
+            return await shop.pulse.sleep(until: .now + .seconds(1))
+        }
+        shop.sessions.begin(Session(entry))
+        shop.say(.registeredAgain(worker: entry.worker))
+        shop.pulse.poke()
+        shop.board.bell.ring()
+    }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import Synchronization
+
+/// A thread for nothing but the signs of life: the threads that all Swift tasks share may be busy, this one is not.
+///
+/// Tasks that prefer it run here between their waits. It looks at the clock every second at the latest, since its waits do not
+/// count the time for which the machine slept, and leases do.
+final class PulseThread: TaskExecutor, Sendable {
+    private struct Sleeper {
+        let end: ContinuousClock.Instant
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var sleepers: [UInt64: Sleeper] = [:]
+        var lastNumber: UInt64 = 0
+        var isEnded = false
+    }
+
+    private let state = Mutex(State())
+    /// A pipe, by which the thread is woken.
+    private let pipe: (reading: Int32, writing: Int32)
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        precondition(Glibc.pipe(&ends) == 0, "a process that starts may open a pipe")
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        pipe = (ends[0], ends[1])
+        let thread = Unmanaged.passRetained(Body { [weak self] in self?.turn() ?? false })
+        var (handle, attributes) = (pthread_t(), pthread_attr_t())
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        let problem = pthread_create(
+            &handle,
+            &attributes,
+            { raw in
+                let body = Unmanaged<Body>.fromOpaque(raw!).takeRetainedValue()
+                while body.turn() {}
+                return nil
+            },
+            thread.toOpaque()
+        )
+        pthread_attr_destroy(&attributes)
+        precondition(problem == 0, "no thread to beat on: \(String(cString: strerror(problem)))")
+    }
+
+    deinit {
+        close(pipe.reading)
+        close(pipe.writing)
+    }
+
+    private final class Body: Sendable {
+        let turn: @Sendable () -> Bool
+        init(_ turn: @escaping @Sendable () -> Bool) { self.turn = turn }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        state.withLock { $0.jobs.append(job) }
+        wake()
+    }
+
+    /// Waits until `end`, or until somebody pokes, or the task is cancelled.
+    func sleep(until end: ContinuousClock.Instant) async {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isLate = state.withLock { state in
+                    if Task.isCancelled { return true }
+                    state.sleepers[number] = Sleeper(end: end, continuation: continuation)
+                    return false
+                }
+                if isLate { continuation.resume() } else { wake() }
+            }
+        } onCancel: {
+            state.withLock { $0.sleepers.removeValue(forKey: number) }?.continuation.resume()
+        }
+    }
+
+    /// Ends all waits now.
+    func poke() {
+        let sleepers = state.withLock { state in
+            defer { state.sleepers = [:] }
+            return Array(state.sleepers.values)
+        }
+        for sleeper in sleepers { sleeper.continuation.resume() }
+    }
+
+    /// Ends the thread once it has nothing to do.
+    func end() {
+        state.withLock { $0.isEnded = true }
+        wake()
+    }
+
+    private func wake() {
+        var one: UInt8 = 1
+        // A pipe that is full wakes as well.
+        _ = write(pipe.writing, &one, 1)
+    }
+
+    /// One look around; false when the thread is to end.
+    private func turn() -> Bool {
+        let now = ContinuousClock.now
+        let (jobs, due, next, isEnded) = state.withLock { state in
+            defer { state.jobs = [] }
+            let due = state.sleepers.filter { $0.value.end <= now }
+            for number in due.keys { state.sleepers[number] = nil }
+            return (state.jobs, Array(due.values), state.sleepers.values.map(\.end).min(), state.isEnded)
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+        for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        guard jobs.isEmpty, due.isEmpty else { return true }
+        if isEnded { return false }
+        let left = next.map { min($0 - now, .seconds(1)) } ?? .seconds(1)
+        var waited = pollfd(fd: pipe.reading, events: Int16(POLLIN), revents: 0)
+        poll(&waited, 1, Int32((left / .milliseconds(1)).rounded(.up)))
+        var scratch = [UInt8](repeating: 0, count: 64)
+        _ = read(pipe.reading, &scratch, scratch.count)
+        return true
+    }
+}

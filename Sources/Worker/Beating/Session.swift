@@ -1,0 +1,41 @@
+import Ledger
+import Synchronization
+
+/// A worker's stay in the ledger, from one registration to the end of its lease.
+final class Session: Sendable {
+    let worker: Int64
+    let leaseLength: Duration
+    private let clock: Mutex<LeaseClock>
+
+    init(_ entry: WorkerEntry) {
+        worker = entry.worker
+        leaseLength = entry.leaseLength
+        clock = Mutex(LeaseClock(entry))
+    }
+
+    /// Whether it may write and work, by its own count.
+    var holds: Bool { clock.withLock { $0.holds(at: .now) } }
+
+    /// When that ends if nothing is heard.
+    var end: ContinuousClock.Instant { clock.withLock { $0.end } }
+
+    func renew(with reply: BeatReply) { clock.withLock { $0.renew(with: reply, now: .now) } }
+
+    /// The ledger says that it is over.
+    func lose() {
+        let lost = BeatReply(isAlive: false, leaseLength: .zero, sentAt: .now)
+        clock.withLock { $0.renew(with: lost, now: .now) }
+    }
+}
+
+/// The session that stands, which changes when a lease was lost. There is one before anybody asks.
+final class Sessions: Sendable {
+    private let state = Mutex<Session?>(nil)
+
+    var current: Session {
+        guard let session = state.withLock({ $0 }) else { preconditionFailure("a worker registers before it works") }
+        return session
+    }
+
+    func begin(_ session: Session) { state.withLock { $0 = session } }
+}

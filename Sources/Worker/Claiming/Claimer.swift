@@ -1,0 +1,101 @@
+import Conversion
+import Ledger
+import Synchronization
+
+/// Takes jobs from the ledger, one claim at a time.
+final class Claimer: Sendable {
+    private let shop: Workshop
+    /// Whether the last look found nothing, and nobody has said since that there may be something.
+    private let isDry = Mutex(false)
+
+    init(_ shop: Workshop) { self.shop = shop }
+
+    func run() async {
+        var nextLook = ContinuousClock.now
+        var isInDoubt = false
+        var patience = Patience(first: .milliseconds(100), longest: .seconds(5))
+        while !Task.isCancelled {
+            let seen = shop.board.bell.rings
+            let session = shop.sessions.current
+            do {
+                if session.holds, isInDoubt || .now >= nextLook {
+                    try await releaseStrays(of: session)
+                    isInDoubt = false
+                    nextLook = .now + session.leaseLength * Double.random(in: 0.8...1.2)
+                }
+                if try await claim(for: session) { continue }
+                patience = Patience(first: .milliseconds(100), longest: .seconds(5))
+            } catch let error as LedgerError {
+                isInDoubt = isInDoubt || error.mayHaveHappened
+                if error.code == .leaseOver {
+                    session.lose()
+                    shop.pulse.poke()
+                } else if !Task.isCancelled {
+                    if error.isTransient { shop.noteLedger(error) } else { shop.say(.trouble(error.failure)) }
+                    _ = await patience.wait()
+                    continue
+                }
+            } catch {
+                shop.say(.trouble(Failure(error)))
+            }
+            await shop.board.bell.wait(since: seen)
+        }
+    }
+
+    /// Listens for work, and looks now and then all the same.
+    func listen() async {
+        for await signal in shop.ledger.workSignals() {
+            isDry.withLock { $0 = false }
+            shop.board.bell.ring()
+            // A cancellation may be among the news.
+            if signal == .news { shop.beatSoon() }
+        }
+    }
+
+    /// Claims what is wanted; whether it is worth looking again at once.
+    private func claim(for session: Session) async throws -> Bool {
+        guard session.holds, shop.mayClaim, !isDry.withLock({ $0 }) else { return false }
+        var wanted = shop.board.wanted
+        guard wanted > 0, await shop.mayWork() else { return false }
+        if case .probing = shop.healthState {
+            guard shop.board.isEmpty else { return false }
+            wanted = 1
+        }
+        // Before asking: whoever says meanwhile that there is work is not to be forgotten.
+        isDry.withLock { $0 = true }
+        let queues = shop.configuration.queues
+        let claims: Claims
+        do {
+            claims = try await shop.ledger.claim(
+                Int32(clamping: wanted),
+                for: session.worker,
+                from: queues.isEmpty ? nil : queues,
+                inHand: shop.board.fences,
+                within: .seconds(20)
+            )
+        } catch {
+            isDry.withLock { $0 = false }
+            throw error
+        }
+        shop.noteLedger(nil)
+        guard !claims.jobs.isEmpty || !claims.refused.isEmpty else { return false }
+        isDry.withLock { $0 = false }
+        shop.board.add(claims.jobs, of: session)
+        // Things may have changed while the claim was under way.
+        if !session.holds {
+            shop.drop(.leaseOver) { $0.session === session }
+        } else if shop.stopOrder.isGiven {
+            shop.handBack(shop.board.takeQueued(), because: .draining)
+        }
+        return true
+    }
+
+    /// Hands back what the ledger thinks is in our hands and is not: a claim whose answer was lost for good.
+    private func releaseStrays(of session: Session) async throws {
+        let before = Set(shop.board.fences)
+        let held = try await shop.ledger.held(by: session.worker).jobs.map(\.fence)
+        let known = before.union(shop.board.fences)
+        let strays = held.filter { !known.contains($0) }
+        if !strays.isEmpty { try await shop.ledger.release(strays) }
+    }
+}

@@ -1,0 +1,225 @@
+import Conversion
+import Ledger
+import Synchronization
+
+/// All that is in hand. Everybody looks here, and nobody waits for it: the beat reads it as well.
+final class JobBoard: Sendable {
+    private struct State {
+        var jobs: [Fence: JobInHand] = [:]
+        /// In the order of their claims.
+        var queue: [Fence] = []
+        var busy: [Int: Int] = [:]
+        /// Since when each conversion is under way.
+        var converting: [Fence: ContinuousClock.Instant] = [:]
+        /// Done, and not yet published or reported. Counted along: a thousand jobs may be in hand, and each asks.
+        var unpublished = 0
+        /// When a job last left the slot.
+        var freedAt: [Int: ContinuousClock.Instant] = [:]
+        var pace: Pace
+        var isClosed = false
+
+        /// For how long each conversion has been under way.
+        var runningFor: [Duration] {
+            let now = ContinuousClock.now
+            return converting.values.map { now - $0 }
+        }
+    }
+
+    private let state: Mutex<State>
+    private let slots: Int
+    private let unpublishedLimit: Int
+    /// Rung whenever something has come, gone or moved on.
+    let bell = Bell()
+
+    init(_ configuration: WorkerConfiguration) {
+        slots = configuration.slots
+        unpublishedLimit = configuration.unpublishedLimit
+        state = Mutex(State(pace: Pace(slots: configuration.slots, workAhead: configuration.workAhead)))
+    }
+
+    // MARK: - Coming
+
+    func add(_ claims: [Claim], of session: Session) {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            for claim in claims {
+                state.jobs[claim.fence] = JobInHand(claim: claim, session: session, claimedAt: now)
+                state.queue.append(claim.fence)
+            }
+        }
+        bell.ring()
+    }
+
+    /// How many jobs to claim now.
+    var wanted: Int {
+        state.withLock { state in
+            guard !state.isClosed, state.unpublished < unpublishedLimit else { return 0 }
+            return state.pace.wanted(
+                queued: state.queue.count,
+                busySlots: state.busy.count,
+                running: state.runningFor
+            )
+        }
+    }
+
+    // MARK: - Working
+
+    /// The next job for a lane of a slot; `nil` if there is none for it now.
+    ///
+    /// The first lane of a slot always gets one. The others are for jobs so short that preparing the next beside the running one
+    /// counts, and leave idle slots their share.
+    func start(in slot: Int, lane: Int) -> JobInHand? {
+        let job = state.withLock { state -> JobInHand? in
+            guard !state.isClosed, state.unpublished < unpublishedLimit, let first = state.queue.first else {
+                return nil
+            }
+            if lane > 0 {
+                guard state.pace.isShort, state.queue.count > slots - state.busy.count else { return nil }
+            }
+            state.queue.removeFirst()
+            guard var job = state.jobs[first] else { return nil }
+            job.phase = .converting
+            job.slot = slot
+            let now = ContinuousClock.now
+            job.startedAt = now
+            state.jobs[first] = job
+            state.converting[first] = now
+            state.busy[slot, default: 0] += 1
+            return job
+        }
+        if job != nil { bell.ring() }
+        return job
+    }
+
+    /// Says how to stop a conversion; at once, if it is to be stopped already.
+    func began(_ fence: Fence, cancel: @escaping @Sendable () -> Void) {
+        let isLate = state.withLock { state in
+            state.jobs[fence]?.cancelConversion = cancel
+            return state.jobs[fence]?.stop != nil
+        }
+        if isLate { cancel() }
+    }
+
+    func progressed(_ fence: Fence, _ progress: ConversionProgress) {
+        state.withLock { state in
+            state.jobs[fence]?.frames = progress.frames
+            state.jobs[fence]?.totalFrames = progress.totalFrames
+        }
+    }
+
+    /// The slot is free again; how long it was busy tells how much to claim, if the work `counts`.
+    func converted(_ fence: Fence, in slot: Int, counts: Bool) {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            if counts, let startedAt = state.jobs[fence]?.startedAt {
+                // Beside others of the same slot, it may have waited for them.
+                state.pace.note(now - max(startedAt, state.freedAt[slot] ?? startedAt))
+            }
+            state.freedAt[slot] = now
+            state.converting[fence] = nil
+            if state.jobs[fence] != nil { state.unpublished += 1 }
+            state.jobs[fence]?.phase = .ending
+            state.jobs[fence]?.convertedAt = now
+            state.jobs[fence]?.cancelConversion = nil
+            let left = (state.busy[slot] ?? 1) - 1
+            state.busy[slot] = left == 0 ? nil : left
+        }
+        bell.ring()
+    }
+
+    // MARK: - Ending
+
+    /// The jobs of these that may still be published, which from now on nothing stops.
+    func beginPublishing(_ fences: [Fence]) -> Set<Fence> {
+        state.withLock { state in
+            var begun: Set<Fence> = []
+            for fence in fences {
+                guard let job = state.jobs[fence], job.isOurs, job.stop != .cancelled else { continue }
+                state.jobs[fence]?.phase = .publishing
+                begun.insert(fence)
+            }
+            return begun
+        }
+    }
+
+    func job(_ fence: Fence) -> JobInHand? { state.withLock { $0.jobs[fence] } }
+
+    func remove(_ fences: some Sequence<Fence>) {
+        state.withLock { state in
+            var hasQueued = false
+            for fence in fences {
+                switch state.jobs.removeValue(forKey: fence)?.phase {
+                case .queued: hasQueued = true
+                case .ending, .publishing: state.unpublished -= 1
+                case .converting, nil: break
+                }
+            }
+            if hasQueued { state.queue.removeAll { state.jobs[$0] == nil } }
+        }
+        bell.ring()
+    }
+
+    /// Takes jobs that have not begun out of the line, to be handed back: all, or those that `isMeant`.
+    func takeQueued(_ isMeant: (JobInHand) -> Bool = { _ in true }) -> [JobInHand] {
+        state.withLock { state in
+            let meant = state.queue.compactMap { state.jobs[$0] }.filter(isMeant)
+            let fences = Set(meant.map(\.fence))
+            state.queue.removeAll { fences.contains($0) }
+            for fence in fences { state.jobs[fence]?.phase = .ending }
+            state.unpublished += meant.count
+            return meant
+        }
+    }
+
+    /// Stops those that `isMeant`, unless they are being published; a loss goes before any other reason. What had not begun
+    /// is answered, and is nobody's then but the caller's.
+    func stop(_ reason: StopReason, _ isMeant: (JobInHand) -> Bool) -> [JobInHand] {
+        let (cancelled, waiting) = state.withLock { state in
+            var (cancelled, waiting): ([@Sendable () -> Void], [JobInHand]) = ([], [])
+            for (fence, job) in state.jobs where job.phase != .publishing && isMeant(job) {
+                if job.stop == nil || reason.isLoss { state.jobs[fence]?.stop = reason }
+                if let cancel = job.cancelConversion { cancelled.append(cancel) }
+                if job.phase == .queued {
+                    state.jobs[fence]?.phase = .ending
+                    if let job = state.jobs[fence] { waiting.append(job) }
+                }
+            }
+            let gone = Set(waiting.map(\.fence))
+            if !gone.isEmpty { state.queue.removeAll { gone.contains($0) } }
+            state.unpublished += waiting.count
+            return (cancelled, waiting)
+        }
+        for cancel in cancelled { cancel() }
+        bell.ring()
+        return waiting
+    }
+
+    /// No job begins any more.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        bell.ring()
+    }
+
+    // MARK: - Looking
+
+    var isEmpty: Bool { state.withLock { $0.jobs.isEmpty } }
+    var fences: [Fence] { state.withLock { Array($0.jobs.keys) } }
+    var busySlots: Int { state.withLock { $0.busy.count } }
+
+    /// How many wait, and how many are further.
+    var counts: (queued: Int, begun: Int) { state.withLock { ($0.queue.count, $0.jobs.count - $0.queue.count) } }
+
+    /// For the beat: what is in hand of this session, and how far.
+    func running(in session: Session) -> [RunningJob] {
+        state.withLock { state in
+            state.jobs.values.filter { $0.session === session && $0.phase != .publishing }.map { job in
+                RunningJob(
+                    job.fence,
+                    frames: job.frames,
+                    totalFrames: job.totalFrames,
+                    slot: job.slot.map { Int16(clamping: $0) }
+                )
+            }
+        }
+    }
+}

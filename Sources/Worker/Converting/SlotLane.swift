@@ -1,0 +1,97 @@
+import Conversion
+import Ledger
+import Publishing
+import PumpRoom
+import Storage
+
+/// Carries jobs through a slot, one after the other: opens what they need, and has the room convert.
+struct SlotLane: Sendable {
+    let shop: Workshop
+    let room: RoomSlot
+    let slot: Int
+    /// Beside others of the same slot, which prepare while one converts.
+    let lane: Int
+    let files: BlockingQueue
+
+    func run() async {
+        while !Task.isCancelled {
+            let seen = shop.board.bell.rings
+            guard let job = shop.board.start(in: slot, lane: lane) else {
+                await shop.board.bell.wait(since: seen)
+                continue
+            }
+            await work(on: job)
+        }
+    }
+
+    private func work(on job: JobInHand) async {
+        let (recipe, roots) = (job.claim.recipe, shop.roots.roots)
+        switch await files.run({ Preparation.of(recipe, in: roots) }) {
+        case .ready(let prepared):
+            shop.sweeper.use(prepared.location, epoch: job.fence.epoch)
+            await convert(job, prepared)
+        case .skipped: end(job, .skipped)
+        case .unable(let need): end(job, .handedBack(.unable, need: need))
+        case .failed(let error, let root):
+            let failure = await judge(error.failure, roots: [root].compactMap(\.self))
+            end(job, .failed(AttemptFailure(job.fence, failure, facts: facts())))
+        }
+    }
+
+    private func convert(_ job: JobInHand, _ prepared: PreparedJob) async {
+        let (board, fence) = (shop.board, job.fence)
+        let work = RoomWork(job.claim.recipe, from: prepared.source, to: prepared.destination)
+        let conversion = Task { [room] in await room.run(work) { board.progressed(fence, $0) } }
+        board.began(fence) { conversion.cancel() }
+        let outcome = await conversion.value
+        prepared.closeSource()
+        if case .converted(let report, let cost) = outcome, report.plannedFrames == report.writtenFrames {
+            board.converted(fence, in: slot, counts: true)
+            let facts = AttemptFacts(report, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
+            return shop.converted.put(ConvertedJob(fence: fence, prepared: prepared, facts: facts))
+        }
+        prepared.discard()
+        switch (outcome, board.job(fence)?.stop) {
+        case (_, .draining?): end(job, .handedBack(.draining, need: nil))
+        case (_, .cancelled?): end(job, .failed(AttemptFailure(fence, .cancelled, facts: facts())))
+        case (.converted(let report, let cost), _):
+            let facts = AttemptFacts(report, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
+            end(job, .failed(AttemptFailure(fence, .framesDiffer(report), facts: facts)))
+        case (.handedBack, _): end(job, .handedBack(.neighbourCrashed, need: nil))
+        case (.failed(let failed), _):
+            let failure = await judge(failed.failure, roots: [prepared.sourceRoot, prepared.location.root])
+            var facts = facts()
+            (facts.framesIn, facts.cpu, facts.peakBytes) = (failed.frames, failed.cost.cpu, failed.cost.peakBytes)
+            let report = AttemptFailure(
+                fence,
+                failure,
+                lastWords: failed.lastWords,
+                isRoomDeath: failed.isRoomDeath,
+                facts: facts
+            )
+            end(job, .failed(report))
+        }
+    }
+
+    private func facts() -> AttemptFacts { AttemptFacts(slot: Int16(clamping: slot)) }
+
+    /// Frees the slot and has the ledger told, unless the right is gone.
+    private func end(_ job: JobInHand, _ kind: JobEnding.Kind) {
+        shop.board.converted(job.fence, in: slot, counts: false)
+        shop.outbox.put(JobEnding(fence: job.fence, kind: kind))
+    }
+
+    private func judge(_ failure: Failure, roots: [String]) async -> Failure {
+        let keeper = shop.roots
+        let judged = await files.run { Judge.look(at: failure, roots: roots, in: keeper) }
+        if judged.isOfAll { shop.pause(because: judged.failure) }
+        return judged.failure
+    }
+}
+
+/// A job whose output waits for its digest.
+struct ConvertedJob: Sendable {
+    var fence: Fence
+    var prepared: PreparedJob
+    var facts: AttemptFacts
+}

@@ -1,0 +1,17 @@
+import Conversion
+import Ledger
+import Storage
+
+/// What became of a job here, to be told to the ledger.
+struct JobEnding: Sendable {
+    enum Kind: Sendable {
+        /// Converted, whole, and not yet published.
+        case output(PreparedJob, Fingerprint, AttemptFacts)
+        case skipped
+        case failed(AttemptFailure)
+        case handedBack(ReleaseReason, need: String?)
+    }
+
+    let fence: Fence
+    var kind: Kind
+}

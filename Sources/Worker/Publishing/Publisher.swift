@@ -1,0 +1,267 @@
+import Conversion
+import Ledger
+import Publishing
+import Storage
+
+/// Tells the ledger what became of jobs, and publishes outputs: whatever is ready when the last group is done.
+struct Publisher: Sendable {
+    let shop: Workshop
+    private let files = BlockingQueue("linking")
+
+    init(_ shop: Workshop) { self.shop = shop }
+
+    /// An output on its way.
+    private struct Output: Sendable {
+        let job: JobInHand
+        let prepared: PreparedJob
+        let fingerprint: Fingerprint
+        let facts: AttemptFacts
+
+        var attempt: AttemptName { AttemptName(job.fence) }
+
+        var publication: Publication {
+            Publication(
+                job.fence,
+                attemptName: attempt.fileName(for: prepared.location.name),
+                digest: fingerprint.hexDigest,
+                bytes: fingerprint.byteCount,
+                facts: facts
+            )
+        }
+
+        var order: PublishOrder {
+            let policy = job.claim.recipe.outputs.first?.onConflict ?? .fail
+            return PublishOrder(of: attempt, to: prepared.location, with: fingerprint, onConflict: policy)
+        }
+    }
+
+    func run() async {
+        while let group = await shop.outbox.take(upTo: shop.configuration.groupLimit) { await carry(group) }
+    }
+
+    private func carry(_ group: [JobEnding]) async {
+        var outputs: [Output] = []
+        var skipped: [JobInHand] = []
+        var failures: [AttemptFailure] = []
+        var releases: [(JobInHand, ReleaseReason, need: String?)] = []
+        for ending in group {
+            guard let job = shop.board.job(ending.fence) else { continue }
+            guard job.isOurs else {
+                if case .output(let prepared, _, _) = ending.kind { prepared.discard() }
+                close(job, .lost)
+                continue
+            }
+            switch ending.kind {
+            case .output(let prepared, _, let facts) where job.stop == .cancelled:
+                prepared.discard()
+                failures.append(AttemptFailure(job.fence, .cancelled, facts: facts))
+            case .output(let prepared, let fingerprint, let facts):
+                outputs.append(Output(job: job, prepared: prepared, fingerprint: fingerprint, facts: facts))
+            case .skipped: skipped.append(job)
+            case .failed(let failure): failures.append(failure)
+            case .handedBack(let reason, let need): releases.append((job, reason, need))
+            }
+        }
+        failures += await publish(outputs, skipped)
+        await fail(failures)
+        await release(releases)
+    }
+
+    // MARK: - Outputs
+
+    /// Publishes; answers what is to be reported as failed.
+    private func publish(_ outputs: [Output], _ skipped: [JobInHand]) async -> [AttemptFailure] {
+        var (linked, failures) = await link(outputs)
+        // A process that was stopped in between wakes up here, and asks its clock before the ledger.
+        let begun = shop.board.beginPublishing(linked.map(\.job.fence) + skipped.map(\.fence))
+        let dropped = linked.filter { !begun.contains($0.job.fence) }
+        await discard(dropped)
+        for output in dropped {
+            if shop.board.job(output.job.fence)?.isOurs == true {
+                failures.append(AttemptFailure(output.job.fence, .cancelled, facts: output.facts))
+            } else {
+                close(output.job, .lost)
+            }
+        }
+        linked.removeAll { !begun.contains($0.job.fence) }
+        let skipped = skipped.filter { job in
+            if begun.contains(job.fence) { return true }
+            close(job, .lost)
+            return false
+        }
+        guard !begun.isEmpty else { return failures }
+        let publications = linked.map(\.publication) + skipped.map { SkippedOutput.publication($0.fence) }
+        let answers = await ask(publications)
+
+        var due: [DuePublication] = []
+        var refused: [Output] = []
+        for (output, answer) in zip(linked, answers) {
+            guard let answer else {
+                // The file stays: an order that got through all the same is carried out by whoever finds it.
+                close(output.job, .lost)
+                continue
+            }
+            if answer.stands {
+                due.append(DuePublication(output.job.fence, order: output.order))
+            } else {
+                refused.append(output)
+                close(output.job, answer == .cancelled ? .cancelled : .lost)
+            }
+        }
+        for (job, answer) in zip(skipped, answers.dropFirst(linked.count)) {
+            if answer?.stands == true {
+                due.append(DuePublication(job.fence, order: nil))
+            } else {
+                close(job, answer == .cancelled ? .cancelled : .lost)
+            }
+        }
+        await discard(refused)
+        await finish(due, linked)
+        return failures
+    }
+
+    /// Makes the outputs durable under the names of their attempts.
+    private func link(_ outputs: [Output]) async -> (linked: [Output], failures: [AttemptFailure]) {
+        guard !outputs.isEmpty else { return ([], []) }
+        let results = await files.run { () -> [Result<Void, StorageError>] in
+            var group = OutputGroup()
+            let isMember = outputs.map {
+                $0.prepared.add(to: &group, as: $0.attempt, with: $0.fingerprint)
+            }
+            var results = group.link().makeIterator()
+            return isMember.map { isMember in
+                if isMember, let result = results.next() { return result }
+                return .failure(StorageError(.attemptLost, at: .publish, "publish", "the output was thrown away"))
+            }
+        }
+        var (linked, failures): ([Output], [AttemptFailure]) = ([], [])
+        for (output, result) in zip(outputs, results) {
+            switch result {
+            case .success: linked.append(output)
+            case .failure(let error):
+                failures.append(AttemptFailure(output.job.fence, error.failure, facts: output.facts))
+            }
+        }
+        return (linked, failures)
+    }
+
+    /// Asks the ledger to publish until it has answered. While it has not, the files stay: it may count on them.
+    ///
+    /// `nil` for those that the ledger refuses to hear of, and for all if the worker ends before that; whoever comes later
+    /// finds the files by the ledger's row, or sweeps them.
+    private func ask(_ publications: [Publication]) async -> [JobAnswer?] {
+        if let answers = await shop.ask({ try await shop.ledger.publish(publications) }) { return answers }
+        guard publications.count > 1, !Task.isCancelled else { return publications.map { _ in nil } }
+        // One that cannot be said must not take the others along.
+        var answers: [JobAnswer?] = []
+        for publication in publications { answers += await ask([publication]) }
+        return answers
+    }
+
+    private func finish(_ due: [DuePublication], _ outputs: [Output]) async {
+        guard !due.isEmpty else { return }
+        let byFence = Dictionary(outputs.map { ($0.job.fence, $0) }) { first, _ in first }
+        let endings = await shop.ask { try await shop.finisher.carryOut(due, in: shop.roots.roots) }
+        for (place, publication) in due.enumerated() {
+            guard let job = shop.board.job(publication.fence) else { continue }
+            var line = AttemptLine(job, .publishing)
+            if let output = byFence[publication.fence] {
+                (line.frames, line.audio, line.bytes) = (
+                    output.facts.framesOut, output.facts.audio, output.fingerprint.byteCount
+                )
+            }
+            switch endings?[place] {
+            case .finished(let outcome): line.outcome = outcome == .skipped ? .skipped : .completed
+            case .overtaken: line.outcome = .completed
+            case .failed(let failure): (line.outcome, line.failure) = (.failed, failure)
+            case .postponed(let failure): line.failure = failure
+            case nil: break
+            }
+            // What could not get its name now says something of the place as well.
+            shop.note(job.fence.job, failure: line.failure.flatMap { $0.kind == .infrastructure ? $0 : nil })
+            close(job, line)
+        }
+    }
+
+    private func discard(_ outputs: [Output]) async {
+        guard !outputs.isEmpty else { return }
+        let roots = shop.roots.roots
+        let problem = await files.run { () -> StorageError? in
+            var problem: StorageError?
+            for output in outputs {
+                do throws(StorageError) {
+                    try roots.discard(output.attempt, of: output.prepared.location)
+                } catch {
+                    problem = error
+                }
+            }
+            return problem
+        }
+        // It has no fence that stands, and is swept.
+        if let problem { shop.say(.trouble(problem.failure)) }
+    }
+
+    // MARK: - The rest
+
+    private func fail(_ failures: [AttemptFailure]) async {
+        guard !failures.isEmpty else { return }
+        let answers = await shop.ask(while: { stands(failures.map(\.fence)) }) {
+            try await shop.ledger.fail(failures)
+        }
+        if answers == nil, failures.count > 1, stands(failures.map(\.fence)), !Task.isCancelled {
+            // One that cannot be said must not take the others along.
+            for failure in failures { await fail([failure]) }
+            return
+        }
+        for (place, report) in failures.enumerated() {
+            guard let job = shop.board.job(report.fence) else { continue }
+            var line = AttemptLine(job, .failed)
+            line.failure = report.failure
+            line.frames = report.facts.framesIn
+            switch answers?[place] {
+            case .done, .repeated:
+                let isOfPlace = report.failure.kind == .infrastructure && report.failure.code != "cancelled"
+                shop.note(job.fence.job, failure: isOfPlace ? report.failure : nil)
+            case .cancelled: line.outcome = .cancelled
+            case .lost, .expired, nil: line.outcome = .lost
+            }
+            close(job, line)
+        }
+    }
+
+    private func release(_ releases: [(JobInHand, ReleaseReason, need: String?)]) async {
+        struct Cause: Hashable {
+            var reason: ReleaseReason
+            var need: String?
+        }
+        let groups = Dictionary(grouping: releases) { Cause(reason: $0.1, need: $0.need) }
+        for (cause, group) in groups {
+            let fences = group.map(\.0.fence)
+            let answers = await shop.ask(while: { stands(fences) }) {
+                try await shop.ledger.release(fences, because: cause.reason, needing: cause.need)
+            }
+            for (place, job) in group.map(\.0).enumerated() {
+                var line = AttemptLine(job, .released)
+                line.reason = cause.need ?? cause.reason.rawValue
+                if let answer = answers?[place] {
+                    if answer == .cancelled { line.outcome = .cancelled }
+                } else {
+                    line.outcome = .lost
+                }
+                close(job, line)
+            }
+        }
+    }
+
+    /// Whether the ledger still cares: a lease that is over has given the jobs back already.
+    private func stands(_ fences: [Fence]) -> Bool {
+        fences.contains { shop.board.job($0)?.isOurs == true }
+    }
+
+    private func close(_ job: JobInHand, _ outcome: AttemptLine.Outcome) { close(job, AttemptLine(job, outcome)) }
+
+    private func close(_ job: JobInHand, _ line: AttemptLine) {
+        shop.board.remove([job.fence])
+        shop.say(.attempt(line))
+    }
+}

@@ -1,0 +1,30 @@
+import Synchronization
+
+/// What one hand has finished and the next has not taken up.
+final class Tray<Item: Sendable>: Sendable {
+    private let waiting = Mutex<[Item]>([])
+    private let bell = Bell()
+
+    func put(_ items: Item...) { put(items) }
+
+    func put(_ items: [Item]) {
+        guard !items.isEmpty else { return }
+        waiting.withLock { $0 += items }
+        bell.ring()
+    }
+
+    /// What is there, up to `limit`; waits until there is something. `nil` when the task is cancelled.
+    func take(upTo limit: Int) async -> [Item]? {
+        while !Task.isCancelled {
+            let seen = bell.rings
+            let taken = waiting.withLock { waiting in
+                let taken = Array(waiting.prefix(limit))
+                waiting.removeFirst(taken.count)
+                return taken
+            }
+            if !taken.isEmpty { return taken }
+            await bell.wait(since: seen)
+        }
+        return nil
+    }
+}

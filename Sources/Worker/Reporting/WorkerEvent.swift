@@ -1,0 +1,73 @@
+public import Conversion
+import Ledger
+
+/// What a worker has to say of itself, as it happens.
+public enum WorkerEvent: Sendable, Hashable {
+    case started(worker: Int64, lease: Duration)
+    case attempt(AttemptLine)
+    /// It claims nothing until what is named here is mended, and looks after `wait`.
+    case paused(because: String, wait: Duration)
+    case resumed
+    /// Its lease is over: `stopped` conversions were stopped, and what they wrote was thrown away.
+    case leaseLost(worker: Int64, stopped: Int)
+    case registeredAgain(worker: Int64)
+    /// The ledger cannot be reached, or answers again.
+    case ledgerAway(Failure)
+    case ledgerBack
+    case draining(running: Int, handedBack: Int)
+    /// Publications of others, finished here.
+    case finishedForOthers(Int)
+    /// What dead workers left, removed.
+    case swept(folder: String, files: Int)
+    /// A chore that did not succeed and is tried again.
+    case trouble(Failure)
+    /// `handedBack`: jobs that it still held, as the ledger counts.
+    case stopped(worker: Int64, handedBack: Int?)
+}
+
+/// One attempt, in one line.
+public struct AttemptLine: Sendable, Hashable {
+    public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
+        case completed, skipped, failed, released, cancelled, lost
+        /// Its file waits for its name, which somebody gives it later.
+        case publishing
+    }
+
+    public var job: Int64
+    public var epoch: Int32
+    public var batch: Int64
+    public var queue: String
+    /// Which of those that count, from 1.
+    public var attempt: Int
+    public var maxAttempts: Int
+    public var slot: Int?
+    public var outcome: Outcome
+    public var source: String
+    public var destination: String
+    public var took: Duration?
+    public var frames: Int64?
+    public var audio: Duration?
+    public var bytes: Int64?
+    public var failure: Failure?
+    /// Why it was handed back.
+    public var reason: String?
+}
+
+extension AttemptLine {
+    init(_ job: JobInHand, _ outcome: Outcome) {
+        let claim = job.claim
+        self.init(
+            job: claim.fence.job,
+            epoch: claim.fence.epoch,
+            batch: claim.batch,
+            queue: claim.queue,
+            attempt: claim.attempt,
+            maxAttempts: claim.maxAttempts,
+            slot: job.slot,
+            outcome: outcome,
+            source: claim.recipe.sources.first?.location ?? "",
+            destination: claim.recipe.outputs.first?.location ?? "",
+            took: job.startedAt.map { (job.convertedAt ?? .now) - $0 }
+        )
+    }
+}

@@ -1,0 +1,72 @@
+import Conversion
+import Ledger
+import Publishing
+import Storage
+
+/// What everybody does for everybody, now and then: finishing what others left, sweeping, keeping house.
+struct Caretaker: Sendable {
+    let shop: Workshop
+
+    /// Finishes what others left half published, and sweeps.
+    func tidy() async {
+        while !Task.isCancelled {
+            await care {
+                let taken = try await shop.finisher.takeUnfinished(in: shop.roots.roots)
+                let finished = taken.count { if case .finished = $0.ending { true } else { false } }
+                if finished > 0 { shop.say(.finishedForOthers(finished)) }
+                for case .postponed(let failure) in taken.map(\.ending) { shop.say(.trouble(failure)) }
+            }
+            // Sweeps come sooner after the first use of a folder than unfinished publications come by.
+            let next = ContinuousClock.now + shop.sessions.current.leaseLength * Double.random(in: 0.8...1.2)
+            while .now < next, !Task.isCancelled {
+                await care {
+                    for (folder, count) in try await shop.sweeper.sweepDue(in: shop.roots.roots, shop.ledger) {
+                        shop.say(.swept(folder: folder, files: count))
+                    }
+                }
+                await rest(min(.seconds(1), next - .now))
+            }
+        }
+    }
+
+    /// Keeps house about every second while nobody else does; looks now and then while somebody does.
+    func keepHouse() async {
+        while !Task.isCancelled {
+            let lease = shop.sessions.current.leaseLength
+            // Half a lease without a tick counts as an outage, after which nobody is declared lost for a whole one.
+            var wait = lease * Double.random(in: 0.2...0.3)
+            await care {
+                let report = try await shop.ledger.keepHouse()
+                if !report.chores.isEmpty { wait = min(lease / 6, .seconds(Double.random(in: 1...1.5))) }
+            }
+            await rest(wait)
+        }
+    }
+
+    /// Hands back what was claimed ahead and waits behind jobs that turned out to be long.
+    func giveWay() async {
+        let patience = max(.seconds(5), shop.configuration.workAhead * 5)
+        while !Task.isCancelled {
+            await rest(.seconds(1))
+            let now = ContinuousClock.now
+            let late = shop.board.takeQueued { now - $0.claimedAt > patience }
+            shop.handBack(late, because: .handedBack)
+        }
+    }
+
+    /// One try; a failure is said, unless it is only that the ledger is away, which others say.
+    private func care(_ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch let error as LedgerError where error.isTransient || error.code == .cancelled {
+            return
+        } catch {
+            shop.say(.trouble(Failure(error)))
+        }
+    }
+
+    private func rest(_ duration: Duration) async {
+        // Cancelled: the loop sees it.
+        try? await Task.sleep(for: max(duration, Duration.zero), clock: .continuous)
+    }
+}

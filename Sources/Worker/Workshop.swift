@@ -1,0 +1,201 @@
+import Conversion
+import Ledger
+import Publishing
+import Storage
+import Synchronization
+
+/// What the parts of a worker share.
+final class Workshop: Sendable {
+    let configuration: WorkerConfiguration
+    let ledger: JobLedger
+    let heartbeat: Heartbeat
+    let roots: RootKeeper
+    let board: JobBoard
+    let sessions = Sessions()
+    let pulse = PulseThread()
+    let stopOrder: StopOrder
+    let finisher: PublicationFinisher
+    /// Done, for the ledger to be told.
+    let outbox = Tray<JobEnding>()
+    /// Converted, for the digest to be taken.
+    let converted = Tray<ConvertedJob>()
+    let sweeper: Sweeper
+    private let health: Mutex<HealthWatch>
+    private let wish = Mutex(WorkerWish.run)
+    private let isLedgerAway = Mutex(false)
+    private let beatAsked = Mutex<ContinuousClock.Instant?>(nil)
+    private let tell: @Sendable (WorkerEvent) -> Void
+
+    init(
+        _ configuration: WorkerConfiguration,
+        ledger: JobLedger,
+        heartbeat: Heartbeat,
+        roots: RootKeeper,
+        _ stopOrder: StopOrder,
+        tell: @escaping @Sendable (WorkerEvent) -> Void
+    ) {
+        self.configuration = configuration
+        self.ledger = ledger
+        self.heartbeat = heartbeat
+        self.roots = roots
+        self.stopOrder = stopOrder
+        self.tell = tell
+        board = JobBoard(configuration)
+        finisher = PublicationFinisher(ledger)
+        sweeper = Sweeper(age: configuration.sweepAge, interval: configuration.sweepInterval)
+        health = Mutex(
+            HealthWatch(firstPause: configuration.firstPause, longestPause: configuration.longestPause)
+        )
+    }
+
+    func say(_ event: WorkerEvent) { tell(event) }
+
+    var registration: WorkerRegistration {
+        WorkerRegistration(
+            name: configuration.name,
+            host: WorkerConfiguration.hostName,
+            build: configuration.build,
+            slots: Int32(clamping: configuration.slots),
+            abilities: roots.names.map { "root:\($0)" }
+        )
+    }
+
+    // MARK: - Wishes
+
+    /// What the ledger wishes, as the last beat said.
+    var mayClaim: Bool { !stopOrder.isGiven && wish.withLock { $0 == .run } }
+
+    func take(_ wished: WorkerWish) { wish.withLock { $0 = wished } }
+
+    /// Asks for a beat now, at most once a second: news may come in floods.
+    func beatSoon() {
+        let isDue = beatAsked.withLock { last in
+            let now = ContinuousClock.now
+            if let last, now - last < .seconds(1) { return false }
+            last = now
+            return true
+        }
+        if isDue { pulse.poke() }
+    }
+
+    // MARK: - Handing back
+
+    /// Gives jobs back that have not begun.
+    func handBack(_ jobs: [JobInHand], because reason: ReleaseReason) {
+        outbox.put(jobs.map { JobEnding(fence: $0.fence, kind: .handedBack(reason, need: nil)) })
+    }
+
+    /// Stops and forgets what the right is gone to; nothing of it is written any more. Files that the ledger may count on
+    /// stay. How many jobs that were.
+    @discardableResult
+    func drop(_ reason: StopReason, _ isMeant: (JobInHand) -> Bool) -> Int {
+        let before = board.counts
+        let waiting = board.stop(reason, isMeant)
+        for job in waiting { say(.attempt(AttemptLine(job, .lost))) }
+        board.remove(waiting.map(\.fence))
+        return reason == .leaseOver ? before.queued + before.begun : waiting.count
+    }
+
+    // MARK: - Health
+
+    var pausedBecause: String? { health.withLock { $0.pausedBecause } }
+
+    var healthState: HealthWatch.State { health.withLock { $0.state } }
+
+    func note(_ job: Int64, failure: Failure?) {
+        announce { $0.note(job: job, failure: failure.map { "\($0.code): \($0.message)" }, at: .now) }
+    }
+
+    func pause(because failure: Failure) {
+        announce { $0.fail(because: "\(failure.code): \(failure.message)", at: .now) }
+    }
+
+    /// Looks whether a pause may end; `true` if jobs may be claimed, one at a time if it still has to be shown.
+    func mayWork() async -> Bool {
+        guard health.withLock({ $0.isDue(at: .now) }) else {
+            if case .paused = healthState { return false }
+            return true
+        }
+        if let problem = await roots.check().first {
+            announce { $0.stayPaused(because: "\(problem.failure.code): \(problem.failure.message)", at: .now) }
+            return false
+        }
+        health.withLock { $0.probe() }
+        return true
+    }
+
+    private func announce(_ change: (inout HealthWatch) -> HealthWatch.Change?) {
+        switch health.withLock({ change(&$0) }) {
+        case .paused(let reason, let wait):
+            // Others may be able to.
+            handBack(board.takeQueued(), because: .handedBack)
+            say(.paused(because: reason, wait: wait))
+            // Whoever asks the ledger sees it at once.
+            pulse.poke()
+        case .resumed:
+            say(.resumed)
+            pulse.poke()
+            board.bell.ring()
+        case nil: break
+        }
+    }
+
+    // MARK: - Asking the ledger
+
+    /// Asks until there is an answer, for as long as `isWorthIt`. `nil` if there was none, or an answer that no repetition
+    /// changes, which has been said to people.
+    func ask<Answer: Sendable>(
+        while isWorthIt: () -> Bool = { true },
+        _ question: () async throws -> Answer
+    ) async -> Answer? {
+        var patience = Patience(first: .milliseconds(100), longest: .seconds(5))
+        while isWorthIt(), !Task.isCancelled {
+            do {
+                let answer = try await question()
+                noteLedger(nil)
+                return answer
+            } catch let error as LedgerError where error.isTransient {
+                noteLedger(error)
+                guard await patience.wait() else { return nil }
+            } catch {
+                if !Task.isCancelled { say(.trouble(Failure(error))) }
+                return nil
+            }
+        }
+        return nil
+    }
+
+    /// Says once that the ledger is away, and once that it is back.
+    func noteLedger(_ error: LedgerError?) {
+        let isNews = isLedgerAway.withLock { isAway in
+            defer { isAway = error != nil }
+            return isAway != (error != nil)
+        }
+        guard isNews else { return }
+        say(error.map { .ledgerAway($0.failure) } ?? .ledgerBack)
+    }
+}
+
+/// How long to wait before another try: a random share of a bound that doubles.
+struct Patience: Sendable {
+    let first: Duration
+    let longest: Duration
+    private var tries = 0
+
+    init(first: Duration, longest: Duration) { (self.first, self.longest) = (first, longest) }
+
+    mutating func next() -> Duration {
+        defer { tries += 1 }
+        return min(longest, first * (1 << min(tries, 20))) * Double.random(in: 0.2...1)
+    }
+
+    /// Waits; false if the task was cancelled.
+    mutating func wait() async -> Bool {
+        do {
+            try await Task.sleep(for: next(), clock: .continuous)
+            return true
+        } catch {
+            return false
+        }
+    }
+}

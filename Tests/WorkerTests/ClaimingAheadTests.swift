@@ -1,0 +1,73 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// What a worker has in hand.
+struct ClaimingAheadTests {
+    @Test func shortJobsAreClaimedAheadAndPublishedInGroups() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource(frames: 200)
+        try await lab.submit(3_000)
+        let worker = try lab.worker("--slots", "2")
+        var most = 0
+        try await lab.wait("all are done") {
+            let truth = try lab.truth()
+            most = max(most, truth["running", default: 0])
+            return truth["completed"] == 3_000
+        }
+        #expect(most > 20, "about a second of work was in hand")
+        #expect(try await worker.stop() == .exited(0))
+        // The jobs of one group end at one moment.
+        let groups = Int(try lab.sql("select count(distinct ended_at) from \(lab.schema).finished")) ?? 0
+        #expect(groups < 1_500, "\(groups) groups")
+    }
+
+    @Test func longJobsAreClaimedWhenASlotIsFree() async throws {
+        let lab = try await WorkerLab(lease: "3 s")
+        try await lab.submitLong(10)
+        let worker = try lab.worker("--slots", "2", "--grace", "0s")
+        try await lab.waitForMovement(2)
+        // Told of more work, it leaves that to others.
+        try await lab.submitLong(10, "more")
+        let seen = try lab.sql("select max(beat_at) from \(lab.schema).worker")
+        try await lab.wait("it has beaten twice") {
+            try lab.sql("select max(beat_at) > '\(seen)'::timestamptz + interval '2 s' from \(lab.schema).worker")
+                == "t"
+        }
+        #expect(try lab.truth() == ["running": 2, "waiting": 18])
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try lab.truth() == ["waiting": 20])
+    }
+
+    @Test func jobsThatItDoesNotKnowOfGoBack() async throws {
+        let lab = try await WorkerLab(lease: "3 s")
+        try lab.addSource()
+        let worker = try lab.worker("--queue", "another")
+        try await worker.waits(for: "started")
+        let number = try #require(worker.lines("started").first?.worker)
+        try await lab.submit(1)
+        // A claim of the worker's whose answer was lost for good.
+        let claims = try await lab.ledger.claim(1, for: number)
+        #expect(claims.jobs.count == 1)
+        try await lab.wait(for: 1, "waiting")
+        #expect(try lab.attempts().keys.allSatisfy { $0.hasPrefix("released") })
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try lab.outputs().isEmpty)
+    }
+
+    @Test func pausedQueueGetsItsUnbegunJobsBack() async throws {
+        let lab = try await WorkerLab(lease: "3 s")
+        try lab.addSource(frames: 200)
+        try await lab.submit(5_000)
+        let worker = try lab.worker("--slots", "1")
+        try await lab.wait("it is at work") { try lab.truth()["completed", default: 0] > 100 }
+        try await lab.ledger.setPaused(true, queue: "default")
+        try await lab.wait("nothing is in its hands") { try lab.truth()["running"] == nil }
+        #expect(try #require(try lab.truth()["waiting"]) > 0)
+        try await lab.ledger.setPaused(false, queue: "default")
+        try await lab.wait(for: 5_000, "completed")
+        #expect(try await worker.stop() == .exited(0))
+    }
+}

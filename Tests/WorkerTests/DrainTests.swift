@@ -1,0 +1,73 @@
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// How a worker ends when it is told to.
+struct DrainTests {
+    @Test func stopUnderLoadSpendsNoAttemptAndLeavesNothingRunning() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        try await lab.submit(3_000)
+        let worker = try lab.worker("--slots", "2")
+        try await lab.wait("some are done") { try lab.truth()["completed", default: 0] > 50 }
+        #expect(try await worker.stop() == .exited(0))
+        let truth = try lab.truth()
+        #expect(Set(truth.keys).isSubset(of: ["completed", "waiting"]), "\(truth)")
+        #expect(truth.values.reduce(0, +) == 3_000)
+        // What was handed back is in line again, as if it had never been claimed.
+        #expect(try lab.sql("select coalesce(sum(spent + lost), 0) from \(lab.schema).waiting") == "0")
+        #expect(try lab.outputs().count == truth["completed"])
+        #expect(worker.lines("stopped").first?.handed_back == 0, "nothing was left for the goodbye to hand back")
+        let next = try lab.worker()
+        try await lab.wait(for: 3_000, "completed")
+        #expect(try await next.stop() == .exited(0))
+    }
+
+    @Test func whatOutlastsTheGracePeriodGoesBack() async throws {
+        let lab = try await WorkerLab()
+        try await lab.submitLong(2)
+        let worker = try lab.worker("--slots", "2", "--grace", "1s")
+        try await lab.wait(for: 2, "running")
+        let asked = ContinuousClock.now
+        #expect(try await worker.stop() == .exited(0))
+        #expect(.now - asked >= .seconds(1))
+        #expect(try lab.truth() == ["waiting": 2])
+        #expect(try lab.attempts().keys.allSatisfy { $0.hasPrefix("released") })
+        #expect(try lab.outputs().isEmpty)
+        #expect(worker.lines("attempt").map(\.reason) == ["draining", "draining"])
+    }
+
+    @Test func secondSignalHandsBackAtOnce() async throws {
+        let lab = try await WorkerLab()
+        try await lab.submitLong(1)
+        let worker = try lab.worker("--grace", "1h")
+        try await lab.wait(for: 1, "running")
+        worker.signal(SIGTERM)
+        try await worker.waits(for: "draining")
+        #expect(try lab.truth() == ["running": 1])
+        worker.signal(SIGINT)
+        #expect(try await worker.end() == .exited(0))
+        #expect(try lab.truth() == ["waiting": 1])
+        #expect(try lab.outputs().isEmpty)
+    }
+
+    @Test func idleWorkerEndsAtOnce() async throws {
+        let lab = try await WorkerLab()
+        let worker = try lab.worker()
+        try await worker.waits(for: "started")
+        let asked = ContinuousClock.now
+        #expect(try await worker.stop() == .exited(0))
+        #expect(.now - asked < .seconds(10))
+        #expect(try lab.sql("select end_reason from \(lab.schema).worker") == "stopped")
+    }
+
+    @Test func workerThatIsWishedToDrainEndsWhenNothingIsInHand() async throws {
+        let lab = try await WorkerLab(lease: "3 s")
+        let worker = try lab.worker()
+        try await worker.waits(for: "started")
+        let number = try #require(worker.lines("started").first?.worker)
+        #expect(try await lab.ledger.wish(.drain, of: number))
+        #expect(try await worker.end() == .exited(0))
+    }
+}

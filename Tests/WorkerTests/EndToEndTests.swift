@@ -1,0 +1,53 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// From a submitted job to a file, through a worker process.
+struct EndToEndTests {
+    @Test func jobsBecomeFilesThatTheLedgerRecords() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource(frames: 4_000)
+        try await lab.submit(40)
+        let worker = try lab.worker()
+        try await lab.wait(for: 40, "completed")
+        #expect(try await worker.stop() == .exited(0), "\(worker.text)")
+        #expect(try lab.outputs() == (0..<40).map { "a\($0).flac" }.sorted())
+        // What the ledger records is what is there, and every frame of it.
+        let rows = try lab.sql(
+            """
+            select j.recipe -> 'outputs' -> 0 ->> 'location', encode(f.digest, 'hex'), f.size, a.frames_out, a.outcome
+            from \(lab.schema).finished f join \(lab.schema).job j on j.id = f.job
+            join \(lab.schema).attempt a on a.job = f.job order by 1
+            """
+        ).split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
+        try #require(rows.count == 40)
+        for row in rows {
+            let path = lab.path("out/" + row[0].dropFirst("out:".count))
+            let sum = try Run.program("sha256sum", [path]).checked().outputText.prefix(64)
+            #expect(row[1] == sum)
+            #expect(Int(row[2]) == (try Bytes.read(path)).count)
+            #expect(row[3] == "4000" && row[4] == "completed")
+        }
+        let decoded = try FFmpeg.decode(lab.path("out/a7.flac"))
+        #expect(decoded.frames == 4_000)
+        let lines = worker.lines("attempt")
+        #expect(lines.count == 40 && lines.allSatisfy { $0.outcome == "completed" })
+        #expect(worker.lines.map(\.event).first == "started" && worker.lines.map(\.event).last == "stopped")
+        #expect(worker.lines("stopped").first?.handed_back == 0)
+    }
+
+    @Test func workerNeedsThreeConnections() async throws {
+        let lab = try await WorkerLab(on: .start())
+        try lab.addSource()
+        // The lab's own connection is open from here on.
+        try await lab.submit(100)
+        let count = "select count(*) from pg_stat_activity where backend_type = 'client backend'"
+        let before = try #require(Int(try lab.sql(count)))
+        let worker = try lab.worker("--slots", "8")
+        try await lab.wait(for: 100, "completed")
+        #expect(try #require(Int(try lab.sql(count))) - before <= 3, "to work, to beat, to listen")
+        #expect(try await worker.stop() == .exited(0))
+    }
+}

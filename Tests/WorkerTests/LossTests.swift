@@ -1,0 +1,116 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// Workers that die, sleep or lose sight of the ledger.
+struct LossTests {
+    @Test func jobOfAKilledWorkerIsDoneByAnother() async throws {
+        let lab = try await WorkerLab(lease: "3 s")
+        try lab.addSource()
+        try await lab.submitLong(1)
+        let doomed = try lab.worker()
+        try await lab.wait(for: 1, "running")
+        doomed.kill()
+        // The long job has become a short one, so that the next can end it.
+        try lab.addSource("long.wav")
+        let next = try lab.worker()
+        try await lab.wait(for: 1, "completed")
+        #expect(try await next.stop() == .exited(0))
+        #expect(try lab.outputs() == ["long0.mp3"])
+        #expect(try lab.attempts() == ["completed": 1, "lost worker_lost": 1])
+    }
+
+    @Test func workerThatSleptBeyondItsLeasePublishesNothingAndGoesOn() async throws {
+        let lab = try await WorkerLab(lease: "3 s")
+        try await lab.submitLong(1)
+        let zombie = try lab.worker("--slots", "1")
+        try await lab.wait(for: 1, "running")
+        zombie.signal(SIGSTOP)
+        try lab.addSource("long.wav")
+        let next = try lab.worker()
+        try await lab.wait(for: 1, "completed")
+        let published = try Bytes.read(lab.path("out/long0.mp3"))
+        zombie.signal(SIGCONT)
+        try await zombie.waits(for: "registered_again")
+        #expect(zombie.lines("lease_lost").count == 1)
+        #expect(try Bytes.read(lab.path("out/long0.mp3")) == published)
+        #expect(try lab.outputs() == ["long0.mp3"])
+        // The other one is gone, so what comes now is the sleeper's.
+        #expect(try await next.stop() == .exited(0))
+        try lab.addSource()
+        try await lab.submit(1)
+        try await lab.wait(for: 2, "completed")
+        #expect(try await zombie.stop() == .exited(0))
+        #expect(try lab.attempts() == ["completed": 2, "lost worker_lost": 1])
+    }
+
+    @Test func outageShorterThanTheLeaseIsSurvivedByWhatRuns() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await WorkerLab(on: server, lease: "60 s")
+        try lab.addSource()
+        try await lab.submit(1_500)
+        let worker = try lab.worker()
+        for round in 1...3 {
+            try await lab.wait("some more are done") { try lab.truth()["completed", default: 0] > round * 100 }
+            try server.stop(.immediate)
+            try await Task.sleep(for: .milliseconds(500))
+            try server.start()
+        }
+        try await lab.wait(for: 1_500, "completed")
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try lab.outputs().count == 1_500, "no hidden file is left")
+        #expect(try lab.attempts().keys.allSatisfy { !$0.hasPrefix("failed") && !$0.hasPrefix("lost") })
+        #expect(worker.lines("lease_lost").isEmpty)
+    }
+
+    @Test func outageLongerThanTheLeaseStopsTheWorkAndTheWorkerComesBack() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await WorkerLab(on: server, lease: "3 s")
+        try await lab.submitLong(1)
+        let worker = try lab.worker()
+        try await lab.wait(for: 1, "running")
+        try server.stop(.immediate)
+        try await worker.waits(for: "lease_lost")
+        try lab.addSource("long.wav")
+        try server.start()
+        try await worker.waits(for: "registered_again")
+        try await lab.wait(for: 1, "completed")
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try lab.attempts() == ["completed": 1, "lost worker_lost": 1])
+        #expect(try lab.outputs() == ["long0.mp3"])
+    }
+
+    @Test func publicationThatSomebodyLeftIsFinishedByAnother() async throws {
+        let lab = try await WorkerLab(lease: "3 s", publishGrace: "1 s")
+        try lab.addSource()
+        // A worker as far as the ledger can tell, which dies between `publish` and the rename.
+        try await lab.submit(2)
+        let entry = try await lab.ledger.register(
+            WorkerRegistration(name: "gone", host: "h", build: "1", slots: 2, abilities: ["root:in", "root:out"])
+        )
+        let claims = try await lab.ledger.claim(2, for: entry.worker).jobs
+        try #require(claims.count == 2)
+        let left = try LeftBehind.publish(claims, in: lab.path("out"))
+        #expect(try await lab.ledger.publish(left) == [.done, .done])
+        let worker = try lab.worker()
+        try await lab.wait(for: 2, "completed")
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try lab.outputs() == ["a0.flac", "a1.flac"])
+        #expect(worker.lines("finished_for_others").compactMap(\.count).reduce(0, +) == 2)
+        #expect(worker.lines("attempt").isEmpty)
+    }
+
+    @Test func twoWorkersShareAQueueAndDoNothingTwice() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        try await lab.submit(1_000)
+        let workers = [try lab.worker("--slots", "1"), try lab.worker("--slots", "1")]
+        try await lab.wait(for: 1_000, "completed")
+        for worker in workers { #expect(try await worker.stop() == .exited(0)) }
+        #expect(workers.allSatisfy { !$0.lines("attempt").isEmpty })
+        #expect(workers.flatMap { $0.lines("attempt") }.count { $0.outcome == "completed" } == 1_000)
+        #expect(try lab.outputs().count == 1_000)
+    }
+}

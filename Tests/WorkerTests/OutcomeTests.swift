@@ -1,0 +1,97 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// What becomes of jobs that meet something, and what the ledger keeps of it.
+struct OutcomeTests {
+    @Test func destinationThatExistsIsKeptReplacedOrSkippedAsTheRecipeSays() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        for name in ["fail", "replace", "skip"] {
+            try Bytes.write(Array("before".utf8), to: lab.path("out/\(name).flac"))
+        }
+        try await lab.submit([
+            WorkerLab.recipe(to: "out:fail.flac", onConflict: .fail),
+            WorkerLab.recipe(to: "out:replace.flac", onConflict: .replace),
+            WorkerLab.recipe(to: "out:skip.flac", onConflict: .skip),
+        ])
+        let worker = try lab.worker()
+        try await lab.wait("all have ended") { try lab.truth() == ["completed": 2, "failed": 1] }
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try Bytes.read(lab.path("out/fail.flac")) == Array("before".utf8))
+        #expect(try FFmpeg.decode(lab.path("out/replace.flac")).frames == 4_000)
+        #expect(try Bytes.read(lab.path("out/skip.flac")) == Array("before".utf8))
+        #expect(try lab.attempts() == ["completed": 2, "failed destination_exists": 1])
+        #expect(Set(worker.lines("attempt").compactMap(\.outcome)) == ["completed", "failed", "skipped"])
+        #expect(try lab.outputs().count == 3, "no hidden file is left")
+    }
+
+    @Test func sourceIsNeverReplacedByWhateverName() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource("same.wav")
+        try #require(link(lab.path("in/same.wav"), lab.path("out/other.wav")) == 0)
+        let before = try Bytes.read(lab.path("in/same.wav"))
+        try await lab.submit([
+            WorkerLab.recipe("in:same.wav", to: "in:same.wav", onConflict: .replace),
+            WorkerLab.recipe("in:same.wav", to: "out:other.wav", onConflict: .replace),
+        ])
+        let worker = try lab.worker()
+        try await lab.wait(for: 2, "failed")
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try lab.attempts() == ["failed destination_is_source": 2])
+        #expect(try Bytes.read(lab.path("in/same.wav")) == before)
+    }
+
+    @Test func failuresAreRecordedWithCodeClassAndStage() async throws {
+        let lab = try await WorkerLab()
+        try Bytes.write(Array("not a sound\n".utf8), to: lab.path("in/text.wav"))
+        let jobs = try await lab.submit([
+            WorkerLab.recipe("in:missing.wav", to: "out:a.flac"), WorkerLab.recipe("in:text.wav", to: "out:b.flac"),
+            WorkerLab.recipe("in:../passwd", to: "out:c.flac"),
+        ])
+        let worker = try lab.worker()
+        try await lab.wait(for: 3, "failed")
+        #expect(try await worker.stop() == .exited(0))
+        var failures: [Failure] = []
+        for job in jobs { failures.append(try #require(try await lab.ledger.story(of: job)?.attempts.last?.failure)) }
+        #expect(failures.map(\.code) == ["source_not_found", "unknown_container", "outside_root"])
+        #expect(failures.map(\.stage) == ["open", "open", "open"])
+        #expect(failures.allSatisfy { $0.kind == .permanent })
+        #expect(try lab.outputs().isEmpty)
+    }
+
+    @Test func jobOfAnUnknownRootIsLeftForAWorkerThatHasIt() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        let job = try #require(try await lab.submit(1).first)
+        let lacking = try lab.worker(roots: ["in"])
+        try await lacking.waits(for: "attempt")
+        #expect(lacking.lines("attempt").first?.outcome == "released")
+        #expect(lacking.lines("attempt").first?.reason == "root:out")
+        #expect(try await lab.ledger.story(of: job)?.waitingFor == .unable)
+        let able = try lab.worker()
+        try await lab.wait(for: 1, "completed")
+        #expect(try await lacking.stop() == .exited(0))
+        #expect(try await able.stop() == .exited(0))
+        #expect(lacking.lines("attempt").count == 1, "it does not see the job again")
+        #expect(try lab.attempts() == ["completed": 1, "released unable": 1])
+    }
+
+    @Test func cancelledJobIsStoppedAndLeavesNothing() async throws {
+        let lab = try await WorkerLab()
+        let jobs = try await lab.submitLong(1)
+        let worker = try lab.worker()
+        try await lab.wait(for: 1, "running")
+        try await lab.ledger.apply(.cancel, to: JobFilter(ids: jobs))
+        let asked = ContinuousClock.now
+        try await lab.wait(for: 1, "cancelled")
+        // The ledger's word comes by NOTIFY and is fetched by a beat; the lease, ten minutes, is not waited for.
+        #expect(.now - asked < .seconds(20))
+        #expect(try lab.outputs().isEmpty)
+        #expect(try lab.attempts() == ["cancelled cancelled": 1])
+        #expect(try await worker.stop() == .exited(0))
+        #expect(worker.lines("attempt").map(\.outcome) == ["cancelled"])
+    }
+}

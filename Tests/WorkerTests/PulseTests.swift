@@ -1,0 +1,58 @@
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+@testable import Worker
+
+/// The thread of the beat, and what it must not wait for.
+@Suite(.serialized)
+struct PulseTests {
+    @Test func beatGoesOnWhileAllSharedThreadsAreBusy() async throws {
+        let lab = try await WorkerLab()
+        let heartbeat = try Heartbeat(lab.configuration)
+        let entry = try await lab.ledger.register(
+            WorkerRegistration(name: "busy", host: "h", build: "1", slots: 1)
+        )
+        let pulse = PulseThread()
+        defer { pulse.end() }
+        // Busy for as long as the beats take, and then some.
+        let end = ContinuousClock.now + .seconds(5)
+        let spinners = (0..<4 * ProcessInfo.processInfo.activeProcessorCount).map { _ in
+            Task.detached { while ContinuousClock.now < end {} }
+        }
+        let beats = Task(executorPreference: pulse) { () async throws -> [ContinuousClock.Instant] in
+            var answered: [ContinuousClock.Instant] = []
+            for _ in 0..<20 {
+                await pulse.sleep(until: .now + .milliseconds(100))
+                _ = try await heartbeat.beat(entry.worker)
+                answered.append(.now)
+            }
+            return answered
+        }
+        let answered = try await beats.value
+        for spinner in spinners { await spinner.value }
+        // A shared thread would have been had at the end only.
+        #expect(answered.allSatisfy { $0 < end }, "\(answered.map { end - $0 })")
+        await heartbeat.close()
+    }
+
+    @Test func pokeEndsAWaitAndSoDoesCancelling() async {
+        let pulse = PulseThread()
+        defer { pulse.end() }
+        let start = ContinuousClock.now
+        let waiting = Task { await pulse.sleep(until: start + .seconds(3_600)) }
+        let poking = Task {
+            while !waiting.isCancelled, ContinuousClock.now - start < .seconds(60) {
+                pulse.poke()
+                await Task.yield()
+            }
+        }
+        await waiting.value
+        poking.cancel()
+        let cancelled = Task { await pulse.sleep(until: start + .seconds(3_600)) }
+        cancelled.cancel()
+        await cancelled.value
+        #expect(.now - start < .seconds(600))
+    }
+}

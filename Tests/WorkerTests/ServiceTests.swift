@@ -1,0 +1,88 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+@testable import Worker
+
+/// The two commands as services: how they start, how they end, and with which numbers.
+struct ServiceTests {
+    @Test func coordinatorPutsTheJobsOfLostWorkersBack() async throws {
+        let lab = try await WorkerLab(lease: "3 s")
+        try await lab.submitLong(1)
+        let coordinator = try lab.coordinator()
+        let doomed = try lab.worker()
+        try await lab.wait(for: 1, "running")
+        doomed.kill()
+        try await lab.wait(for: 1, "waiting")
+        try await coordinator.waits(for: "reaped")
+        #expect(try await coordinator.stop() == .exited(0))
+        #expect(coordinator.lines.map(\.event).first == "started" && coordinator.lines.map(\.event).last == "stopped")
+    }
+
+    @Test func coordinatorWithTheRootFinishesWhatWasLeft() async throws {
+        let lab = try await WorkerLab(publishGrace: "1 s")
+        try lab.addSource()
+        try await lab.submit(1)
+        let entry = try await lab.ledger.register(
+            WorkerRegistration(name: "gone", host: "h", build: "1", slots: 1, abilities: [])
+        )
+        let claims = try await lab.ledger.claim(1, for: entry.worker).jobs
+        #expect(try await lab.ledger.publish(LeftBehind.publish(claims, in: lab.path("out"))) == [.done])
+        let coordinator = try lab.coordinator("--root", "out=\(lab.path("out"))")
+        try await lab.wait(for: 1, "completed")
+        #expect(try await coordinator.stop() == .exited(0))
+        #expect(try lab.outputs() == ["a0.flac"])
+    }
+
+    @Test func servicesOutliveADatabaseThatGoesAway() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await WorkerLab(on: server, lease: "3 s")
+        let (worker, coordinator) = (try lab.worker(), try lab.coordinator())
+        try await worker.waits(for: "started")
+        try await coordinator.waits(for: "started")
+        try server.stop(.immediate)
+        try await coordinator.waits(for: "ledger_away")
+        try await worker.waits(for: "lease_lost")
+        try server.start()
+        try await coordinator.waits(for: "ledger_back")
+        try await worker.waits(for: "registered_again")
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try await coordinator.stop() == .exited(0))
+    }
+
+    @Test(arguments: ["worker", "coordinator"])
+    func numbersAtTheStartSayWhatIsWrong(command: String) async throws {
+        let lab = try await WorkerLab()
+        let empty = lab.server.url(database: try lab.server.createDatabase())
+        func end(_ words: [String], url: String) async throws -> Run.Status {
+            try await WorkerProcess([], [command] + words, url: url, in: lab.folder).end()
+        }
+        #expect(try await end([], url: "postgresql://x@%2Fnowhere/x") == .exited(5))
+        #expect(try await end([], url: empty) == .exited(7))
+        #expect(try await end(["--root", "in=/nowhere/at/all"], url: lab.server.url()) == .exited(4))
+        #expect(try await end(["--root", "in"], url: lab.server.url()) == .exited(2))
+        #expect(try await end(["--root", "file=/tmp"], url: lab.server.url()) == .exited(2))
+    }
+
+    @Test func configurationIsCheckedWhole() {
+        func problem(_ change: (inout WorkerConfiguration) -> Void) -> String? {
+            var configuration = WorkerConfiguration()
+            change(&configuration)
+            do throws(WorkerError) {
+                try configuration.validate()
+                return nil
+            } catch {
+                return error.detail
+            }
+        }
+        #expect(problem { _ in } == nil)
+        #expect(problem { $0.slots = 0 }?.hasPrefix("slots is 1 to 1024") == true)
+        #expect(problem { $0.name = "" }?.hasPrefix("name has 1 to 200 bytes") == true)
+        #expect(problem { $0.queues = [""] } == "queues has no empty name")
+        #expect(problem { $0.longestPause = .seconds(1) }?.hasPrefix("longestPause is at least") == true)
+        let twice = WorkerConfiguration.RootPlace(name: "a", path: "/")
+        #expect(problem { $0.roots = [twice, twice] } == "roots has each name once")
+    }
+}

@@ -1,0 +1,166 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// A migrated ledger of one test's own, two roots, and workers as processes of their own.
+final class WorkerLab: Sendable {
+    let server: PrivatePostgres
+    let configuration: LedgerConfiguration
+    let ledger: JobLedger
+    let schema: SchemaName
+    let folder: TemporaryFolder
+
+    /// `lease` is long unless a test waits for its end.
+    init(on server: PrivatePostgres? = nil, lease: String = "600 s", publishGrace: String = "60 s") async throws {
+        self.server = try server ?? .shared()
+        var configuration = try LedgerConfiguration(url: self.server.url())
+        schema = try SchemaName(PrivatePostgres.freshName("worker"))
+        configuration.schema = schema
+        self.configuration = configuration
+        _ = try await Migrator(configuration).run()
+        ledger = try JobLedger(configuration)
+        folder = try TemporaryFolder.create()
+        for name in ["in", "out"] {
+            try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: true)
+        }
+        try set("lease = '\(lease)', publish_grace = '\(publishGrace)', retry_base = '50 ms'")
+    }
+
+    func path(_ name: String) -> String { folder.path(name) }
+
+    // MARK: - Jobs
+
+    /// A WAV file in the root `in`, with as many frames at 8 kHz.
+    func addSource(_ name: String = "talk.wav", frames: Int = 4_000, seed: UInt64 = 7) throws {
+        try WAVFile.write(Signal.noise(seed: seed, rate: 8_000, frames: frames).pcm(.s16), to: path("in/\(name)"))
+    }
+
+    /// A WAV file of four hours of silence that takes no room on the disk, and minutes to become MP3.
+    func addLongSource(_ name: String = "long.wav") throws {
+        let size = 4 * 3_600 * 48_000 * 4
+        let tiny = Signal.noise(seed: 1, rate: 48_000, frames: 100, channels: 2).pcm(.s16)
+        try WAVFile.write(tiny, to: path("in/\(name)"), options: .init(claimedDataSize: UInt32(size)))
+        guard truncate(path("in/\(name)"), off_t(44 + size)) == 0 else { throw SupportError("lengthen", errno: errno) }
+    }
+
+    /// Jobs that a worker is still at when a test wants something of it.
+    @discardableResult
+    func submitLong(_ count: Int, _ stem: String = "long") async throws -> [Int64] {
+        try addLongSource()
+        return try await submit((0..<count).map { Self.recipe("in:long.wav", to: "out:\(stem)\($0).mp3") })
+    }
+
+    static func recipe(
+        _ source: String = "in:talk.wav",
+        to destination: String,
+        onConflict: Recipe.ConflictPolicy = .fail
+    ) -> Recipe {
+        Recipe(
+            from: Recipe.Source(location: source),
+            to: Recipe.Output(location: destination, onConflict: onConflict)
+        )
+    }
+
+    /// Jobs of which each makes `out:NAME.flac`; their numbers.
+    @discardableResult
+    func submit(_ count: Int, _ stem: String = "a", from source: String = "in:talk.wav") async throws -> [Int64] {
+        try await submit((0..<count).map { Self.recipe(source, to: "out:\(stem)\($0).flac") })
+    }
+
+    @discardableResult
+    func submit(_ recipes: [Recipe], _ submission: Submission = Submission()) async throws -> [Int64] {
+        let receipt = try await ledger.submit(submission, recipes: recipes)
+        return try sql("select id from \(schema).job where batch = \(receipt.batch) order by id")
+            .split(separator: "\n").compactMap { Int64($0) }
+    }
+
+    // MARK: - Truth
+
+    @discardableResult
+    func sql(_ text: String) throws -> String { try server.run(text) }
+
+    /// A setting of the ledger's, as plain SQL.
+    func set(_ assignment: String) throws { try sql("update \(schema).setting set \(assignment)") }
+
+    /// How many jobs there are in each state, counted.
+    func truth() throws -> [String: Int] {
+        let rows = try sql(
+            """
+            select 'waiting', count(*) from \(schema).waiting
+            union all select 'delayed', count(*) from \(schema).delayed
+            union all select 'running', count(*) from \(schema).running
+            union all select 'publishing', count(*) from \(schema).publishing
+            union all select state::text, count(*) from \(schema).finished group by state
+            """
+        )
+        let pairs = rows.split(separator: "\n").compactMap { row -> (String, Int)? in
+            let parts = row.split(separator: "|")
+            return Int(parts[1]).flatMap { $0 > 0 ? (String(parts[0]), $0) : nil }
+        }
+        return Dictionary(uniqueKeysWithValues: pairs)
+    }
+
+    /// Attempts by outcome and code.
+    func attempts() throws -> [String: Int] {
+        let rows = try sql(
+            "select outcome || coalesce(' ' || code, ''), count(*) from \(schema).attempt group by 1 order by 1"
+        )
+        return Dictionary(
+            uniqueKeysWithValues: rows.split(separator: "\n").map { row in
+                let parts = row.split(separator: "|")
+                return (String(parts[0]), Int(parts[1]) ?? -1)
+            }
+        )
+    }
+
+    /// The files in the root `out`, hidden ones too.
+    func outputs() throws -> [String] { try FileManager.default.subpathsOfDirectory(atPath: path("out")).sorted() }
+
+    /// Waits until `condition` holds, looking again and again; how it was told apart from a failure is the caller's text.
+    func wait(
+        _ what: String,
+        within limit: Duration = .seconds(60),
+        _ location: SourceLocation = #_sourceLocation,
+        until condition: () throws -> Bool
+    ) async throws {
+        let deadline = ContinuousClock.now + limit
+        while try !condition() {
+            guard .now < deadline else {
+                Issue.record("waited in vain until \(what): \((try? truth()) ?? [:])", sourceLocation: location)
+                throw SupportError("wait until \(what)", "time is over")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Waits until as many jobs run and have moved.
+    func waitForMovement(_ count: Int = 1) async throws {
+        try await wait("\(count) jobs run") {
+            try sql("select count(*) from \(schema).running where slot is not null") == "\(count)"
+        }
+    }
+
+    /// Waits until as many jobs have that state.
+    func wait(for count: Int, _ state: String, _ location: SourceLocation = #_sourceLocation) async throws {
+        try await wait("\(count) jobs are \(state)", location) { try truth()[state] == count }
+    }
+
+    // MARK: - Workers
+
+    /// Starts `sluice worker` with both roots, `SLUICE_DATABASE_URL` set.
+    func worker(_ words: String..., roots: [String] = ["in", "out"], behind: [String] = []) throws -> WorkerProcess {
+        let named = roots.flatMap { ["--root", "\($0)=\(path($0))"] }
+        return try WorkerProcess(
+            behind,
+            ["worker"] + named + words + ["--schema", schema.text],
+            url: server.url(),
+            in: folder
+        )
+    }
+
+    func coordinator(_ words: String...) throws -> WorkerProcess {
+        try WorkerProcess([], ["coordinator"] + words + ["--schema", schema.text], url: server.url(), in: folder)
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+
+/// A `sluice` that works until it is told to stop, and the lines that it has written.
+final class WorkerProcess: @unchecked Sendable {
+    private let child: ChildProcess
+    private let log: String
+    private var hasEnded = false
+
+    /// Beside the running test bundle, wherever that was built.
+    static let program: String = {
+        let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+        return ([bundle] + CommandLine.arguments)
+            .map { URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("sluice").path }
+            .first(where: FileManager.default.isExecutableFile) ?? "sluice"
+    }()
+
+    /// What a line says, as far as tests ask.
+    struct Line: Decodable {
+        struct Failure: Decodable {
+            var code: String
+            var `class`: String
+        }
+
+        var event: String
+        var job: Int64?
+        var outcome: String?
+        var failure: Failure?
+        var reason: String?
+        var handed_back: Int?
+        var worker: Int64?
+        var count: Int?
+    }
+
+    init(_ behind: [String], _ words: [String], url: String, in folder: TemporaryFolder) throws {
+        log = folder.path("\(PrivatePostgres.freshName("log")).jsonl")
+        let output = open(log, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
+        guard output >= 0 else { throw SupportError("open \(log)", errno: errno) }
+        defer { close(output) }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        let line = behind + [Self.program] + words
+        child = try ChildProcess.spawn(
+            line[0],
+            Array(line.dropFirst()),
+            environment: ["PATH": path, "HOME": "/", "LANG": "C.UTF-8", "SLUICE_DATABASE_URL": url],
+            folder: folder.path,
+            input: nil,
+            output: output,
+            errors: output
+        )
+    }
+
+    deinit { if !hasEnded { child.kill() } }
+
+    var id: pid_t { child.id }
+
+    var text: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+
+    var lines: [Line] {
+        text.split(separator: "\n").compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+    }
+
+    func lines(_ event: String) -> [Line] { lines.filter { $0.event == event } }
+
+    /// Waits until it has said that so often.
+    func waits(for event: String, _ count: Int = 1, within limit: Duration = .seconds(60)) async throws {
+        let deadline = ContinuousClock.now + limit
+        while lines(event).count < count {
+            guard .now < deadline else { throw SupportError("wait for \"\(event)\"", text) }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    func signal(_ number: Int32) { _ = Foundation.kill(child.id, number) }
+
+    /// Kills it as a power cut would, and waits until it is gone.
+    func kill() {
+        hasEnded = true
+        child.kill()
+    }
+
+    /// Waits until it has ended.
+    func end(within limit: Duration = .seconds(60)) async throws -> Run.Status {
+        let deadline = ContinuousClock.now + limit
+        while .now < deadline {
+            if let status = child.wait(until: .now) {
+                hasEnded = true
+                return status
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw SupportError("wait for the end of a worker", text)
+    }
+
+    /// Tells it to stop, and waits.
+    func stop(within limit: Duration = .seconds(60)) async throws -> Run.Status {
+        signal(SIGTERM)
+        return try await end(within: limit)
+    }
+}
