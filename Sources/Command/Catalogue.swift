@@ -19,7 +19,7 @@ enum Catalogue {
         ],
         children: [
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
-            WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
+            SubmitCommand.value, WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
             BatchesCommand.value, ErrorsCommand.value, RetryCommand.value, CancelCommand.value, PrioritizeCommand.value,
             QueuesCommand.value, WorkersCommand.value, ExportCommand.value, MigrateCommand.value,
             HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },

@@ -10,7 +10,7 @@ struct CompleterTests {
 
     @Test func commandsAreOfferedFirst() {
         let all = [
-            "convert", "probe", "formats", "presets", "wait", "status", "jobs", "job", "batches", "errors",
+            "convert", "probe", "formats", "presets", "submit", "wait", "status", "jobs", "job", "batches", "errors",
             "retry", "cancel", "prioritize", "queues", "workers", "export", "migrate", "help", "completion",
         ]
         #expect(words(offer("")) == all)
