@@ -16,7 +16,7 @@ struct JobFollowing: Sendable {
     }
 
     func run() throws -> ExitCode {
-        try LedgerWork.run(invocation) { ledger in
+        try LedgerWork.run(invocation) { ledger -> ExitCode in
             let start = try await ledger.time()
             try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
             var filter = JobFilterOptions.filter(invocation, now: start)
@@ -27,24 +27,39 @@ struct JobFollowing: Sendable {
             let from = filter.endedFrom ?? start
             var (seen, isFirst): (Set<End>, Bool) = ([], true)
             var edge = from
+            var endurance = Endurance(console: listing.console)
             while true {
-                // Asked before the jobs: what ends in between is found by this look.
-                let isOver = try await isOver(ledger)
-                let now = try await ledger.time()
                 filter.endedFrom = max(from, edge.addingTimeInterval(-Self.overlap))
-                let ended = try await all(filter, ledger)
-                let new = ended.filter { !seen.contains(End($0)) }
-                    .sorted { ($0.since, $0.job) < ($1.since, $1.job) }
+                guard let look = try await endurance.look({ [filter] in try await look(filter, ledger) }) else {
+                    try await Task.sleep(for: Self.pace)
+                    continue
+                }
+                let new = look.ended.filter { !seen.contains(End($0)) }.sorted {
+                    ($0.since, $0.job) < ($1.since, $1.job)
+                }
                 if !new.isEmpty {
-                    try listing.show(new, now: now, isFirst: isFirst)
+                    try listing.show(new, now: look.time, isFirst: isFirst)
                     isFirst = false
                 }
-                seen = Set(ended.map(End.init))
-                edge = max(edge, ended.map(\.since).max() ?? edge)
-                if isOver { return .success }
+                seen = Set(look.ended.map(End.init))
+                edge = max(edge, look.ended.map(\.since).max() ?? edge)
+                if look.isOver { return .success }
                 try await Task.sleep(for: Self.pace)
             }
         }
+    }
+
+    /// What one look found.
+    private struct Look: Sendable {
+        let isOver: Bool
+        let time: Date
+        let ended: [JobSummary]
+    }
+
+    private func look(_ filter: JobFilter, _ ledger: JobLedger) async throws -> Look {
+        // Asked before the jobs: what ends in between is found by this look.
+        let isOver = try await isOver(ledger)
+        return Look(isOver: isOver, time: try await ledger.time(), ended: try await all(filter, ledger))
     }
 
     /// One end of a job; tried again, it ends once more.

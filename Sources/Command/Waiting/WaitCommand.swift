@@ -54,7 +54,7 @@ extension Waiting {
         let latest = Latest<State?>(nil)
         do {
             let ending = try LedgerWork.run(invocation, onTick: { display.show(latest.value) }) { ledger in
-                try await run(on: ledger) { latest.value = $0 }
+                try await run(on: ledger, console) { latest.value = $0 }
             }
             display.finish(ending)
             if ending.isTimedOut { console.say("not all of it ended in that time") }

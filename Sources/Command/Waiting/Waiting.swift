@@ -45,11 +45,15 @@ struct Waiting: Sendable {
     }
 
     /// Looks again and again, telling `report` each time. Throws a `Refusal` if there is no such thing.
-    func run(on ledger: JobLedger, report: @Sendable (State) -> Void) async throws -> Ending {
+    func run(on ledger: JobLedger, _ console: Console, report: @Sendable (State) -> Void) async throws -> Ending {
         let start = ContinuousClock.now
+        var endurance = Endurance(console: console)
+        var state = State()
         while true {
-            let state = try await look(ledger)
-            report(state)
+            if let now = try await endurance.look({ try await look(ledger) }) {
+                state = now
+                report(state)
+            }
             if state.isOver { return Ending(state: state) }
             let waited = ContinuousClock.now - start
             if let limit, waited >= limit { return Ending(state: state, isTimedOut: true) }

@@ -84,6 +84,33 @@ struct WaitTests {
         #expect(try running.end() == .exited(0))
     }
 
+    @Test func outageIsWaitedThrough() async throws {
+        let bench = try LedgerBench.alone()
+        let jobs = try await bench.submit(2)
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: [jobs[1]]))
+        let waiting = try bench.start("wait", "\(jobs[0])", "--progress", "plain")
+        let following = try bench.start("jobs", "--follow", "--batch", "1", "-q", "--ended-since", "1h")
+        try waiting.waitForTalk("waiting=1\n")
+        try following.waitForOutput("\(jobs[1])\n")
+        try bench.server.stop()
+        for running in [waiting, following] { try running.waitForTalk("note:  the ledger does not answer (ledger_") }
+        try bench.server.start()
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: jobs))
+        #expect(try waiting.end() == .exited(3))
+        #expect(waiting.outputText == "job \(jobs[0])  cancelled\n")
+        #expect(waiting.errorText.contains("note:  the ledger answers again\n"))
+        #expect(try following.end() == .exited(0))
+        #expect(following.outputText == "\(jobs[1])\n\(jobs[0])\n")
+    }
+
+    @Test func ledgerThatNeverAnsweredIsUnreachable() throws {
+        let folder = try TemporaryFolder.create()
+        let address = ["SLUICE_DATABASE_URL": "postgresql:///x?host=/nowhere"]
+        for words in [["wait", "1"], ["jobs", "--follow"]] {
+            #expect(try Sluice.run(words, in: folder, environment: address).status == .exited(5))
+        }
+    }
+
     @Test(arguments: [(SIGINT, SIGINT), (SIGTERM, SIGTERM)])
     func signalsEndTheWaitByTheSignal(sent: Int32, seen: Int32) async throws {
         let bench = try LedgerBench()

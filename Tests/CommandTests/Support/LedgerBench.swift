@@ -9,7 +9,7 @@ struct LedgerBench {
     let folder: TemporaryFolder
     let ledger: JobLedger
     let heartbeat: Heartbeat
-    private let server: PrivatePostgres
+    let server: PrivatePostgres
     private let database: String
 
     /// A migrated database. Copies of it are ledgers of their own, and made faster than migrated: migrations of one server
@@ -25,10 +25,23 @@ struct LedgerBench {
     }
 
     init() throws {
-        folder = try TemporaryFolder.create()
-        server = try PrivatePostgres.shared()
-        database = PrivatePostgres.freshName()
+        let database = PrivatePostgres.freshName()
+        let server = try PrivatePostgres.shared()
         try server.run("create database \(database) template \(Self.template.get())")
+        try self.init(on: server, database)
+    }
+
+    /// A ledger on a server of the test's own, which it may stop.
+    static func alone() throws -> LedgerBench {
+        let server = try PrivatePostgres.start()
+        let environment = Sluice.environment(["SLUICE_DATABASE_URL": server.url()])
+        _ = try Run.program(Sluice.path, ["migrate"], environment: environment).checked()
+        return try LedgerBench(on: server, "postgres")
+    }
+
+    private init(on server: PrivatePostgres, _ database: String) throws {
+        folder = try TemporaryFolder.create()
+        (self.server, self.database) = (server, database)
         let configuration = try LedgerConfiguration(url: server.url(database: database))
         ledger = try JobLedger(configuration)
         heartbeat = try Heartbeat(configuration)
