@@ -140,7 +140,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["Command", "Conversion", "TestSupport", "sluice"],
+            dependencies: ["Command", "Ledger", "Storage", "Conversion", "TestSupport", "sluice"],
             exclude: ["Golden"],
             swiftSettings: house
         ),

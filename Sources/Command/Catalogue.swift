@@ -19,7 +19,10 @@ enum Catalogue {
         ],
         children: [
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
-            MigrateCommand.value, WorkerCommand.value, CoordinatorCommand.value,
+            SubmitCommand.value, WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
+            BatchesCommand.value, ErrorsCommand.value, RetryCommand.value, CancelCommand.value, PrioritizeCommand.value,
+            QueuesCommand.value, WorkersCommand.value, ExportCommand.value, WorkerCommand.value,
+            CoordinatorCommand.value, MigrateCommand.value,
             HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },
             PumpRoomCommand.value,
         ]

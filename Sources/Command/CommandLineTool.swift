@@ -38,6 +38,11 @@ public enum CommandLineTool {
             let page = LedgerFailurePage(error: error)
             page.show(on: console)
             return page.exitCode
+        } catch let refusal as Refusal {
+            console.complain(refusal.message.printable, details: refusal.details, hint: refusal.hint?.printable)
+            return refusal.exitCode
+        } catch let stop as StoppedBySignal {
+            return stop.exitCode
         } catch let error as Outlet.Failure {
             // Whoever read the output has seen enough: end as other programs do then, by the signal.
             if error.errorNumber == EPIPE { die(by: SIGPIPE) }

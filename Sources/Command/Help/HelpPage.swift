@@ -32,7 +32,7 @@ struct HelpPage {
 
     /// `sluice convert IN OUT [options]`
     var usage: String {
-        if !command.children.isEmpty { return "\(title) COMMAND [options]" }
+        if !command.children.isEmpty { return "\(title) \(command.standsAlone ? "[COMMAND]" : "COMMAND") [options]" }
         let words = command.arguments.map(\.usage)
         return ([title] + words + (command.options.isEmpty ? [] : ["[options]"])).joined(separator: " ")
     }

@@ -27,22 +27,30 @@ enum SourceOptions {
 
     static let forms: [OptionForm] = [from.form, to.form, track.form, onDamage.form, rawInput.form]
 
-    static func source(at location: String, _ invocation: Invocation) throws(UsageError) -> Recipe.Source {
+    /// `ending` is the option that says where to end: commands in which `--to` means a place have another.
+    static func source(
+        at location: String,
+        ending: Option<MediaTime> = to,
+        _ invocation: Invocation
+    ) throws(UsageError) -> Recipe.Source {
         Recipe.Source(
             location: location,
             track: invocation[track],
-            ranges: try ranges(invocation),
+            ranges: try ranges(ending, invocation),
             raw: invocation[rawInput]
         )
     }
 
-    private static func ranges(_ invocation: Invocation) throws(UsageError) -> [MediaTimeRange] {
-        let (start, end) = (invocation[from], invocation[to])
+    private static func ranges(
+        _ ending: Option<MediaTime>,
+        _ invocation: Invocation
+    ) throws(UsageError) -> [MediaTimeRange] {
+        let (start, end) = (invocation[from], invocation[ending])
         guard start != nil || end != nil else { return [] }
         do throws(MediaTimeRange.RangeError) {
             return [try MediaTimeRange(start: start ?? .zero, end: end ?? .positiveInfinity)]
         } catch {
-            throw UsageError("--from and --to: \(error.detail)")
+            throw UsageError("--from and \(ending.form.word): \(error.detail)")
         }
     }
 }

@@ -48,11 +48,14 @@ enum ForegroundWork {
 
 extension ForegroundWork {
     /// The same for work that waits for others, which the first signal cancels.
-    static func run<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Result<Value> {
+    static func run<Value: Sendable>(
+        onTick: () -> Void = {},
+        _ body: @escaping @Sendable () async -> Value
+    ) -> Result<Value> {
         let task = Mutex<Task<Void, Never>?>(nil)
         let isStopped = Mutex(false)
         return run(
-            onTick: {},
+            onTick: onTick,
             onSignal: {
                 isStopped.withLock { $0 = true }
                 task.withLock { $0?.cancel() }
@@ -137,17 +140,21 @@ final class SignalListener: Sendable {
 
     deinit {
         // One that nobody waited for any more would end the process as soon as it is let through.
-        var (left, now, before) = (sigset_t(), timespec(), before)
+        var (left, now, before) = (sigset_t(), Self.time(nanoseconds: 0), before)
         sigemptyset(&left)
         sigaddset(&left, wakeUp)
         while sigtimedwait(&left, nil, &now) == wakeUp {}
         pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
+    /// Less than a second. Its two words are laid down as they are: with FoundationEssentials in the room, the compiler
+    /// takes the type's members for those of a module that nobody can import (Swift 6.3).
+    private static func time(nanoseconds: Int) -> timespec { unsafeBitCast((0, nanoseconds), to: timespec.self) }
+
     /// The next signal; `nil` after so long without one.
     func wait(milliseconds: Int) -> Int32? {
         var listened = listened
-        var longest = timespec(tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000)
+        var longest = Self.time(nanoseconds: milliseconds * 1_000_000)
         let number = sigtimedwait(&listened, nil, &longest)
         return number > 0 ? number : nil
     }

@@ -5,7 +5,15 @@ enum JSONText {
     static func line(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        encoder.dateEncodingStrategy = .iso8601
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(date.formatted(.iso8601WithMilliseconds))
+        }
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
+}
+
+extension FormatStyle where Self == Date.ISO8601FormatStyle {
+    /// `2026-11-20T09:31:04.125Z`
+    static var iso8601WithMilliseconds: Date.ISO8601FormatStyle { .init(includingFractionalSeconds: true) }
 }

@@ -55,6 +55,13 @@ struct Outlet: Sendable {
         return fixedWidth ?? 80
     }
 
+    /// Lines of the terminal as it is now; 24 where nobody knows.
+    var height: Int {
+        var size = winsize()
+        if isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 { return Int(size.ws_row) }
+        return 24
+    }
+
     /// Writes all of `text`.
     func write(_ text: String) throws(Failure) {
         var text = text

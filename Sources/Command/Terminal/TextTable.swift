@@ -5,6 +5,8 @@ struct TextTable {
         var isNumber = false
         /// Whether it gives way before the others, down to eight columns, when a line gets too long.
         var isElastic = false
+        /// Whether it is left out, the last one first, where the others would have to be cut for it.
+        var mayGo = false
     }
 
     /// A cell, and the colour that it may have.
@@ -28,24 +30,27 @@ struct TextTable {
     mutating func add(_ cells: [Cell]) { rows.append(cells) }
 
     /// The lines for `outlet`; where it is no terminal nothing is cut.
-    func lines(for outlet: Outlet) -> [String] {
-        lines(width: outlet.isTerminal ? outlet.width : nil, unicode: outlet.usesUnicode, paint: outlet.paint)
+    func lines(for outlet: Outlet, headed: Bool = true) -> [String] {
+        let width = outlet.isTerminal ? outlet.width : nil
+        return lines(width: width, unicode: outlet.usesUnicode, headed: headed, paint: outlet.paint)
     }
 
     /// The lines in at most `width` columns, as long as three columns and a gap for each are within it.
     func lines(
         width: Int?,
         unicode: Bool = true,
+        headed: Bool = true,
         paint: (String, Ink) -> String = { text, _ in text }
     ) -> [String] {
-        var widths = columns.indices.map { column in
+        let natural = columns.indices.map { column in
             rows.reduce(columns[column].title.displayWidth) { max($0, $1[column].text.displayWidth) }
         }
-        let gaps = 2 * (columns.count - 1)
-        var excess = width.map { widths.reduce(gaps, +) - $0 } ?? 0
-        for column in columns.indices.reversed() where columns[column].isElastic && excess > 0 {
-            let given = min(excess, max(0, widths[column] - 8))
-            widths[column] -= given
+        let shown = shownColumns(natural, within: width)
+        var widths = shown.map { natural[$0] }
+        var excess = width.map { widths.reduce(2 * (shown.count - 1), +) - $0 } ?? 0
+        for (place, column) in shown.enumerated().reversed() where columns[column].isElastic && excess > 0 {
+            let given = min(excess, max(0, widths[place] - 8))
+            widths[place] -= given
             excess -= given
         }
         while excess > 0, let widest = widths.indices.max(by: { widths[$0] < widths[$1] }), widths[widest] > 3 {
@@ -53,22 +58,36 @@ struct TextTable {
             excess -= 1
         }
         let head = columns.map { Cell($0.title, .faint) }
-        return ([head] + rows).map { line($0, widths, unicode, paint) }
+        return ((headed ? [head] : []) + rows).map { line($0, shown, widths, unicode, paint) }
+    }
+
+    /// All of them, or those that remain when what may go has made room.
+    private func shownColumns(_ natural: [Int], within width: Int?) -> [Int] {
+        var shown = Array(columns.indices)
+        guard let width else { return shown }
+        func least(_ column: Int) -> Int { columns[column].isElastic ? min(natural[column], 16) : natural[column] }
+        while shown.reduce(2 * (shown.count - 1), { $0 + least($1) }) > width,
+            let place = shown.lastIndex(where: { columns[$0].mayGo })
+        {
+            shown.remove(at: place)
+        }
+        return shown
     }
 
     private func line(
         _ cells: [Cell],
+        _ shown: [Int],
         _ widths: [Int],
         _ unicode: Bool,
         _ paint: (String, Ink) -> String
     ) -> String {
         var line = ""
-        for (column, cell) in cells.enumerated() {
-            let text = cell.text.shortened(to: widths[column], unicode: unicode)
-            let isLast = column == cells.count - 1
+        for (place, column) in shown.enumerated() {
+            let (cell, width) = (cells[column], widths[place])
+            let text = cell.text.shortened(to: width, unicode: unicode)
+            let isLast = place == shown.count - 1
             let filled =
-                columns[column].isNumber
-                ? text.aligned(to: widths[column]) : isLast ? text : text.padded(to: widths[column])
+                columns[column].isNumber ? text.aligned(to: width) : isLast ? text : text.padded(to: width)
             line += (cell.ink.map { paint(filled, $0) } ?? filled) + (isLast ? "" : "  ")
         }
         return line

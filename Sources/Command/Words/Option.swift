@@ -22,6 +22,8 @@ struct OptionForm: Sendable {
         case source = "Source"
         case destination = "Destination"
         case work = "Work"
+        case submission = "Submission"
+        case jobs = "Which jobs"
         case ledger = "Ledger"
         case output = "What is printed"
         case general = "General"
@@ -31,6 +33,22 @@ struct OptionForm: Sendable {
 
     /// `--bit-rate`
     var word: String { "--\(name)" }
+
+    /// The same without its letter, for commands that need the letter for something else.
+    var withoutLetter: OptionForm {
+        OptionForm(
+            name: name,
+            letter: nil,
+            placeholder: placeholder,
+            summary: summary,
+            fallback: fallback,
+            environment: environment,
+            isRepeatable: isRepeatable,
+            group: group,
+            completion: completion,
+            read: read
+        )
+    }
 
     /// `--bit-rate RATE`, `-q, --quiet`
     var usage: String {

@@ -9,8 +9,10 @@ struct Subcommand: Sendable {
     var arguments: [Argument] = []
     var options: [OptionForm] = []
     var examples: [Example] = []
-    /// Commands below this one, which then does nothing itself.
+    /// Commands below this one, which then does nothing itself unless it `standsAlone`.
     var children: [Subcommand] = []
+    /// Whether it does something where none of its children is named.
+    var standsAlone = false
     /// Not listed in help: for the shell's own use.
     var isHidden = false
     var run: @Sendable (Invocation, Console) throws -> ExitCode = { _, _ in .success }

@@ -18,7 +18,7 @@ struct WordReader {
         var rest = words[...]
         var onlyArguments = false
         while let word = rest.popFirst() {
-            if onlyArguments || word == "-" || !word.hasPrefix("-") {
+            if onlyArguments || word == "-" || !word.hasPrefix("-") || isNumber(word, in: reading) {
                 try take(word, into: &reading)
             } else if word == "--" {
                 onlyArguments = true
@@ -33,7 +33,7 @@ struct WordReader {
             }
         }
         let command = reading.command
-        guard command.children.isEmpty else { return .help(path: reading.path) }
+        guard command.children.isEmpty || command.standsAlone else { return .help(path: reading.path) }
         try requireArguments(reading)
         let values = try settled(reading)
         let arguments = Dictionary(uniqueKeysWithValues: assign(reading.arguments, to: command.arguments))
@@ -72,6 +72,13 @@ struct WordReader {
             throw UsageError("\"\(word)\" is one word too many", hint: usage(reading))
         }
         reading.arguments.append(word)
+    }
+
+    /// Whether a word is a number below zero, and no letters that this command knows.
+    private func isNumber(_ word: String, in reading: Reading) -> Bool {
+        let digits = word.dropFirst()
+        return !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isNumber }
+            && !reading.options.contains { $0.letter == digits.first }
     }
 
     private func unknownCommand(_ word: String, in reading: Reading) -> UsageError {

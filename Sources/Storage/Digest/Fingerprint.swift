@@ -38,7 +38,7 @@ public struct Fingerprint: Sendable, Hashable {
 }
 
 /// A SHA-256 in the making.
-private struct SHA256Hash: ~Copyable {
+struct SHA256Hash: ~Copyable {
     private let context: OpaquePointer
 
     init() {

@@ -21,10 +21,10 @@ public enum FileKind: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What the kernel says of a file without opening it.
-struct FileFacts {
+package struct FileFacts {
     let identity: FileIdentity
-    let kind: FileKind
-    let byteCount: Int64
+    package let kind: FileKind
+    package let byteCount: Int64
     let linkCount: Int
     let owner: UInt32
     let mode: UInt32
@@ -54,6 +54,11 @@ struct FileFacts {
     static func of(_ descriptor: Int32) -> FileFacts? {
         var raw = stat()
         return fstat(descriptor, &raw) == 0 ? FileFacts(raw) : nil
+    }
+
+    /// What `path` leads to; `nil` with `errno` set if it leads nowhere.
+    package static func of(path: String, followingLinks: Bool) -> FileFacts? {
+        of(path, followingLinks: followingLinks)
     }
 
     /// What `path` leads to, seen from `folder`; `nil` with `errno` set if it leads nowhere.

@@ -36,17 +36,27 @@ struct DocumentationTests {
             .replacing(#/[0-9.]+ s \([0-9.,]+x\)/#) { _ in "T" }
             .replacing(#/speed=[0-9.]+/#) { _ in "speed=V" }
             .replacing(#/"speed":[0-9.e+-]+/#) { _ in "\"speed\":V" }
+            .replacing(#/just now|[0-9]+ s ago/#) { _ in "AGO" }
+            .replacing(#/[0-9]+ [A-Z][a-z]{2} [0-9]{2}:[0-9]{2}/#) { _ in "MOMENT" }
+            .replacing(#/since [0-9]+ s|oldest [0-9]+ s/#) { _ in "SINCE" }
+            .replacing(#/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/#) { _ in "TIME" }
+            .replacing(#/postgresql:[^,]*,/#) { _ in "ADDRESS," }
+            .replacing(#/request:[0-9a-f]+/#) { _ in "request:DIGEST" }
+            .replacing(#/ +\n/#) { _ in "\n" }
     }
 
     @Test func examplesDoWhatThePageSays() throws {
         let material = try Material()
+        let ledger = try LedgerBench()
+        try Bytes.write(Bytes.read(material.path("talk.wav")), to: material.path("intro.wav"))
         try #require(symlink(Sluice.path, material.path("sluice")) == 0)
         let text = String(decoding: try Bytes.read(Documentation.path(Self.page)), as: UTF8.self)
         let examples = Self.examples(in: text)
         try #require(examples.count > 10)
         for example in examples {
             // One stream after the other, as a terminal would mostly show them.
-            let run = try Sluice.shell("PATH=$PWD:$PATH; { \(example.line); } 2>&1", in: material.folder)
+            let line = "PATH=$PWD:$PATH; { \(example.line); } 2>&1"
+            let run = try Sluice.shell(line, in: material.folder, environment: ledger.environment)
             let (said, promised) = (Self.masked(run.outputText), Self.masked(example.answer))
             #expect(said == promised, "\(example.line)")
         }
@@ -68,7 +78,11 @@ struct DocumentationTests {
     @Test func everyNameOfARecordIsExplained() throws {
         let text = String(decoding: try Bytes.read(Documentation.path(Self.page)), as: UTF8.self)
         let words = Set(text.split { !$0.isLetter }.map(String.init))
-        for name in ["convert.jsonl", "failures.jsonl", "damage.jsonl", "probe.jsonl"] {
+        for name in [
+            "convert.jsonl", "failures.jsonl", "damage.jsonl", "probe.jsonl", "jobs.jsonl", "stories.jsonl",
+            "batches.jsonl",
+            "queues.jsonl", "workers.jsonl", "changes.jsonl", "submit.jsonl",
+        ] {
             let lines = String(decoding: try Bytes.read(Golden.folder.appendingPathComponent(name).path), as: UTF8.self)
             for line in lines.split(separator: "\n") {
                 for key in Self.keys(in: try JSONSerialization.jsonObject(with: Data(line.utf8))) {

@@ -6,8 +6,7 @@ import Testing
 
 /// How the process ends. The numbers are frozen.
 ///
-/// Every number that a command can give now is given here. Code 8 (waited as long as was asked for) has no command yet: it
-/// comes with those that wait for jobs.
+/// Every number is given here by some command.
 struct ExitCodeTests {
     let material: Material
 
@@ -19,6 +18,13 @@ struct ExitCodeTests {
 
     @Test func fiveIsAServiceThatDoesNotAnswer() throws {
         #expect(try code("migrate", "--database", "postgresql:///x?host=/nowhere") == .exited(5))
+    }
+
+    @Test func eightIsAWaitThatWasTooLong() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(1)
+        #expect(try bench.run("wait", "1", "--timeout", "0s").status == .exited(8))
+        #expect(try bench.run("wait", "--batch", "1", "--timeout", "0s", "--any").status == .exited(8))
     }
 
     @Test func zeroIsDone() throws {

@@ -9,9 +9,14 @@ struct CompleterTests {
     private func words(_ offer: Completer.Offer) -> [String] { offer.candidates.map(\.word) }
 
     @Test func commandsAreOfferedFirst() {
-        let all = ["convert", "probe", "formats", "presets", "migrate", "worker", "coordinator", "help", "completion"]
+        let all = [
+            "convert", "probe", "formats", "presets", "submit", "wait", "status", "jobs", "job", "batches", "errors",
+            "retry", "cancel", "prioritize", "queues", "workers", "export", "worker",
+            "coordinator", "migrate", "help", "completion",
+        ]
         #expect(words(offer("")) == all)
-        #expect(words(offer("pr")) == ["probe", "presets"])
+        #expect(words(offer("pr")) == ["probe", "presets", "prioritize"])
+        #expect(words(offer("queues", "")) == ["pause", "resume", "limit", "weight"])
         #expect(words(offer("x")) == [])
         #expect(words(offer()) == words(offer("")))
     }

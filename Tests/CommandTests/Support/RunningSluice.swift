@@ -16,12 +16,17 @@ final class RunningSluice {
     private let deadline = ContinuousClock.now + .seconds(60)
 
     /// Starts a program, by default `sluice`, in `folder`.
-    init(_ words: [String], in folder: TemporaryFolder, program: String = Sluice.path) throws {
+    init(
+        _ words: [String],
+        in folder: TemporaryFolder,
+        program: String = Sluice.path,
+        environment more: [String: String] = [:]
+    ) throws {
         (feed, output, errors) = (try OpenPipe.open(), try OpenPipe.open(), try OpenPipe.open())
         child = try ChildProcess.spawn(
             program,
             words,
-            environment: Sluice.environment(),
+            environment: Sluice.environment(more),
             folder: folder.path,
             input: feed.reading,
             output: output.writing,
@@ -63,6 +68,11 @@ final class RunningSluice {
     /// Waits until standard error holds `text`.
     func waitForTalk(_ text: String) throws {
         while !errorText.contains(text) { try wait(for: "saying \"\(text)\"") }
+    }
+
+    /// Waits until standard output holds `text`.
+    func waitForOutput(_ text: String) throws {
+        while !outputText.contains(text) { try wait(for: "printing \"\(text)\"") }
     }
 
     /// Waits until `condition` holds, looking again and again.

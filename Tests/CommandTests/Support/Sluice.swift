@@ -38,11 +38,15 @@ enum Sluice {
     static func run(_ words: String..., in folder: TemporaryFolder) throws -> Run { try run(words, in: folder) }
 
     /// Runs a line of shell in which `$SLUICE` is the command.
-    static func shell(_ line: String, in folder: TemporaryFolder) throws -> Run {
+    static func shell(
+        _ line: String,
+        in folder: TemporaryFolder,
+        environment more: [String: String] = [:]
+    ) throws -> Run {
         try Run.program(
             "bash",
             ["-c", line],
-            environment: environment(["SLUICE": path]),
+            environment: environment(["SLUICE": path].merging(more) { $1 }),
             folder: folder.path,
             limit: .seconds(60)
         )

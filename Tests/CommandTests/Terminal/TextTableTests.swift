@@ -63,4 +63,17 @@ struct TextTableTests {
     @Test func withoutUnicodeTheMarkIsATilde() {
         #expect(table.lines(width: 40, unicode: false)[1].hasSuffix("~"))
     }
+
+    @Test func columnsThatMayGoMakeRoomFromTheRight() {
+        var table = TextTable([
+            .init(title: "ID", isNumber: true), .init(title: "SOURCE", isElastic: true),
+            .init(title: "WHEN", mayGo: true), .init(title: "WORKER", mayGo: true),
+        ])
+        table.add(["12", "podcasts:2020/a-long-name.wav", "2 min ago", "pump-1/0"])
+        #expect(table.lines(width: 80)[0] == "ID  SOURCE                         WHEN       WORKER")
+        #expect(table.lines(width: 50)[1] == "12  podcasts:2020/a-long-nam…  2 min ago  pump-1/0")
+        #expect(table.lines(width: 40)[1] == "12  podcasts:2020/a-long-nam…  2 min ago")
+        #expect(table.lines(width: 25)[1] == "12  podcasts:2020/a-long…")
+        #expect(table.lines(width: 80, headed: false).count == 1)
+    }
 }

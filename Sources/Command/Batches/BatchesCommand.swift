@@ -1,0 +1,89 @@
+import FoundationEssentials
+import Ledger
+
+/// `sluice batches`: submissions from the newest on, and how far each is.
+enum BatchesCommand {
+    private static let numbers = Argument(name: "ID", summary: "only these", count: .any, completion: .nothing)
+    private static let limit = SettledOption<Int>(
+        "limit",
+        .whole(in: 1...10_000),
+        fallback: "20",
+        "so many at most",
+        in: .output
+    )
+    private static let all = Switch("all", "every one there is", in: .output)
+    private static let before = Option<Int64>("before", .id, "those before this one", in: .output)
+
+    static let value = Subcommand(
+        name: "batches",
+        summary: "list batches, and how far each is",
+        arguments: [numbers],
+        options: LedgerOptions.forms
+            + [limit.form, all.form, before.form, ListOptions.json.form, ListOptions.quiet.form],
+        examples: [
+            Example(line: "sluice batches", purpose: "the last twenty"),
+            Example(line: "sluice batches 17 --json", purpose: "one of them, for programs"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let wanted = try invocation.ids(numbers)
+        let (now, batches, hasMore) = try LedgerWork.run(invocation) { ledger in
+            let now = try await ledger.time()
+            if !wanted.isEmpty {
+                var found: [BatchSummary] = []
+                for id in wanted {
+                    guard let batch = try await ledger.batch(id) else { throw Refusal.missing("batch \(id)") }
+                    found.append(batch)
+                }
+                return (now, found, false)
+            }
+            let isWhole = invocation[all]
+            let limit = isWhole ? 1_000 : invocation[limit]
+            var found: [BatchSummary] = []
+            var before = invocation[before]
+            while true {
+                // One more than asked for tells whether there are others.
+                let page = try await ledger.batches(before: before, limit: Int32(limit + 1))
+                found += isWhole ? page : Array(page.prefix(limit))
+                before = page.last?.batch
+                if page.count <= limit || !isWhole { return (now, found, page.count > limit) }
+            }
+        }
+        if invocation[ListOptions.json] {
+            for batch in batches { try console.print(JSONText.line(BatchRecord(batch))) }
+        } else if invocation[ListOptions.quiet] {
+            for batch in batches { try console.print("\(batch.batch)") }
+        } else if batches.isEmpty {
+            console.say("there are no batches; \"sluice submit\" makes one")
+        } else {
+            try console.print(table(batches, now, console).lines(for: console.data).joined(separator: "\n"))
+            if hasMore, let last = batches.last {
+                console.say("there are more: sluice batches --before \(last.batch), or --all")
+            }
+        }
+        return .success
+    }
+
+    private static func table(_ batches: [BatchSummary], _ now: Date, _ console: Console) -> TextTable {
+        var table = TextTable([
+            .init(title: "ID", isNumber: true), .init(title: "NAME", isElastic: true),
+            .init(title: "QUEUE", mayGo: true),
+            .init(title: "JOBS", isNumber: true, mayGo: true), .init(title: "DONE", isNumber: true),
+            .init(title: "FAILED", isNumber: true), .init(title: "OPEN", isNumber: true, mayGo: true),
+            .init(title: "SUBMITTED", mayGo: true),
+        ])
+        for batch in batches {
+            let jobs = batch.jobs
+            table.add([
+                .init("\(batch.batch)"), .init(batch.name ?? ""), .init(batch.queue),
+                .init(Figures.grouped(jobs.total)),
+                .init("\(Int(jobs.share * 100))%", jobs.open == 0 ? .good : nil),
+                .init(Figures.grouped(jobs.failed), jobs.failed > 0 ? .bad : nil), .init(Figures.grouped(jobs.open)),
+                .init(TimeWords.ago(batch.createdAt, at: now)),
+            ])
+        }
+        return table
+    }
+}

@@ -1,0 +1,42 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// A job in a line of columns.
+struct ExportRow {
+    private let cells: [String]
+
+    /// What lists know of a job, and what takes its attempts and its recipe.
+    private static let briefColumns = [
+        "seq", "job", "state", "worker", "ended", "attempts", "bytes", "sha256", "code", "class", "stage", "source",
+    ]
+    private static let storyColumns = ["destination", "host", "started", "seconds", "frames"]
+
+    static func columns(isBrief: Bool) -> [String] { isBrief ? briefColumns : briefColumns + storyColumns }
+    static func head(isBrief: Bool) -> String { columns(isBrief: isBrief).joined(separator: "\t") }
+
+    init(_ number: Int, _ job: JobSummary) {
+        cells = [
+            "\(number)", "\(job.job)", job.state.rawValue, job.worker ?? "",
+            job.state.isEnd ? job.since.formatted(.iso8601WithMilliseconds) : "", "\(job.attempts)",
+            job.bytes.map { "\($0)" } ?? "", job.digest ?? "", job.code ?? "", job.kind?.rawValue ?? "",
+            job.stage ?? "",
+            job.source,
+        ]
+    }
+
+    init(_ number: Int, _ story: JobStory) {
+        let attempt = story.attempts.last
+        let seconds = attempt.flatMap { attempt in attempt.endedAt?.timeIntervalSince(attempt.startedAt) }
+        // A recipe of a newer build than this is exported without its destination.
+        let destination = (try? Recipe(json: story.recipe))?.outputs.first?.location
+        cells =
+            ExportRow(number, story.summary).cells + [
+                destination ?? "", attempt?.host ?? "", attempt?.startedAt.formatted(.iso8601WithMilliseconds) ?? "",
+                seconds.map { Figures.decimals($0, 3) } ?? "", attempt?.facts.framesOut.map { "\($0)" } ?? "",
+            ]
+    }
+
+    /// Control characters are escaped, tabs and ends of lines among them: a row stays a row.
+    var line: String { cells.map(\.printable).joined(separator: "\t") }
+}

@@ -1,0 +1,113 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// `sluice errors`: what failed in the same way, and what to do about it.
+enum ErrorsCommand {
+    private static let batch = Option<Int64>("batch", .id, "of this batch", in: .jobs)
+    private static let queue = Option<String>("queue", .text.named("NAME"), "of this queue", in: .jobs)
+    private static let since = Option<Moment>("since", .moment, "since then, to the full hour before", in: .jobs)
+
+    static let value = Subcommand(
+        name: "errors",
+        summary: "group failures by code, class and stage, with an example and what to do",
+        discussion: [
+            "JOBS ended by the failure; TRIES counts those attempts too that were tried again, and is not known of a batch."
+        ],
+        options: [batch.form, queue.form, since.form] + ListOptions.forms,
+        examples: [
+            Example(line: "sluice errors", purpose: "everything that ever failed"),
+            Example(line: "sluice errors --batch 17", purpose: "what failed of a batch"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let (now, groups) = try LedgerWork.run(invocation) { ledger in
+            let now = try await ledger.time()
+            let batch = invocation[batch]
+            try await JobFilterOptions.requireBatch(batch, of: ledger)
+            return (
+                now,
+                try await ledger.failures(
+                    since: invocation[since].map { $0.past(from: now) },
+                    queue: invocation[queue],
+                    batch: batch
+                )
+            )
+        }
+        if invocation[ListOptions.json] {
+            for group in groups { try console.print(JSONText.line(Record(group))) }
+        } else if invocation[ListOptions.quiet] {
+            for code in unique(groups.map(\.code)) { try console.print(code.printable) }
+        } else if groups.isEmpty {
+            console.say("nothing failed")
+        } else {
+            try console.print(table(groups, now).lines(for: console.data).joined(separator: "\n"))
+            for line in hints(groups, console) { try console.print(line) }
+            if let failed = groups.first(where: { $0.jobs > 0 }) {
+                let place = invocation[batch].map { " --batch \($0)" } ?? ""
+                console.say("retry a group: sluice retry --code \(failed.code.printable)\(place)")
+            }
+        }
+        return .success
+    }
+
+    private static func table(_ groups: [FailureGroup], _ now: Date) -> TextTable {
+        var table = TextTable([
+            .init(title: "CODE"), .init(title: "CLASS", mayGo: true), .init(title: "STAGE", mayGo: true),
+            .init(title: "JOBS", isNumber: true),
+            .init(title: "TRIES", isNumber: true, mayGo: true), .init(title: "LAST", mayGo: true),
+            .init(title: "EXAMPLE", isElastic: true),
+        ])
+        for group in groups {
+            table.add([
+                .init(group.code, group.jobs > 0 ? .bad : nil), .init(group.kind.rawValue), .init(group.stage),
+                .init(Figures.grouped(group.jobs)), .init(group.attempts.map { Figures.grouped($0) } ?? "-"),
+                .init(TimeWords.ago(group.lastAt, at: now)),
+                .init(([String(group.example)] + [group.exampleSource].compactMap { $0 }).joined(separator: " ")),
+            ])
+        }
+        return table
+    }
+
+    private static func hints(_ groups: [FailureGroup], _ console: Console) -> [String] {
+        let hints = unique(groups.map(\.code)).compactMap { code in
+            FailureHint.text(forCode: code).map { (code.printable, $0) }
+        }
+        guard !hints.isEmpty else { return [] }
+        let width = hints.reduce(0) { max($0, $1.0.displayWidth) } + 2
+        return [""]
+            + hints.flatMap { code, hint in
+                let lines = console.data.hasWidth ? hint.wrapped(to: max(20, console.data.width - width)) : [hint]
+                return lines.enumerated().map { ($0.offset == 0 ? code : "").padded(to: width) + $0.element }
+            }
+    }
+
+    private static func unique(_ codes: [String]) -> [String] {
+        codes.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    private struct Record: Encodable {
+        let code: String
+        let kind: Failure.Kind
+        let stage: String
+        let jobs: Int
+        let attempts: Int?
+        let lastAt: Date
+        let example: Int64
+        let exampleSource: String?
+        let hint: String?
+
+        init(_ group: FailureGroup) {
+            (code, kind, stage) = (group.code, group.kind, group.stage)
+            (jobs, attempts, lastAt) = (group.jobs, group.attempts, group.lastAt)
+            (example, exampleSource) = (group.example, group.exampleSource)
+            hint = FailureHint.text(forCode: group.code)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case code, kind = "class", stage, jobs, attempts, lastAt, example, exampleSource, hint
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// One try at a job: who, when, what came of it, and what to do.
+struct AttemptLines {
+    private let attempt: AttemptRecord
+    private let job: JobSummary
+    private let now: Date
+    private let console: Console
+
+    init(_ attempt: AttemptRecord, of job: JobSummary, now: Date, console: Console) {
+        (self.attempt, self.job, self.now, self.console) = (attempt, job, now, console)
+    }
+
+    var lines: [String] {
+        var lines = [headline]
+        if let failure = attempt.failure {
+            let mark = console.data.paint(failure.code.printable, .bad)
+            lines += folded("\(failure.code.printable)   \(failure.message.printable)").enumerated().map {
+                place,
+                line in
+                // Colour comes last, so that it does not count as width.
+                place == 0 ? line.replacingFirst(failure.code.printable, with: mark) : line
+            }
+            lines.append("  " + ([place(of: failure)] + facts).joined(separator: ", "))
+            if let words = attempt.lastWords, !words.isEmpty {
+                lines += folded("last words: \(words.printable)")
+            }
+            if let hint = FailureHint.text(for: failure) { lines += folded("hint: \(hint.printable)") }
+        } else if !facts.isEmpty {
+            lines.append("  " + facts.joined(separator: ", "))
+        }
+        return lines
+    }
+
+    private func folded(_ text: String) -> [String] {
+        let lines = console.data.hasWidth ? text.wrapped(to: max(20, console.data.width - 2)) : [text]
+        return lines.enumerated().map { ($0.offset == 0 ? "  " : "    ") + $0.element }
+    }
+
+    /// `attempt 1   pump-2 slot 3   09:31:04 to 09:31:09   failed, permanent: not retried`
+    private var headline: String {
+        var parts = [console.data.paint("attempt \(attempt.epoch)", .strong)]
+        let name = attempt.workerName?.printable ?? "worker \(attempt.worker)"
+        parts.append(attempt.facts.slot.map { "\(name) slot \($0)" } ?? name)
+        let start = TimeWords.clock(attempt.startedAt, at: now)
+        parts.append(attempt.endedAt.map { "\(start) to \(TimeWords.clock($0, at: now))" } ?? "since \(start)")
+        parts.append(outcome)
+        return parts.joined(separator: "   ")
+    }
+
+    private var outcome: String {
+        switch attempt.outcome {
+        case nil: return "under way"
+        case .completed?: return console.data.paint("completed", .good)
+        case .cancelled?: return "cancelled"
+        case .lost?: return "lost with its worker: does not count"
+        case .released?: return "handed back: does not count"
+        case .failed?:
+            let failed = console.data.paint("failed", .bad)
+            switch attempt.failure?.kind {
+            case .permanent?: return "\(failed), permanent: not retried"
+            case .transient?: return "\(failed), transient: retried while attempts are left (\(job.maxAttempts) in all)"
+            case .infrastructure?: return "\(failed), infrastructure: does not count"
+            case nil: return failed
+            }
+        }
+    }
+
+    /// `stage decode, stream 0, at 48:07.11, frame 138,581,424, libav INVALIDDATA`
+    private func place(of failure: Failure) -> String {
+        var parts = ["stage \(failure.stage)"]
+        if let stream = failure.stream { parts.append("stream \(stream)") }
+        if let position = failure.position { parts.append("at \(position.short)") }
+        if let frame = failure.frame { parts.append("frame \(Figures.grouped(frame))") }
+        if let name = failure.libavName { parts.append("libav \(name.printable)") }
+        return parts.joined(separator: ", ")
+    }
+
+    /// `48,000 frames out, 5.1 s CPU, 31.0 MB`
+    private var facts: [String] {
+        let facts = attempt.facts
+        return [
+            facts.framesOut.map { Figures.count($0, "frame") }
+                ?? facts.framesIn.map { "\(Figures.count($0, "frame")) read" },
+            facts.cpu.map { "\(Figures.duration(seconds: $0.seconds)) CPU" },
+            facts.peakBytes.map { "\(Figures.bytes($0)) of memory" },
+        ].compactMap { $0 }
+    }
+}
+
+extension String {
+    fileprivate func replacingFirst(_ part: String, with other: String) -> String {
+        guard let range = firstRange(of: part) else { return self }
+        return replacingCharacters(in: range, with: other)
+    }
+
+    private func replacingCharacters(in range: Range<Index>, with other: String) -> String {
+        String(self[..<range.lowerBound]) + other + self[range.upperBound...]
+    }
+}

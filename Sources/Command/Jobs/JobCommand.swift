@@ -1,0 +1,44 @@
+import FoundationEssentials
+import Ledger
+
+/// `sluice job`: the whole story of one job, or of some.
+enum JobCommand {
+    private static let jobs = Argument(
+        name: "ID",
+        summary: "the job's number",
+        count: .oneOrMore,
+        completion: .nothing
+    )
+
+    static let value = Subcommand(
+        name: "job",
+        summary: "tell the whole story of a job: what was asked, every attempt, what to do",
+        arguments: [jobs],
+        options: LedgerOptions.forms + [ListOptions.json.form],
+        examples: [Example(line: "sluice job 10442", purpose: "why did it fail or wait")],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let ids = try invocation.ids(jobs)
+        let (now, stories) = try LedgerWork.run(invocation) { ledger in
+            var stories: [JobStory?] = []
+            for id in ids { stories.append(try await ledger.story(of: id)) }
+            return (try await ledger.time(), stories)
+        }
+        var isFirst = true
+        for case let story? in stories {
+            if invocation[ListOptions.json] {
+                try console.print(JSONText.line(StoryRecord(story)))
+            } else {
+                let page = StoryPage(story: story, now: now, console: console)
+                try console.print((isFirst ? page.lines : [""] + page.lines).joined(separator: "\n"))
+                isFirst = false
+            }
+        }
+        let missing = zip(ids, stories).filter { $0.1 == nil }.map(\.0)
+        for id in missing { console.complain("there is no job \(id)") }
+        if missing.isEmpty { return .success }
+        return missing.count == ids.count ? .notFound : .someFailed
+    }
+}

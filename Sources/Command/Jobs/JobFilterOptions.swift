@@ -1,0 +1,125 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// The options that say which jobs are meant; what none of them names is no reason to leave a job out.
+enum JobFilterOptions {
+    static let state = Option<[JobState]>(
+        "state",
+        .list("STATE", of: JobState.self),
+        "in one of these states, with commas between them",
+        isRepeatable: true,
+        in: .jobs
+    )
+    static let batch = Option<Int64>("batch", .id, "of this batch", in: .jobs)
+    static let queue = Option<String>("queue", .text.named("NAME"), "of this queue", in: .jobs)
+    static let code = Option<String>(
+        "code",
+        .text.named("CODE"),
+        "that failed by this code, or wait to try again after it",
+        isRepeatable: true,
+        in: .jobs
+    )
+    static let kind = Option<[Failure.Kind]>(
+        "class",
+        .list("CLASS", of: Failure.Kind.self),
+        "that failed by a code of this class",
+        isRepeatable: true,
+        in: .jobs
+    )
+    static let stage = Option<String>(
+        "stage",
+        .text.named("STAGE"),
+        "that failed at this stage",
+        isRepeatable: true,
+        in: .jobs
+    )
+    static let since = Option<Moment>("since", .moment, "submitted since then", in: .jobs)
+    static let endedSince = Option<Moment>("ended-since", .moment, "that ended since then", in: .jobs)
+    static let source = Option<String>(
+        "source",
+        .text.named("PREFIX"),
+        "whose source begins so, as in archive:2024/",
+        in: .jobs
+    )
+
+    static let forms: [OptionForm] = [
+        state.form, batch.form, queue.form, code.form, kind.form, stage.form, since.form, endedSince.form, source.form,
+    ]
+
+    /// What the options say. `now` is the ledger's, by whose clock jobs are dated.
+    static func filter(_ invocation: Invocation, now: Date) -> JobFilter {
+        func some<Value>(_ values: [Value]) -> [Value]? { values.isEmpty ? nil : values }
+        return JobFilter(
+            states: some(invocation.all(state).flatMap { $0 }),
+            batch: invocation[batch],
+            queue: invocation[queue],
+            codes: some(invocation.all(code)),
+            classes: some(invocation.all(kind).flatMap { $0 }),
+            stages: some(invocation.all(stage)),
+            sourcePrefix: invocation[source],
+            submittedFrom: invocation[since].map { $0.past(from: now) },
+            endedFrom: invocation[endedSince].map { $0.past(from: now) }
+        )
+    }
+
+    /// Whether anything was said.
+    static func isSaid(_ invocation: Invocation) -> Bool { forms.contains { invocation.origin(of: $0) != nil } }
+
+    /// The words that say the same again.
+    static func words(_ invocation: Invocation) -> String {
+        var words: [String] = []
+        func add(_ form: OptionForm, _ values: [String]) {
+            for value in values { words += [form.word, ShellWord.quoted(value)] }
+        }
+        add(state.form, some(invocation.all(state).flatMap { $0 }.map(\.rawValue).joined(separator: ",")))
+        add(batch.form, invocation.all(batch).map { "\($0)" })
+        add(queue.form, invocation.all(queue))
+        add(code.form, invocation.all(code))
+        add(kind.form, some(invocation.all(kind).flatMap { $0 }.map(\.rawValue).joined(separator: ",")))
+        add(stage.form, invocation.all(stage))
+        add(source.form, invocation.all(source))
+        return words.joined(separator: " ")
+    }
+
+    private static func some(_ text: String) -> [String] { text.isEmpty ? [] : [text] }
+
+    /// Throws if a batch is named that is not there: nothing would ever be found.
+    static func requireBatch(_ batch: Int64?, of ledger: JobLedger) async throws {
+        guard let batch, try await ledger.batch(batch) == nil else { return }
+        throw Refusal.missing("batch \(batch)")
+    }
+}
+
+/// A word as a shell takes it.
+enum ShellWord {
+    static func quoted(_ text: String) -> String {
+        let isPlain =
+            !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "-_./:,@%+=".utf8.contains(byte)
+                }
+            }
+        if isPlain { return text }
+        return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }
+}
+
+extension ValueType {
+    /// Several of a few words, with commas between them.
+    static func list<Item>(_ placeholder: String, of type: Item.Type) -> ValueType
+    where Item: RawRepresentable<String> & CaseIterable & Sendable, Value == [Item] {
+        let one = ValueType<Item>.choice(placeholder)
+        return ValueType(placeholder: placeholder, completion: one.completion) { text throws(Misfit) in
+            var items: [Item] = []
+            for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+                items.append(try one.read(String(word)))
+            }
+            return items
+        }
+    }
+}

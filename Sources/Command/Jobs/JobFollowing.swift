@@ -1,0 +1,88 @@
+import FoundationEssentials
+import Ledger
+
+/// `sluice jobs --follow`: jobs as they end, each once, the earliest first.
+struct JobFollowing: Sendable {
+    private let invocation: Invocation
+    private let listing: JobListing
+    /// How often to look.
+    static let pace = Duration.milliseconds(500)
+    /// A transaction may take so long to become visible behind one that is dated later.
+    private static let overlap = 10.0
+
+    init(_ invocation: Invocation, _ console: Console) {
+        self.invocation = invocation
+        listing = JobListing(invocation, console)
+    }
+
+    func run() throws -> ExitCode {
+        try LedgerWork.run(invocation) { ledger -> ExitCode in
+            let start = try await ledger.time()
+            try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
+            var filter = JobFilterOptions.filter(invocation, now: start)
+            filter.states = (filter.states ?? JobState.allCases).filter(\.isEnd)
+            if filter.states?.isEmpty == true {
+                throw UsageError("--follow prints jobs as they end", hint: "say --state completed, failed or cancelled")
+            }
+            let from = filter.endedFrom ?? start
+            var (seen, isFirst): (Set<End>, Bool) = ([], true)
+            var edge = from
+            var endurance = Endurance(console: listing.console)
+            while true {
+                filter.endedFrom = max(from, edge.addingTimeInterval(-Self.overlap))
+                guard let look = try await endurance.look({ [filter] in try await look(filter, ledger) }) else {
+                    try await Task.sleep(for: Self.pace)
+                    continue
+                }
+                let new = look.ended.filter { !seen.contains(End($0)) }.sorted {
+                    ($0.since, $0.job) < ($1.since, $1.job)
+                }
+                if !new.isEmpty {
+                    try listing.show(new, now: look.time, isFirst: isFirst)
+                    isFirst = false
+                }
+                seen = Set(look.ended.map(End.init))
+                edge = max(edge, look.ended.map(\.since).max() ?? edge)
+                if look.isOver { return .success }
+                try await Task.sleep(for: Self.pace)
+            }
+        }
+    }
+
+    /// What one look found.
+    private struct Look: Sendable {
+        let isOver: Bool
+        let time: Date
+        let ended: [JobSummary]
+    }
+
+    private func look(_ filter: JobFilter, _ ledger: JobLedger) async throws -> Look {
+        // Asked before the jobs: what ends in between is found by this look.
+        let isOver = try await isOver(ledger)
+        return Look(isOver: isOver, time: try await ledger.time(), ended: try await all(filter, ledger))
+    }
+
+    /// One end of a job; tried again, it ends once more.
+    private struct End: Hashable {
+        let job: Int64
+        let time: Date
+
+        init(_ job: JobSummary) { (self.job, time) = (job.job, job.since) }
+    }
+
+    private func all(_ filter: JobFilter, _ ledger: JobLedger) async throws -> [JobSummary] {
+        var (jobs, cursor): ([JobSummary], JobCursor?) = ([], nil)
+        repeat {
+            let page = try await ledger.jobs(matching: filter, after: cursor, limit: 1_000)
+            jobs += page.jobs
+            cursor = page.next
+        } while cursor != nil
+        return jobs
+    }
+
+    /// Whether nothing more can end: of a batch that is done.
+    private func isOver(_ ledger: JobLedger) async throws -> Bool {
+        guard let batch = invocation[JobFilterOptions.batch] else { return false }
+        return try await ledger.batch(batch)?.jobs.open ?? 0 == 0
+    }
+}

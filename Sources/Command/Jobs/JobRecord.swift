@@ -1,0 +1,41 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// A job in a line, as programs read it.
+struct JobRecord: Encodable {
+    private let job: JobSummary
+
+    init(_ job: JobSummary) { self.job = job }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, state, batch, queue, priority, source, since, attempts, maxAttempts, losses, roomDeaths
+        case code, kind = "class", stage, readyAt, worker, slot, frames, totalFrames, isToBeCancelled, digest, bytes
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var record = encoder.container(keyedBy: CodingKeys.self)
+        try record.encode(job.job, forKey: .id)
+        try record.encode(job.state, forKey: .state)
+        try record.encode(job.batch, forKey: .batch)
+        try record.encode(job.queue, forKey: .queue)
+        try record.encode(job.priority, forKey: .priority)
+        try record.encode(job.source, forKey: .source)
+        try record.encode(job.since, forKey: .since)
+        try record.encode(job.attempts, forKey: .attempts)
+        try record.encode(job.maxAttempts, forKey: .maxAttempts)
+        try record.encode(job.losses, forKey: .losses)
+        try record.encode(job.roomDeaths, forKey: .roomDeaths)
+        try record.encodeIfPresent(job.code, forKey: .code)
+        try record.encodeIfPresent(job.kind, forKey: .kind)
+        try record.encodeIfPresent(job.stage, forKey: .stage)
+        try record.encodeIfPresent(job.readyAt, forKey: .readyAt)
+        try record.encodeIfPresent(job.worker, forKey: .worker)
+        try record.encodeIfPresent(job.slot, forKey: .slot)
+        try record.encodeIfPresent(job.frames, forKey: .frames)
+        try record.encodeIfPresent(job.totalFrames, forKey: .totalFrames)
+        if job.isToBeCancelled { try record.encode(true, forKey: .isToBeCancelled) }
+        try record.encodeIfPresent(job.digest, forKey: .digest)
+        try record.encodeIfPresent(job.bytes, forKey: .bytes)
+    }
+}

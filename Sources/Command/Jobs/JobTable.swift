@@ -1,0 +1,66 @@
+import FoundationEssentials
+import Ledger
+
+/// Jobs in lines, with the columns that have something to say.
+struct JobTable {
+    let jobs: [JobSummary]
+    /// The ledger's time.
+    let now: Date
+    /// Whether the state is worth a column: it is not where all have the one that was asked for.
+    let showsState: Bool
+    /// Whether columns stand even where these jobs have nothing in them, so that pages have the same.
+    var isPage = false
+
+    func lines(for outlet: Outlet, headed: Bool = true) -> [String] {
+        let hasCodes = isPage || jobs.contains { $0.code != nil }
+        let hasProgress = jobs.contains { $0.state == .running }
+        var columns: [TextTable.Column] = [.init(title: "ID", isNumber: true)]
+        if showsState { columns.append(.init(title: "STATE")) }
+        columns.append(.init(title: "SOURCE", isElastic: true))
+        if hasCodes { columns.append(.init(title: "CODE")) }
+        if hasProgress { columns.append(.init(title: "DONE", isNumber: true)) }
+        columns += [
+            .init(title: "ATTEMPTS", isNumber: true, mayGo: true), .init(title: "WHEN", mayGo: true),
+            .init(title: "WORKER", mayGo: true),
+        ]
+        var table = TextTable(columns)
+        for job in jobs {
+            var cells = [TextTable.Cell("\(job.job)")]
+            if showsState { cells.append(.init(job.stateWord, job.state.ink)) }
+            cells.append(.init(job.source))
+            if hasCodes { cells.append(.init(job.code ?? "")) }
+            if hasProgress { cells.append(.init(job.percent ?? "")) }
+            let when = job.readyAt.map { TimeWords.ahead($0, at: now) } ?? TimeWords.ago(job.since, at: now)
+            cells += [.init("\(job.attempts)"), .init(when), .init(job.place ?? "")]
+            table.add(cells)
+        }
+        return table.lines(for: outlet, headed: headed)
+    }
+}
+
+extension JobSummary {
+    /// From 0 to 1, of a job that runs and of which both are known.
+    var share: Double? {
+        guard state == .running, let frames, let totalFrames, totalFrames > 0 else { return nil }
+        return min(1, Double(frames) / Double(totalFrames))
+    }
+
+    var percent: String? { share.map { "\(Int($0 * 100))%" } }
+
+    /// `pump-2/3`: worker and slot.
+    var place: String? { worker.map { name in slot.map { "\(name)/\($0)" } ?? name } }
+
+    var stateWord: String { isToBeCancelled ? "stopping" : state.rawValue }
+}
+
+extension JobState {
+    var ink: Ink? {
+        switch self {
+        case .completed: .good
+        case .failed: .bad
+        case .cancelled: .faint
+        case .delayed: .careful
+        case .waiting, .running, .publishing: nil
+        }
+    }
+}

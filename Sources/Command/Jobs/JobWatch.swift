@@ -1,0 +1,57 @@
+import FoundationEssentials
+import Ledger
+
+/// `sluice jobs --watch`: the list on a terminal, drawn anew twice a second until Ctrl-C.
+struct JobWatch: Sendable {
+    private let invocation: Invocation
+    private let console: Console
+    private static let pace = Duration.milliseconds(500)
+
+    init(_ invocation: Invocation, _ console: Console) throws {
+        guard console.data.isTerminal else {
+            throw UsageError("--watch draws on a terminal, and there is none", hint: "--follow prints jobs as they end")
+        }
+        for other in [ListOptions.json, ListOptions.quiet] where invocation[other] {
+            throw UsageError("\(other.form.word) goes with --follow, not with --watch")
+        }
+        (self.invocation, self.console) = (invocation, console)
+    }
+
+    func run() throws -> ExitCode {
+        // A screen of its own, so that the shell's is there again at the end, whatever ends us in an orderly way.
+        try console.data.write("\u{1B}[?1049h\u{1B}[?25l")
+        defer { leave() }
+        return try LedgerWork.run(invocation) { ledger in
+            try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
+            while true {
+                try await draw(ledger)
+                try await Task.sleep(for: Self.pace)
+            }
+        }
+    }
+
+    private func leave() {
+        do throws(Outlet.Failure) {
+            try console.data.write("\u{1B}[?25h\u{1B}[?1049l")
+        } catch {
+            // The terminal is gone, and its screen with it.
+        }
+    }
+
+    private func draw(_ ledger: JobLedger) async throws {
+        let (now, rows) = (try await ledger.time(), console.data.height)
+        let filter = JobFilterOptions.filter(invocation, now: now)
+        let limit = min(Int32(invocation[JobsCommand.limit]), Int32(max(1, rows - 3)))
+        let page = try await ledger.jobs(matching: filter, limit: limit)
+        let count = try await ledger.count(matching: filter)
+        let states = invocation.all(JobFilterOptions.state).flatMap { $0 }
+        let table = JobTable(jobs: page.jobs, now: now, showsState: states.count != 1)
+        let head = "\(Figures.count(count, "job"))   \(TimeWords.clock(now, at: now))   Ctrl-C leaves"
+        let lines =
+            [head.shortened(to: console.data.width, unicode: console.data.usesUnicode), ""]
+            + (page.jobs.isEmpty ? ["no job is like that"] : table.lines(for: console.data))
+        // Line by line over what stood there, so that nothing flickers.
+        let body = lines.prefix(max(1, rows - 1)).map { "\($0)\u{1B}[K" }.joined(separator: "\r\n")
+        try console.data.write("\u{1B}[H" + body + "\u{1B}[J")
+    }
+}

@@ -1,0 +1,133 @@
+import FoundationEssentials
+import Ledger
+
+/// `sluice jobs`: jobs by filter, from the newest on.
+enum JobsCommand {
+    static let limit = SettledOption<Int>(
+        "limit",
+        .whole(in: 1...10_000),
+        fallback: "50",
+        "so many at most",
+        in: .output
+    )
+    static let all = Switch("all", "every one there is, page after page", in: .output)
+    static let after = Option<Int64>("after", .id, "go on behind this job of the list", in: .output)
+    static let watch = Switch("watch", "show the list again and again, on a terminal", in: .output)
+    static let follow = Switch("follow", letter: "f", "print jobs as they end, and go on", in: .output)
+
+    static let value = Subcommand(
+        name: "jobs",
+        summary: "list jobs: which there are, where they stand, why they failed",
+        discussion: [
+            "From the newest to the oldest; with --source, by source. WHEN is when a job came to where it is, and for a "
+                + "delayed one when its time comes.",
+            "--follow prints what ends from now on, or since --ended-since; with --batch it ends with the batch.",
+        ],
+        options: JobFilterOptions.forms + LedgerOptions.forms
+            + [
+                limit.form, all.form, after.form, watch.form, follow.form, ListOptions.json.form,
+                ListOptions.quiet.form,
+            ],
+        examples: [
+            Example(line: "sluice jobs --state failed --batch 17", purpose: "what failed of a batch"),
+            Example(
+                line: "sluice jobs --source archive:2024/ --all --json",
+                purpose: "all from a folder, for programs"
+            ),
+            Example(line: "sluice jobs --follow --state failed", purpose: "failures as they happen"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        if invocation[watch] || invocation[follow] {
+            for other in [all.form, after.form] where invocation.origin(of: other) != nil {
+                throw UsageError("\(other.word) goes with neither --watch nor --follow")
+            }
+            if invocation[watch], invocation[follow] { throw UsageError("--watch and --follow exclude each other") }
+        }
+        if invocation[watch] { return try JobWatch(invocation, console).run() }
+        if invocation[follow] { return try JobFollowing(invocation, console).run() }
+        return try list(invocation, console)
+    }
+
+    private static func list(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let isWhole = invocation[all]
+        let listing = JobListing(invocation, console)
+        let last = try LedgerWork.run(invocation) { ledger -> (shown: Int, more: Bool, last: Int64?) in
+            let now = try await ledger.time()
+            try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
+            let filter = JobFilterOptions.filter(invocation, now: now)
+            var cursor = try await cursor(invocation, ledger)
+            var (shown, last): (Int, Int64?) = (0, nil)
+            repeat {
+                let page = try await ledger.jobs(
+                    matching: filter,
+                    after: cursor,
+                    limit: isWhole ? 1_000 : Int32(invocation[limit])
+                )
+                if shown == 0 || !page.jobs.isEmpty { try listing.show(page.jobs, now: now, isFirst: shown == 0) }
+                shown += page.jobs.count
+                last = page.jobs.last?.job ?? last
+                cursor = page.next
+            } while isWhole && cursor != nil
+            return (shown, cursor != nil, last)
+        }
+        listing.remark(shown: last.shown, hasMore: last.more, last: last.last)
+        return .success
+    }
+
+    /// Where a list goes on behind a job. Lists by source need to know where that lies.
+    private static func cursor(_ invocation: Invocation, _ ledger: JobLedger) async throws -> JobCursor? {
+        guard let job = invocation[after] else { return nil }
+        struct Place: Encodable {
+            let job: Int64
+            var source: String?
+        }
+        var place = Place(job: job)
+        if invocation[JobFilterOptions.source] != nil {
+            guard let story = try await ledger.story(of: job) else { throw Refusal.missing("job \(job)") }
+            place.source = story.summary.source
+        }
+        return JobCursor(text: try JSONText.line(place))
+    }
+}
+
+/// Prints pages of jobs in the form that was asked for.
+struct JobListing: Sendable {
+    let invocation: Invocation
+    let console: Console
+
+    init(_ invocation: Invocation, _ console: Console) { (self.invocation, self.console) = (invocation, console) }
+
+    private var states: [JobState] { invocation.all(JobFilterOptions.state).flatMap { $0 } }
+
+    func show(_ jobs: [JobSummary], now: Date, isFirst: Bool) throws {
+        if invocation[ListOptions.json] {
+            for job in jobs { try console.print(JSONText.line(JobRecord(job))) }
+        } else if invocation[ListOptions.quiet] {
+            for job in jobs { try console.print("\(job.job)") }
+        } else if !jobs.isEmpty {
+            let table = JobTable(
+                jobs: jobs,
+                now: now,
+                showsState: states.count != 1,
+                isPage: invocation[JobsCommand.all]
+            )
+            try console.print(table.lines(for: console.data, headed: isFirst).joined(separator: "\n"))
+        }
+    }
+
+    /// What there is beside what was shown, for people.
+    func remark(shown: Int, hasMore: Bool, last: Int64?) {
+        guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
+        if shown == 0 {
+            console.say(JobFilterOptions.isSaid(invocation) ? "no job is like that" : "there are no jobs")
+        } else if hasMore, let last {
+            let words = JobFilterOptions.words(invocation)
+            console.say("there are more: sluice jobs \(words.isEmpty ? "" : words + " ")--after \(last), or --all")
+        } else if states == [.failed], let last {
+            console.say("\"sluice errors\" groups them, \"sluice job \(last)\" tells the whole story")
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// Everything about a job, as people read it.
+struct StoryPage {
+    let story: JobStory
+    /// The ledger's time.
+    let now: Date
+    let console: Console
+
+    private var job: JobSummary { story.summary }
+
+    var lines: [String] {
+        var lines = [title]
+        lines += asked
+        lines.append(row("asked", times))
+        if let waiting { lines.append(row("waits", waiting)) }
+        if let progress { lines.append(row("done", progress)) }
+        if let result { lines.append(row("result", result)) }
+        for attempt in story.attempts {
+            lines += [""] + AttemptLines(attempt, of: job, now: now, console: console).lines
+        }
+        return lines
+    }
+
+    /// `job 10442   failed   batch 17 "podcasts"   queue default   priority 0`
+    private var title: String {
+        let name = story.batchName.map { " \"\($0.printable)\"" } ?? ""
+        let state = job.state.ink.map { console.data.paint(job.stateWord, $0) } ?? job.stateWord
+        let head = console.data.paint("job \(job.job)", .strong)
+        return
+            "\(head)   \(state)   batch \(job.batch)\(name)   queue \(job.queue.printable)   priority \(job.priority)"
+    }
+
+    private func row(_ label: String, _ text: String) -> String {
+        console.data.paint(label.padded(to: 9), .faint) + text
+    }
+
+    // MARK: - What was asked
+
+    private var asked: [String] {
+        let recipe: Recipe
+        do {
+            recipe = try Recipe(json: story.recipe)
+        } catch {
+            return [row("from", job.source.printable), row("recipe", "cannot be read here: \(error)".printable)]
+        }
+        var lines: [String] = []
+        for source in recipe.sources {
+            let read = story.attempts.last?.facts.report.map { report in
+                "\(report.source.codec) \(Figures.hertz(report.source.sampleRateHz)), "
+                    + Figures.length(frames: report.source.frames, rate: report.source.sampleRateHz)
+            }
+            lines.append(row("from", join([source.location.printable] + described(source) + [read])))
+        }
+        for output in recipe.outputs {
+            let format = story.attempts.last?.facts.report.map { FormatWords.short($0.format) }
+            let wish = [output.preset, format ?? output.format?.container.rawValue].compactMap { $0 }
+            lines.append(row("to", join([output.location.printable, wish.joined(separator: ", ")])))
+        }
+        let wishes =
+            (recipe.damage == .strict ? [] : ["on damage \(recipe.damage.rawValue)"])
+            + (recipe.verify ? ["verified"] : [])
+            + (recipe.outputs.first.map { $0.onConflict == .fail ? [] : ["on conflict \($0.onConflict.rawValue)"] }
+                ?? [])
+            + recipe.tags.sorted { $0.key < $1.key }.map { "tag \($0.key)=\($0.value)".printable }
+        if !wishes.isEmpty { lines.append(row("how", wishes.joined(separator: ", "))) }
+        if needs != story.needs { lines.append(row("needs", needs.joined(separator: ", ").printable)) }
+        let labels = story.batchLabels.merging(story.labels) { $1 }.sorted { $0.key < $1.key }
+        if !labels.isEmpty {
+            lines.append(row("labels", labels.map { "\($0.key)=\($0.value)" }.joined(separator: ", ").printable))
+        }
+        return lines
+    }
+
+    /// Every worker knows some version of recipes, so that one says nothing where it is the only one.
+    private var needs: [String] {
+        let others = story.needs.filter { !$0.hasPrefix("recipe:") }
+        return others.isEmpty ? story.needs : others
+    }
+
+    private func described(_ source: Recipe.Source) -> [String?] {
+        let ranges = source.ranges.map { "\($0.start.short) to \($0.end.isNumeric ? $0.end.short : "the end")" }
+        return [
+            source.track.map { "track \($0)" }, ranges.isEmpty ? nil : ranges.joined(separator: ", "),
+            source.raw.map { "raw \($0.codec.rawValue) \(Figures.hertz($0.sampleRateHz))" },
+        ]
+    }
+
+    private func join(_ parts: [String?]) -> String {
+        parts.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "   ")
+    }
+
+    // MARK: - Where it stands
+
+    /// `20 Nov 09:12   started 09:31:04   ended 09:31:09`
+    private var times: String {
+        var parts = ["\(TimeWords.moment(story.submittedAt, at: now)) by \(story.submitter.printable)"]
+        if let first = story.attempts.first { parts.append("started \(TimeWords.clock(first.startedAt, at: now))") }
+        if job.state.isEnd { parts.append("ended \(TimeWords.clock(job.since, at: now))") }
+        return parts.joined(separator: "   ")
+    }
+
+    private var waiting: String? {
+        guard let why = story.waitingFor else { return nil }
+        let since = "since \(TimeWords.span(seconds: now.timeIntervalSince(job.since)))"
+        let time = job.readyAt.map { TimeWords.ahead($0, at: now) }
+        let queue = ShellWord.quoted(job.queue).printable
+        switch why {
+        case .paused: return "its queue is paused: sluice queues resume \(queue)"
+        case .unable:
+            return "for a worker that can do it, \(since): it needs \(needs.joined(separator: ", ").printable)"
+        case .limit: return "its queue may have no more running: sluice queues limit \(queue) none"
+        case .runAt:
+            return "for its time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
+        case .backOff: return "for another try, \(time ?? "soon"): sluice retry \(job.job) does it at once"
+        case .line: return "its turn, \(since); others are before it"
+        }
+    }
+
+    private var progress: String? {
+        guard job.state == .running, let frames = job.frames else { return nil }
+        let whole = job.totalFrames.map { " of \(Figures.grouped($0))" } ?? ""
+        let text = "\(Figures.grouped(frames))\(whole) frames"
+        guard let share = job.share else { return text }
+        let bar = Bar.text(share, columns: 20, unicode: console.data.usesUnicode)
+        return "\(bar)  \(Int(share * 100))%   \(text)"
+    }
+
+    private var result: String? {
+        guard job.state == .completed || job.state == .publishing else { return nil }
+        let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: "   ")
+    }
+}

@@ -1,0 +1,122 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// Everything about a job, as programs read it: its line in a list, and what was asked and tried.
+struct StoryRecord: Encodable {
+    private let story: JobStory
+
+    init(_ story: JobStory) { self.story = story }
+
+    private enum CodingKeys: String, CodingKey {
+        case batchName, submitter, submittedAt, runAt, cost, needs, labels, batchLabels, waitingFor, recipe,
+            attemptRecords
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try JobRecord(story.summary).encode(to: encoder)
+        var record = encoder.container(keyedBy: CodingKeys.self)
+        try record.encodeIfPresent(story.batchName, forKey: .batchName)
+        try record.encode(story.submitter, forKey: .submitter)
+        try record.encode(story.submittedAt, forKey: .submittedAt)
+        try record.encodeIfPresent(story.runAt, forKey: .runAt)
+        try record.encode(story.cost, forKey: .cost)
+        try record.encode(story.needs, forKey: .needs)
+        try record.encode(story.labels, forKey: .labels)
+        try record.encode(story.batchLabels, forKey: .batchLabels)
+        try record.encodeIfPresent(story.waitingFor, forKey: .waitingFor)
+        try record.encode(JSONValue(text: story.recipe), forKey: .recipe)
+        try record.encode(story.attempts.map(Attempt.init), forKey: .attemptRecords)
+    }
+
+    private struct Attempt: Encodable {
+        let epoch: Int32
+        let outcome: AttemptOutcome?
+        let startedAt: Date
+        let endedAt: Date?
+        let worker: Int64
+        let workerName: String?
+        let host: String?
+        let build: String?
+        let slot: Int16?
+        let failure: Failure?
+        let lastWords: String?
+        let framesIn: Int64?
+        let framesOut: Int64?
+        let audioSeconds: Double?
+        let cpuSeconds: Double?
+        let peakBytes: Int64?
+        let conversion: ConversionReport?
+
+        init(_ attempt: AttemptRecord) {
+            epoch = attempt.epoch
+            outcome = attempt.outcome
+            (startedAt, endedAt) = (attempt.startedAt, attempt.endedAt)
+            (worker, workerName, host, build) = (attempt.worker, attempt.workerName, attempt.host, attempt.build)
+            slot = attempt.facts.slot
+            failure = attempt.failure
+            lastWords = attempt.lastWords
+            (framesIn, framesOut) = (attempt.facts.framesIn, attempt.facts.framesOut)
+            audioSeconds = attempt.facts.audio?.seconds
+            cpuSeconds = attempt.facts.cpu?.seconds
+            peakBytes = attempt.facts.peakBytes
+            conversion = attempt.facts.report
+        }
+    }
+}
+
+/// JSON out of the ledger, passed on as it is.
+struct JSONValue: Codable {
+    private indirect enum Node {
+        case object([String: JSONValue])
+        case list([JSONValue])
+        case text(String)
+        case whole(Int64)
+        case number(Double)
+        case truth(Bool)
+        case nothing
+    }
+
+    private let node: Node
+
+    /// A text that is no JSON is passed on as a text.
+    init(text: String) {
+        // The ledger's column is of type jsonb, so what comes out of it can be read.
+        self = (try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))) ?? JSONValue(.text(text))
+    }
+
+    private init(_ node: Node) { self.node = node }
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        // One after another, each tried for its type: a value has but one that fits.
+        if value.decodeNil() {
+            node = .nothing
+        } else if let truth = try? value.decode(Bool.self) {
+            node = .truth(truth)
+        } else if let whole = try? value.decode(Int64.self) {
+            node = .whole(whole)
+        } else if let number = try? value.decode(Double.self) {
+            node = .number(number)
+        } else if let text = try? value.decode(String.self) {
+            node = .text(text)
+        } else if let list = try? value.decode([JSONValue].self) {
+            node = .list(list)
+        } else {
+            node = .object(try value.decode([String: JSONValue].self))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var value = encoder.singleValueContainer()
+        switch node {
+        case .object(let members): try value.encode(members)
+        case .list(let items): try value.encode(items)
+        case .text(let text): try value.encode(text)
+        case .whole(let number): try value.encode(number)
+        case .number(let number): try value.encode(number)
+        case .truth(let truth): try value.encode(truth)
+        case .nothing: try value.encodeNil()
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import FoundationEssentials
+import Ledger
+
+/// `sluice queues`: the lanes of jobs, and what each may do.
+enum QueuesCommand {
+    private static let names = Argument(
+        name: "NAME",
+        summary: "the queue's name",
+        count: .oneOrMore,
+        completion: .nothing
+    )
+    private static let one = Argument(name: "NAME", summary: "the queue's name", completion: .nothing)
+    private static let limit = Argument(
+        name: "N",
+        summary: "so many running at once at most; none lifts the limit",
+        completion: .suggestions([.init(word: "none")])
+    )
+    private static let weight = Argument(name: "N", summary: "1 to 10000; 100 is usual", completion: .nothing)
+
+    static let value = Subcommand(
+        name: "queues",
+        summary: "list queues; pause, resume, limit and weigh them",
+        discussion: ["A queue is made by the first submission that names it."],
+        options: ListOptions.forms,
+        examples: [Example(line: "sluice queues", purpose: "all of them")],
+        children: [
+            Subcommand(
+                name: "pause",
+                summary: "give nothing more of a queue out; what runs goes on",
+                arguments: [names],
+                examples: [Example(line: "sluice queues pause nightly", purpose: "until it is resumed")],
+                run: { try steer($0, $1) { ledger, name in try await ledger.setPaused(true, queue: name) } }
+            ),
+            Subcommand(
+                name: "resume",
+                summary: "let a paused queue go on",
+                arguments: [names],
+                examples: [Example(line: "sluice queues resume nightly", purpose: "it goes on at once")],
+                run: { try steer($0, $1) { ledger, name in try await ledger.setPaused(false, queue: name) } }
+            ),
+            Subcommand(
+                name: "limit",
+                summary: "let at most so many jobs of a queue run at once",
+                arguments: [one, limit],
+                examples: [
+                    Example(line: "sluice queues limit nightly 2", purpose: "two at a time"),
+                    Example(line: "sluice queues limit nightly none", purpose: "as many as there are slots"),
+                ],
+                run: { invocation, console in
+                    let text = invocation.word(limit)
+                    let number = text == "none" ? nil : try whole(text, in: 1...1_000_000, or: "none")
+                    return try steer(invocation, console) { ledger, name in
+                        try await ledger.setRunningLimit(number, queue: name)
+                    }
+                }
+            ),
+            Subcommand(
+                name: "weight",
+                summary: "give a queue a larger or smaller share, for jobs yet to be submitted",
+                arguments: [one, weight],
+                examples: [Example(line: "sluice queues weight urgent 400", purpose: "four times the usual")],
+                run: { invocation, console in
+                    let number = try whole(invocation.word(weight), in: 1...10_000)
+                    return try steer(invocation, console) { ledger, name in
+                        try await ledger.setWeight(number, queue: name)
+                    }
+                }
+            ),
+        ],
+        standsAlone: true,
+        run: list
+    )
+
+    private static func whole(_ text: String, in range: ClosedRange<Int32>, or word: String? = nil) throws -> Int32 {
+        if let number = Int32(text), range.contains(number) { return number }
+        let others = word.map { ", or \($0)" } ?? ""
+        throw UsageError("N \(text): has to be a whole number from \(range.lowerBound) to \(range.upperBound)\(others)")
+    }
+
+    @Sendable private static func list(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let queues = try LedgerWork.run(invocation) { try await $0.queues() }
+        try show(queues, invocation, console)
+        return .success
+    }
+
+    /// Does something to each queue that is named, all of which have to be there, and shows them.
+    @Sendable private static func steer(
+        _ invocation: Invocation,
+        _ console: Console,
+        _ change: @escaping @Sendable (JobLedger, String) async throws -> Void
+    ) throws -> ExitCode {
+        let wanted = invocation.words(names)
+        let queues = try LedgerWork.run(invocation) { ledger in
+            let known = Set(try await ledger.queues().map(\.name))
+            if let missing = wanted.first(where: { !known.contains($0) }) {
+                throw Refusal(
+                    message: "there is no queue \"\(missing)\"",
+                    hint: "\"sluice queues\" lists them",
+                    exitCode: .notFound
+                )
+            }
+            for name in wanted { try await change(ledger, name) }
+            return try await ledger.queues().filter { wanted.contains($0.name) }
+        }
+        try show(queues, invocation, console)
+        return .success
+    }
+
+    private static func show(_ queues: [QueueSummary], _ invocation: Invocation, _ console: Console) throws {
+        if invocation[ListOptions.json] {
+            for queue in queues { try console.print(JSONText.line(Record(queue))) }
+        } else if invocation[ListOptions.quiet] {
+            for queue in queues { try console.print(queue.name.printable) }
+        } else {
+            try console.print(table(queues).lines(for: console.data).joined(separator: "\n"))
+        }
+    }
+
+    private static func table(_ queues: [QueueSummary]) -> TextTable {
+        var table = TextTable([
+            .init(title: "QUEUE", isElastic: true), .init(title: "STATE"), .init(title: "WAITING", isNumber: true),
+            .init(title: "DELAYED", isNumber: true, mayGo: true), .init(title: "RUNNING", isNumber: true),
+            .init(title: "LIMIT", isNumber: true, mayGo: true), .init(title: "WEIGHT", isNumber: true, mayGo: true),
+            .init(title: "COMPLETED", isNumber: true, mayGo: true), .init(title: "FAILED", isNumber: true, mayGo: true),
+        ])
+        for queue in queues {
+            let jobs = queue.jobs
+            table.add([
+                .init(queue.name), queue.isPaused ? .init("paused", .careful) : .init("open"),
+                .init(Figures.grouped(jobs.waiting)), .init(Figures.grouped(jobs.delayed)),
+                .init(Figures.grouped(jobs.running + jobs.publishing)),
+                .init(queue.runningLimit.map { "\($0)" } ?? "-"),
+                .init("\(queue.weight)"), .init(Figures.grouped(jobs.completed)),
+                .init(Figures.grouped(jobs.failed), jobs.failed > 0 ? .bad : nil),
+            ])
+        }
+        return table
+    }
+
+    private struct Record: Encodable {
+        let queue: String
+        let isPaused: Bool
+        let runningLimit: Int?
+        let weight: Int
+        let jobs: JobCounts
+
+        init(_ queue: QueueSummary) {
+            (self.queue, isPaused, runningLimit) = (queue.name, queue.isPaused, queue.runningLimit)
+            (weight, jobs) = (queue.weight, queue.jobs)
+        }
+    }
+}

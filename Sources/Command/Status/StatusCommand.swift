@@ -1,0 +1,147 @@
+import FoundationEssentials
+import Ledger
+
+/// `sluice status`: everything in a few lines, and what is not well.
+enum StatusCommand {
+    static let value = Subcommand(
+        name: "status",
+        summary: "say how the ledger, its workers and its jobs are",
+        options: LedgerOptions.forms + [ListOptions.json.form],
+        examples: [Example(line: "sluice status", purpose: "is all well?")],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let configuration = try LedgerOptions.configuration(invocation)
+        let facts = try LedgerWork.run(invocation) { ledger in
+            StatusFacts(
+                place: configuration.description,
+                status: try await ledger.status(),
+                unable: try await ledger.unableLines(),
+                chores: try await ledger.chores()
+            )
+        }
+        if invocation[ListOptions.json] {
+            try console.print(JSONText.line(StatusRecord(facts)))
+        } else {
+            try console.print(StatusPage(facts: facts, console: console).lines.joined(separator: "\n"))
+            for note in facts.notes { console.warn(note.printable) }
+        }
+        return .success
+    }
+}
+
+/// What the ledger says of itself.
+struct StatusFacts: Sendable {
+    let place: String
+    let status: LedgerStatus
+    let unable: [UnableLine]
+    let chores: [ChoreRecord]
+
+    /// What somebody should look at.
+    var notes: [String] {
+        var notes: [String] = []
+        if status.workers == 0, status.jobs.open > 0 { notes.append("no worker lives; \"sluice worker\" starts one") }
+        if let kept = status.keptHouseAt {
+            let age = status.time.timeIntervalSince(kept)
+            if age > 60 {
+                notes.append("nobody has kept house for \(TimeWords.span(seconds: age)): start a coordinator")
+            }
+        } else if status.jobs.total > 0 {
+            notes.append("nobody has kept house yet: start a coordinator")
+        }
+        var said: Set<String> = []
+        for line in unable {
+            let missing = (line.missing.isEmpty ? line.needs : line.missing).joined(separator: ", ")
+            let who = line.missing.isEmpty ? "no living worker has all of" : "no living worker has"
+            // Lines differ by priority too, and who starts a worker for one has started it for all.
+            let what = "\(line.queue) \(missing)"
+            guard !said.contains(what) else { continue }
+            said.insert(what)
+            notes.append("jobs of queue \(line.queue) wait, such as \(line.example): \(who) \(missing)")
+        }
+        for chore in chores {
+            if let error = chore.error { notes.append("housekeeping: \(chore.name) failed: \(error)") }
+        }
+        return notes
+    }
+}
+
+/// The screen of `sluice status`.
+private struct StatusPage {
+    let facts: StatusFacts
+    let console: Console
+
+    private var status: LedgerStatus { facts.status }
+
+    var lines: [String] {
+        let verdict =
+            facts.notes.isEmpty ? console.data.paint("all well", .good) : console.data.paint("see below", .careful)
+        let jobs = status.jobs
+        let oldest = status.oldestWaiting.map {
+            "   oldest \(TimeWords.span(seconds: status.time.timeIntervalSince($0)))"
+        }
+        return [
+            row("ledger", "\(facts.place.printable), \(verdict)"),
+            row("workers", workers),
+            row(
+                "waiting",
+                "\(Figures.grouped(jobs.waiting))\(oldest ?? "")   delayed \(Figures.grouped(jobs.delayed))   "
+                    + "running \(Figures.grouped(jobs.running))   publishing \(Figures.grouped(jobs.publishing))"
+            ),
+            row(
+                "finished",
+                "\(Figures.grouped(jobs.completed)) completed, \(Figures.grouped(jobs.failed)) failed, "
+                    + "\(Figures.grouped(jobs.cancelled)) cancelled" + pace
+            ),
+        ]
+    }
+
+    private func row(_ label: String, _ text: String) -> String {
+        console.data.paint(label.padded(to: 11), .faint) + text
+    }
+
+    private var workers: String {
+        let alive = "\(Figures.grouped(status.workers)) alive (\(Figures.count(status.slots, "slot")))"
+        let quiet = status.quietWorkers > 0 ? ", \(Figures.grouped(status.quietWorkers)) of them quiet" : ""
+        let mercy = status.quietUntil.map { until in
+            "; after an outage none is declared lost before \(TimeWords.clock(until, at: status.time))"
+        }
+        return alive + quiet + (mercy ?? "")
+    }
+
+    /// `   last hour 9.4 files/s, 214x real time`
+    private var pace: String {
+        guard let span = status.paceSpan, span > .zero, status.completedLately > 0 else { return "" }
+        let rate = Double(status.completedLately) / span.seconds
+        let speed = Figures.speed(status.audioLately / span)
+        return "   last hour \(Figures.decimals(rate, rate < 10 ? 1 : 0)) files/s, \(speed) real time"
+    }
+}
+
+private struct StatusRecord: Encodable {
+    let ledger: String
+    let jobs: JobCounts
+    let oldestWaiting: Date?
+    let workers: Int
+    let quietWorkers: Int
+    let slots: Int
+    let completedLately: Int
+    let audioSecondsLately: Double
+    let paceSeconds: Double?
+    let keptHouseAt: Date?
+    let quietUntil: Date?
+    let time: Date
+    let notes: [String]
+
+    init(_ facts: StatusFacts) {
+        let status = facts.status
+        ledger = facts.place
+        (jobs, oldestWaiting) = (status.jobs, status.oldestWaiting)
+        (workers, quietWorkers, slots) = (status.workers, status.quietWorkers, status.slots)
+        (completedLately, audioSecondsLately) = (status.completedLately, status.audioLately.seconds)
+        paceSeconds = status.paceSpan?.seconds
+        (keptHouseAt, quietUntil, time) = (status.keptHouseAt, status.quietUntil, status.time)
+        notes = facts.notes
+    }
+}

@@ -1,0 +1,209 @@
+import FoundationEssentials
+import Ledger
+import Synchronization
+
+/// What `retry`, `cancel` and `prioritize` have in common: which jobs, how many, shall it be, and doing it.
+struct Steering: Sendable {
+    /// `retry`
+    let verb: String
+    /// What one call changes.
+    let change: JobChange
+    /// The states that are meant where neither ids nor states are said; `nil` for all in which it means something.
+    var usualStates: [JobState]?
+
+    static let ids = Argument(
+        name: "ID",
+        summary: "numbers of jobs; otherwise the options say which",
+        count: .any,
+        completion: .nothing
+    )
+    static let all = Switch("all", "every job for which it means something", in: .jobs)
+    private static let json = Switch("json", "print the result as a line of JSON", in: .output)
+
+    static let forms: [OptionForm] =
+        JobFilterOptions.forms + [all.form] + LedgerOptions.forms
+        + [json.form, Question.dryRun.form, Question.yes.form]
+
+    /// How many there are of what was asked for.
+    private struct Prospect: Sendable {
+        let filter: JobFilter
+        let count: Int
+        /// Of the ids, those in a state in which it means nothing.
+        var idle = 0
+    }
+
+    func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let ids = try wantedIDs(invocation)
+        let prospect = try LedgerWork.run(invocation) { try await look(ids, invocation, $0) }
+        if prospect.idle > 0 {
+            let those = prospect.idle == 1 ? "1 of them is" : "\(Figures.grouped(prospect.idle)) of them are"
+            console.warn("\(those) in a state that leaves nothing to \(verb)")
+        }
+        guard prospect.count > 0 else {
+            if invocation[Self.json] { try show(nil, count: 0, invocation, console) }
+            console.complain("there is nothing to \(verb)")
+            return .nothingMatched
+        }
+        let what = sentence(prospect.count)
+        if invocation[Question.dryRun] {
+            if invocation[Self.json] {
+                try show(nil, count: prospect.count, invocation, console)
+            } else {
+                try console.print("would \(what)\nnothing was done (--dry-run)")
+            }
+            return .success
+        }
+        guard try Question.agrees(to: what, invocation, console) else {
+            console.say("nothing was done")
+            return .failure
+        }
+        return try carryOut(prospect, invocation, console)
+    }
+
+    // MARK: - Which
+
+    private func wantedIDs(_ invocation: Invocation) throws -> [Int64]? {
+        let ids = try invocation.ids(Self.ids)
+        let isFiltered = JobFilterOptions.isSaid(invocation)
+        if !ids.isEmpty {
+            guard !isFiltered, !invocation[Self.all] else {
+                throw UsageError("ids and options that choose jobs exclude each other")
+            }
+            return ids
+        }
+        guard isFiltered || invocation[Self.all] else {
+            throw UsageError("nothing says which jobs", hint: "name ids, --batch or another option, or say --all")
+        }
+        return nil
+    }
+
+    private func look(_ ids: [Int64]?, _ invocation: Invocation, _ ledger: JobLedger) async throws -> Prospect {
+        if let ids {
+            let filter = JobFilter(ids: ids)
+            var known: Set<Int64> = []
+            var cursor: JobCursor?
+            repeat {
+                let page = try await ledger.jobs(matching: filter, after: cursor, limit: 1_000)
+                known.formUnion(page.jobs.map(\.job))
+                cursor = page.next
+            } while cursor != nil
+            let missing = ids.filter { !known.contains($0) }
+            // Before anything happens: who mistypes one number may have mistyped others.
+            guard missing.isEmpty else {
+                let names = missing.prefix(5).map { "\($0)" }.joined(separator: ", ")
+                throw Refusal.missing("job \(names)\(missing.count > 5 ? ", ..." : "")")
+            }
+            let count = try await ledger.count(of: change, matching: filter)
+            return Prospect(filter: filter, count: count, idle: ids.count - count)
+        }
+        let now = try await ledger.time()
+        try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
+        var filter = JobFilterOptions.filter(invocation, now: now)
+        if filter.states == nil { filter.states = usualStates }
+        return Prospect(filter: filter, count: try await ledger.count(of: change, matching: filter))
+    }
+
+    // MARK: - Doing it
+
+    /// `cancel 12 jobs`, `move 12 jobs to priority 5`
+    private func sentence(_ count: Int) -> String {
+        let jobs = Figures.count(count, "job")
+        switch change {
+        case .cancel: return "cancel \(jobs)"
+        case .retry: return "put \(jobs) back into line, all attempts before them again"
+        case .prioritize(let priority): return "move \(jobs) to priority \(priority)"
+        }
+    }
+
+    private func carryOut(_ prospect: Prospect, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let sofar = Latest<ChangeTally?>(nil)
+        let bar = SteeringBar(whole: prospect.count, outlet: console.talk)
+        do {
+            let tally = try LedgerWork.run(invocation, onTick: { bar.show(sofar.value) }) { ledger in
+                try await ledger.apply(change, to: prospect.filter) { sofar.value = $0 }
+            }
+            bar.clear()
+            try show(tally, count: prospect.count, invocation, console)
+            return .success
+        } catch {
+            bar.clear()
+            // What was done before stays done, and whoever reads the error has to know how much that is.
+            if let tally = sofar.value, tally.changed > 0 { console.say(words(tally) + " before it ended") }
+            throw error
+        }
+    }
+
+    private func words(_ tally: ChangeTally) -> String {
+        let least = tally.isLowerBound ? "at least " : ""
+        let jobs = Figures.count(tally.changed, "job")
+        switch change {
+        case .cancel:
+            let asked = tally.asked > 0 ? ", \(Figures.grouped(tally.asked)) running asked to stop" : ""
+            return "\(least)\(jobs) cancelled\(asked)"
+        case .retry: return "\(least)\(jobs) back in line"
+        case .prioritize(let priority): return "\(least)\(jobs) moved to priority \(priority)"
+        }
+    }
+
+    /// `nil` where nothing was done.
+    private func show(_ tally: ChangeTally?, count: Int, _ invocation: Invocation, _ console: Console) throws {
+        if invocation[Self.json] {
+            try console.print(JSONText.line(Record(verb: verb, count: count, tally: tally)))
+        } else if let tally {
+            try console.print(words(tally))
+        }
+    }
+
+    private struct Record: Encodable {
+        let change: String
+        let jobs: Int
+        let isDone: Bool
+        let changed: Int
+        let askedToStop: Int
+        let isLowerBound: Bool
+
+        init(verb: String, count: Int, tally: ChangeTally?) {
+            (change, jobs, isDone) = (verb, count, tally != nil)
+            (changed, askedToStop) = (tally?.changed ?? 0, tally?.asked ?? 0)
+            isLowerBound = tally?.isLowerBound ?? false
+        }
+    }
+}
+
+/// The last value that work has told of, for the thread that shows it.
+final class Latest<Value: Sendable>: Sendable {
+    private let box: Mutex<Value>
+
+    init(_ value: Value) { box = Mutex(value) }
+
+    var value: Value {
+        get { box.withLock { $0 } }
+        set { box.withLock { $0 = newValue } }
+    }
+}
+
+/// How far a change of many jobs is, on a terminal.
+private final class SteeringBar {
+    private let whole: Int
+    private let outlet: Outlet
+    private var isDrawn = false
+
+    init(whole: Int, outlet: Outlet) { (self.whole, self.outlet) = (whole, outlet) }
+
+    func show(_ tally: ChangeTally?) {
+        guard let tally, outlet.isTerminal, tally.seen > 0 else { return }
+        let bar = Bar.text(Double(tally.seen) / Double(max(1, whole)), columns: 20, unicode: outlet.usesUnicode)
+        write("\r\u{1B}[K\(bar)  \(Figures.grouped(tally.seen)) of \(Figures.count(whole, "job"))")
+        isDrawn = true
+    }
+
+    func clear() { if isDrawn { write("\r\u{1B}[K") } }
+
+    private func write(_ text: String) {
+        do throws(Outlet.Failure) {
+            try outlet.write(text)
+        } catch {
+            // Nobody looks any more; the change goes on.
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Ledger
+
+/// `sluice retry`: failed jobs back into line.
+enum RetryCommand {
+    static let value = Subcommand(
+        name: "retry",
+        summary: "put failed jobs back into line, with all their attempts before them",
+        discussion: [
+            "Chosen by options, jobs that failed are meant; --state cancelled means those that were cancelled, and --state "
+                + "delayed lets those go at once that wait to try again. The record of earlier attempts stays."
+        ],
+        arguments: [Steering.ids],
+        options: Steering.forms,
+        examples: [
+            Example(line: "sluice retry --code truncated --dry-run", purpose: "how many would it be"),
+            Example(line: "sluice retry --batch 17 --yes", purpose: "what failed of a batch, unasked"),
+            Example(line: "sluice retry 10442 10981", purpose: "these two"),
+        ],
+        run: { invocation, console in
+            try Steering(verb: "retry", change: .retry, usualStates: [.failed]).run(invocation, console)
+        }
+    )
+}
+
+/// `sluice cancel`: an end to jobs that have not ended.
+enum CancelCommand {
+    static let value = Subcommand(
+        name: "cancel",
+        summary: "end jobs that wait, and stop those that run",
+        discussion: [
+            "Jobs that wait end at once. Workers are asked to stop those that run, and leave no output behind; what is being "
+                + "published is completed."
+        ],
+        arguments: [Steering.ids],
+        options: Steering.forms,
+        examples: [
+            Example(line: "sluice cancel --batch 17", purpose: "the rest of a batch"),
+            Example(line: "sluice cancel 10442 --yes", purpose: "one job, without a question"),
+        ],
+        run: { invocation, console in
+            try Steering(verb: "cancel", change: .cancel).run(invocation, console)
+        }
+    )
+}
+
+/// `sluice prioritize`: jobs that wait, before or behind others.
+enum PrioritizeCommand {
+    private static let priority = Argument(
+        name: "N",
+        summary: "from -100 to 100; higher goes first, 0 is usual",
+        completion: .nothing
+    )
+
+    static let value = Subcommand(
+        name: "prioritize",
+        summary: "let jobs that wait go before others, or behind them",
+        arguments: [priority, Steering.ids],
+        options: Steering.forms,
+        examples: [
+            Example(line: "sluice prioritize 10 --batch 17", purpose: "a batch before all others"),
+            Example(line: "sluice prioritize -5 10442 --yes", purpose: "one job behind them"),
+        ],
+        run: { invocation, console in
+            let word = invocation.word(priority)
+            guard let number = Int32(word), (-100...100).contains(number) else {
+                throw UsageError("N \(word): has to be a whole number from -100 to 100")
+            }
+            return try Steering(verb: "prioritize", change: .prioritize(number)).run(invocation, console)
+        }
+    )
+}

@@ -1,0 +1,104 @@
+import Glibc
+import Storage
+
+/// The files below a folder, in the order of their names, the same at every walk.
+///
+/// Folders tell of what kind their entries are, so that no file is looked at by itself: on a network share that would
+/// take a thousand times as long. What begins with a dot is left out, unfinished outputs among it, and links to folders
+/// are not followed.
+struct FolderWalk {
+    let filter: NameFilter
+    /// Files left out because their extension is none of sound.
+    private(set) var otherKinds = 0
+    /// Paths that cannot be written down: not UTF-8, shown with what can be read of them.
+    private(set) var unreadableNames: [String] = []
+
+    init(filter: NameFilter) { self.filter = filter }
+
+    /// Calls `visit` with each file's path below `folder`. Throws a `Refusal` for a folder that cannot be read.
+    mutating func run(_ folder: String, _ visit: (String) throws -> Void) throws {
+        // The next one last; what a folder holds goes on top of what stood beside it.
+        var ahead: [Entry] = [Entry(path: "", name: "", isFolder: true)]
+        while let next = ahead.popLast() {
+            if next.isFolder {
+                ahead += try entries(of: next.path, in: folder).reversed()
+            } else {
+                try visit(next.path)
+            }
+        }
+    }
+
+    private struct Entry {
+        let path: String
+        let name: String
+        let isFolder: Bool
+    }
+
+    private mutating func entries(of below: String, in folder: String) throws -> [Entry] {
+        let place = below.isEmpty ? folder : "\(folder)/\(below)"
+        guard let stream = opendir(place) else { throw Refusal.unreadableFolder(place) }
+        defer { closedir(stream) }
+        var entries: [Entry] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { throw Refusal.unreadableFolder(place) }
+                break
+            }
+            // An array of C is a tuple here, and the name's place is where it begins.
+            let known = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    ($0[0], String(validatingCString: $0), String(cString: $0))
+                }
+            }
+            if known.0 == CChar(bitPattern: UInt8(ascii: ".")) { continue }
+            guard let name = known.1 else {
+                unreadableNames.append("\(place)/\(known.2)")
+                continue
+            }
+            guard let kind = kind(of: entry, at: "\(place)/\(name)") else { continue }
+            let path = below.isEmpty ? name : "\(below)/\(name)"
+            if kind == .folder {
+                if filter.enters(name: name, path: path) {
+                    entries.append(Entry(path: path, name: name, isFolder: true))
+                }
+                continue
+            }
+            switch filter.answer(name: name, path: path) {
+            case .taken: entries.append(Entry(path: path, name: name, isFolder: false))
+            case .otherKind: otherKinds += 1
+            case .left: break
+            }
+        }
+        return entries.sorted { $0.name < $1.name }
+    }
+
+    private enum Kind { case file, folder }
+
+    /// `nil` for what is neither, and for links that lead to a folder or nowhere.
+    private func kind(of entry: UnsafeMutablePointer<dirent>, at path: @autoclosure () -> String) -> Kind? {
+        switch Int(entry.pointee.d_type) {
+        case DT_REG: return .file
+        case DT_DIR: return .folder
+        case DT_LNK, DT_UNKNOWN: break
+        default: return nil
+        }
+        // Some file systems do not tell, and a link tells nothing of its end.
+        let isLink = Int(entry.pointee.d_type) == DT_LNK
+        switch FileFacts.of(path: path(), followingLinks: isLink)?.kind {
+        case .file: return .file
+        case .folder: return isLink ? nil : .folder
+        default: return nil
+        }
+    }
+}
+
+extension Refusal {
+    static func unreadableFolder(_ path: String) -> Refusal {
+        let number = errno
+        return Refusal(
+            message: "the folder \(path) cannot be read: \(String(cString: strerror(number)))",
+            exitCode: number == EACCES || number == EPERM ? .permission : number == ENOENT ? .notFound : .failure
+        )
+    }
+}

@@ -1,0 +1,35 @@
+import Conversion
+import Glibc
+
+/// Which files of a folder are meant: globs as shells have them.
+///
+/// A glob without a slash is compared with the name, one with a slash with the path below the folder that was named.
+struct NameFilter: Sendable {
+    /// Empty takes every file with an extension of sound.
+    let includes: [String]
+    /// Go before `includes`; a folder that is left out is not entered.
+    let excludes: [String]
+
+    private static let extensions: Set<String> = Set(
+        Container.allCases.flatMap(\.fileExtensions) + ["opus"] + ReadableFormats.readOnly.flatMap(\.extensions)
+    )
+
+    enum Answer { case taken, left, otherKind }
+
+    func answer(name: String, path: String) -> Answer {
+        if excludes.contains(where: { Self.fits($0, name, path) }) { return .left }
+        if !includes.isEmpty { return includes.contains { Self.fits($0, name, path) } ? .taken : .left }
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return .otherKind }
+        let ending = name[name.index(after: dot)...]
+        return Self.extensions.contains(ending.lowercased()) ? .taken : .otherKind
+    }
+
+    /// Whether a folder is entered.
+    func enters(name: String, path: String) -> Bool { !excludes.contains { Self.fits($0, name, path) } }
+
+    private static func fits(_ glob: String, _ name: String, _ path: String) -> Bool {
+        glob.utf8.contains(UInt8(ascii: "/"))
+            ? fnmatch(glob.hasPrefix("/") ? String(glob.dropFirst()) : glob, path, FNM_PATHNAME) == 0
+            : fnmatch(glob, name, 0) == 0
+    }
+}

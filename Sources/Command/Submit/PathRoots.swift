@@ -1,0 +1,183 @@
+import Glibc
+import Storage
+
+/// Folders of this machine by the names that workers know them by: how paths become locations, and back.
+struct PathRoots: Sendable {
+    /// A root's name, and where it is here.
+    struct Root: Sendable, Hashable {
+        let name: String
+        /// Absolute, without a slash at its end; empty for the file system's own root.
+        let path: String
+    }
+
+    /// What stands for `/` where no root is named.
+    static let usual = Root(name: "local", path: "")
+
+    let roots: [Root]
+    private let home: String?
+    private let here: String
+
+    /// With no roots, the usual one. `here` is the folder that relative paths begin at.
+    init(_ roots: [Root], home: String?, here: String) {
+        // The longest first, so that the innermost is taken.
+        self.roots = roots.isEmpty ? [Self.usual] : roots.sorted { $0.path.utf8.count > $1.path.utf8.count }
+        self.home = home
+        self.here = here
+    }
+
+    /// Reads `NAME=PATH`, one for each root.
+    init(words: [String], environment: [String: String]) throws {
+        let here = try Self.currentFolder()
+        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }
+        let reader = PathRoots([], home: home, here: here)
+        var roots: [Root] = []
+        for word in words {
+            guard let sign = word.firstIndex(of: "="), sign != word.startIndex else {
+                throw UsageError("--root \(word): has to be NAME=PATH", hint: "as in --root podcasts=/srv/podcasts")
+            }
+            let name = String(word[..<sign])
+            do {
+                // The rules of names are Storage's.
+                _ = try Location("\(name):file")
+            } catch {
+                throw UsageError("--root \(word): \(error.detail)")
+            }
+            if roots.contains(where: { $0.name == name }) { throw UsageError("--root \(name) is said twice") }
+            let path = reader.absolute(String(word[word.index(after: sign)...]))
+            roots.append(Root(name: name, path: path == "/" ? "" : path))
+        }
+        // Where a link leads is the same root: the current folder, for one, is known by its real path.
+        let real = roots.compactMap { root in
+            Self.realPath(root.path).map { Root(name: root.name, path: $0 == "/" ? "" : $0) }
+        }
+        self.init(roots + real.filter { !roots.contains($0) }, home: home, here: here)
+    }
+
+    private static func currentFolder() throws -> String {
+        guard let buffer = getcwd(nil, 0) else {
+            throw Refusal(message: "the current folder cannot be found: \(String(cString: strerror(errno)))")
+        }
+        defer { free(buffer) }
+        guard let path = String(validatingCString: buffer) else {
+            throw Refusal(message: "the current folder has a name that is not UTF-8")
+        }
+        return path
+    }
+
+    /// The path from the file system's root on, without `.` and `..`. `~/` is the user's home, as in templates, which
+    /// are quoted and so never seen by the shell.
+    func absolute(_ path: String) -> String {
+        var whole = path
+        if path == "~" || path.hasPrefix("~/"), let home { whole = home + path.dropFirst() }
+        if !whole.hasPrefix("/") { whole = here + "/" + whole }
+        var names: [Substring] = []
+        for name in whole.split(separator: "/") where name != "." {
+            if name == ".." { _ = names.popLast() } else { names.append(name) }
+        }
+        return "/" + names.joined(separator: "/")
+    }
+
+    /// Whether a word names a place below a root, `archive:2024/a.wav`, and no path of this machine.
+    static func isLocation(_ word: String) -> Bool {
+        guard let colon = word.firstIndex(of: ":"), colon != word.startIndex else { return false }
+        return word[..<colon].utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+    }
+
+    /// The innermost root that holds an absolute path, and the path below it; `nil` if none does.
+    ///
+    /// A slash at the path's end stays there. Links are followed only where the path as it is lies under no root.
+    func place(of path: String) -> (root: Root, below: Substring)? {
+        if let place = literalPlace(of: path) { return place }
+        let slash = path.hasSuffix("/") ? "/" : ""
+        return Self.realPath(path).flatMap { literalPlace(of: $0 + slash) }
+    }
+
+    private func literalPlace(of path: String) -> (root: Root, below: Substring)? {
+        for root in roots where path.hasPrefix(root.path + "/") {
+            return (root, path.dropFirst(root.path.count + 1))
+        }
+        return nil
+    }
+
+    /// Where a path leads, links followed; `nil` if it leads nowhere, or to a name that is not UTF-8.
+    private static func realPath(_ path: String) -> String? {
+        guard let buffer = realpath(path.isEmpty ? "/" : path, nil) else { return nil }
+        defer { free(buffer) }
+        return String(validatingCString: buffer)
+    }
+
+    /// Where a location is on this machine; `nil` if its root is not named here.
+    func path(of location: Location) -> String? {
+        roots.first { $0.name == location.root }.map { "\($0.path)/\(location.path)" }
+    }
+
+    func root(named name: String) -> Root? { roots.first { $0.name == name } }
+
+    /// The template in terms of a root: `~/out/{dir}/{stem}.mp3` is `local:home/ada/out/{dir}/{stem}.mp3`.
+    func template(_ text: String) throws -> DestinationTemplate {
+        do {
+            if Self.isLocation(text) { return try DestinationTemplate(text) }
+            // What comes before the first field is a path of this machine; the rest hangs below it.
+            let cut = text.range(ofField: "{") ?? text.endIndex
+            let folders = text[..<cut].lastIndex(of: "/").map { text.index(after: $0) } ?? text.startIndex
+            let literal = String(text[..<folders]).unbraced
+            let folder = absolute(literal.isEmpty ? "." : literal)
+            let rest = text[folders...]
+            guard let (root, below) = place(of: folder == "/" ? "/" : folder + "/") else {
+                throw Self.outside("the destination \(text)", roots)
+            }
+            let start = below.isEmpty || below.hasSuffix("/") ? String(below) : below + "/"
+            return try DestinationTemplate("\(root.name):\(start.braced)\(rest)")
+        } catch let error as StorageError {
+            throw UsageError("--to \(text): \(error.detail)")
+        }
+    }
+
+    static func outside(_ what: String, _ roots: [Root]) -> UsageError {
+        let names = roots.map { "\($0.name)=\($0.path.isEmpty ? "/" : $0.path)" }.joined(separator: ", ")
+        return UsageError(
+            "\(what) lies under none of the roots (\(names))",
+            hint: "name its folder by --root NAME=PATH"
+        )
+    }
+}
+
+extension String {
+    /// Where the first lone brace is; two in a row stand for themselves.
+    fileprivate func range(ofField brace: Character) -> Index? {
+        var place = startIndex
+        while let found = self[place...].firstIndex(of: brace) {
+            let next = index(after: found)
+            guard next < endIndex, self[next] == brace else { return found }
+            place = index(after: next)
+        }
+        return nil
+    }
+
+    /// With each brace written twice, as templates have it.
+    fileprivate var braced: String {
+        flatMap { $0 == "{" || $0 == "}" ? [$0, $0] : [$0] }.reduce(into: "") { $0.append($1) }
+    }
+
+    /// With each doubled brace written once.
+    fileprivate var unbraced: String {
+        var text = ""
+        var isSecond = false
+        for letter in self {
+            if (letter == "{" || letter == "}") && text.last == letter && !isSecond {
+                isSecond = true
+            } else {
+                isSecond = false
+                text.append(letter)
+            }
+        }
+        return text
+    }
+}

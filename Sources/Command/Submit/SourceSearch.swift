@@ -1,0 +1,160 @@
+import Conversion
+import Glibc
+import Storage
+
+/// A file to be converted.
+struct FoundSource: Sendable {
+    let location: Location
+    /// What `{dir}` and `{stem}` are of.
+    let relative: String
+}
+
+/// Finds the files that words, folders and lists name.
+struct SourceSearch {
+    let roots: PathRoots
+    let isRecursive: Bool
+    private var walk: FolderWalk
+    private(set) var sources: [FoundSource] = []
+    private var known: Set<Location> = []
+    /// Named more than once, and taken once.
+    private(set) var repetitions = 0
+    /// Names that no location can hold, each with the reason.
+    private(set) var misfits: [String] = []
+
+    init(roots: PathRoots, filter: NameFilter, isRecursive: Bool) {
+        (self.roots, self.isRecursive) = (roots, isRecursive)
+        walk = FolderWalk(filter: filter)
+    }
+
+    var otherKinds: Int { walk.otherKinds }
+
+    /// Takes a file, or with `-r` what is in a folder. Throws a `Refusal` if it is not there.
+    mutating func take(word: String) throws {
+        if PathRoots.isLocation(word) { return try takeLocation(word) }
+        let path = roots.absolute(word)
+        if try isFolder(path, word) {
+            try takeFolder(path, word)
+        } else {
+            try add(path: path, relative: String(path.dropFirst((path.lastSlash ?? -1) + 1)), shown: word)
+        }
+    }
+
+    /// Takes a file of a list, which keeps the folder that it has there.
+    mutating func take(listed word: String) throws {
+        if PathRoots.isLocation(word) { return try takeLocation(word) }
+        let path = roots.absolute(word)
+        guard try !isFolder(path, word) else {
+            throw Refusal(message: "\(word) is a folder; a list names files", exitCode: .usage)
+        }
+        // A path that climbs has no folder below anything that was named.
+        let names = word.split(separator: "/").filter { $0 != "." }
+        let relative =
+            word.hasPrefix("/") || names.contains("..") ? String(path.dropFirst()) : names.joined(separator: "/")
+        try add(path: path, relative: relative, shown: word)
+    }
+
+    /// A name in a list that is not UTF-8.
+    mutating func takeMisfit(_ text: String) { misfits.append("\(text.printable): is not UTF-8") }
+
+    private mutating func takeLocation(_ word: String) throws {
+        let colon = word.firstIndex(of: ":")!  // that is what makes it one
+        let below = word[word.index(after: colon)...]
+        guard let root = roots.root(named: String(word[..<colon])) else {
+            // Nobody here can look; the worker will.
+            return add(word, relative: String(below), shown: word)
+        }
+        let path = roots.absolute("\(root.path)/\(below)")
+        if try isFolder(path, word) {
+            try takeFolder(path, word)
+        } else {
+            add(word, relative: String(below), shown: word)
+        }
+    }
+
+    private func isFolder(_ path: String, _ word: String) throws -> Bool {
+        guard let facts = FileFacts.of(path: path, followingLinks: true) else {
+            let number = errno
+            throw Refusal(
+                message: "\(word) cannot be found: \(String(cString: strerror(number)))",
+                exitCode: number == EACCES ? .permission : .notFound
+            )
+        }
+        guard facts.kind == .file || facts.kind == .folder else {
+            throw Refusal(message: "\(word) is neither a file nor a folder but a \(facts.kind.rawValue)")
+        }
+        return facts.kind == .folder
+    }
+
+    private mutating func takeFolder(_ path: String, _ word: String) throws {
+        guard isRecursive else {
+            throw UsageError("\(word) is a folder", hint: "-r takes what is in it")
+        }
+        // Once for all that is in it. The slash makes the folder of a root belong to that root.
+        guard let (root, below) = roots.place(of: path == "/" ? path : path + "/") else {
+            throw PathRoots.outside(word, roots.roots)
+        }
+        let start = "\(root.name):\(below)"
+        let inner = roots.roots.filter { $0.path.hasPrefix(path + "/") }
+        // Taken out, because what it visits is put into this value.
+        var walk = walk
+        try walk.run(path) { relative in
+            if !inner.isEmpty {
+                try add(path: "\(path)/\(relative)", relative: relative, shown: "\(path)/\(relative)")
+            } else {
+                add(start + relative, relative: relative, shown: "\(path)/\(relative)")
+            }
+        }
+        self.walk = walk
+        misfits += walk.unreadableNames.dropFirst(takenNames).map { "\($0.printable): is not UTF-8" }
+        takenNames = walk.unreadableNames.count
+    }
+
+    private var takenNames = 0
+
+    private mutating func add(path: String, relative: String, shown: String) throws {
+        guard let (root, below) = roots.place(of: path) else { throw PathRoots.outside(shown, roots.roots) }
+        add("\(root.name):\(below)", relative: relative, shown: shown)
+    }
+
+    private mutating func add(_ location: String, relative: String, shown: String) {
+        do throws(StorageError) {
+            let place = try Location(location)
+            guard known.insert(place).inserted else { return repetitions += 1 }
+            sources.append(FoundSource(location: place, relative: relative))
+        } catch {
+            misfits.append("\(shown.printable): \(error.detail)")
+        }
+    }
+}
+
+extension String {
+    /// How many letters come before the last slash.
+    fileprivate var lastSlash: Int? { lastIndex(of: "/").map { distance(from: startIndex, to: $0) } }
+}
+
+/// A list of paths, out of a file or a pipe.
+enum PathList {
+    /// The paths, between line feeds or NULs; a path that is not UTF-8 comes second, as it can be shown.
+    static func read(_ file: String, byNull: Bool) throws -> [(path: String?, shown: String)] {
+        let source: SourceFile
+        do throws(StorageError) {
+            source = try SourceFile.opening(word: file)
+        } catch {
+            let failure = Failure(of: error)
+            throw Refusal(message: failure.message, hint: failure.hint, exitCode: failure.exitCode)
+        }
+        var (bytes, block): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 1 << 16))
+        while true {
+            let count = Glibc.read(source.descriptor, &block, block.count)
+            if count == 0 { break }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw Refusal(message: "\(file) cannot be read: \(String(cString: strerror(errno)))")
+            }
+            bytes += block[..<count]
+        }
+        return bytes.split(separator: byNull ? 0 : UInt8(ascii: "\n")).map { part in
+            (String(validating: part, as: UTF8.self), String(decoding: part, as: UTF8.self))
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+import Storage
+
+/// `sluice submit`: files into the ledger, as a batch of jobs.
+enum SubmitCommand {
+    private static let paths = Argument(
+        name: "PATH",
+        summary: "a file, a folder with -r, or ROOT:PATH as workers know it",
+        count: .any
+    )
+
+    static let value = Subcommand(
+        name: "submit",
+        summary: "submit files for conversion, as a batch of jobs",
+        discussion: [
+            "Workers know folders by the names of roots. --root says which folder of this machine is which root; without "
+                + "one, every path is under the root \"local\", and workers need --root local=/.",
+            "In --to, {dir} is a source's folder below the PATH that named it, {stem} its name without extension, {ext} the "
+                + "extension of the output's format, {preset} the preset's name. A file that was named itself has no {dir}; "
+                + "in a list, and as ROOT:PATH, it keeps the folder that it has there.",
+            "Before anything is submitted, all names are looked at: two sources with one destination, a destination that is "
+                + "a source, destinations that exist, names that are not UTF-8 or hold control characters. All jobs are "
+                + "submitted, or none. The same request again adds nothing, unless --again is said.",
+        ],
+        arguments: [paths],
+        options: SubmitOptions.forms,
+        examples: [
+            Example(
+                line: "sluice submit -r podcasts --to out/{dir}/{stem}.mp3 --dry-run",
+                purpose: "what would be done"
+            ),
+            Example(
+                line: "sluice submit -r /srv/in --root data=/srv --to data:out/{stem}.flac --wait",
+                purpose: "on a share, and wait for it"
+            ),
+            Example(
+                line: "find . -name '*.wav' | sluice submit --files-from - --to out/{stem}.opus",
+                purpose: "what find finds"
+            ),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        try checkWords(invocation)
+        let roots = try PathRoots(words: invocation.all(SubmitOptions.root), environment: invocation.environment)
+        guard let text = invocation[SubmitOptions.to] else {
+            throw UsageError("--to is missing", hint: "as in --to out/{dir}/{stem}.mp3")
+        }
+        let template = try roots.template(text)
+        if template.fields.contains(.id) {
+            throw UsageError("--to \(text): {id} is not known before a job is submitted")
+        }
+        let ext = try SubmitOptions.fileExtension(for: template, invocation)
+        let base = try SubmitOptions.recipe(to: template, ext: ext, invocation)
+
+        let search = try search(roots, invocation)
+        guard !search.sources.isEmpty || !search.misfits.isEmpty else {
+            let others = search.otherKinds > 0 ? "; \(Figures.count(search.otherKinds, "file")) of other kinds" : ""
+            console.complain(
+                "there is nothing to submit\(others)",
+                hint: others.isEmpty ? nil : "--include takes what it names"
+            )
+            return .nothingMatched
+        }
+        var plan = try SubmitPlan(
+            search.sources,
+            misfits: search.misfits,
+            template: template,
+            base: base,
+            ext: ext
+        )
+        let page = SubmitPage(invocation: invocation, console: console)
+        remark(search, console)
+        if invocation[Question.dryRun] {
+            plan.lookForConflicts(roots)
+            try page.show(plan, bytes: plan.bytes(roots))
+            return plan.isForbidden ? .failure : .success
+        }
+        if let refusal = page.refusal(of: plan) { throw refusal }
+        return try submit(plan, roots, page, invocation, console)
+    }
+
+    private static func checkWords(_ invocation: Invocation) throws(UsageError) {
+        if invocation.words(paths).isEmpty, invocation[SubmitOptions.filesFrom] == nil {
+            throw UsageError("nothing says what to submit", hint: "name files, folders with -r, or --files-from FILE")
+        }
+        if invocation[SubmitOptions.null], invocation[SubmitOptions.filesFrom] == nil {
+            throw UsageError("-0 says how --files-from is to be read, and that is missing")
+        }
+        if invocation[SubmitOptions.again], invocation[SubmitOptions.key] != nil {
+            throw UsageError("--key and --again exclude each other")
+        }
+    }
+
+    private static func search(_ roots: PathRoots, _ invocation: Invocation) throws -> SourceSearch {
+        var search = SourceSearch(
+            roots: roots,
+            filter: NameFilter(
+                includes: invocation.all(SubmitOptions.include),
+                excludes: invocation.all(SubmitOptions.exclude)
+            ),
+            isRecursive: invocation[SubmitOptions.recursive]
+        )
+        for word in invocation.words(paths) { try search.take(word: word) }
+        if let file = invocation[SubmitOptions.filesFrom] {
+            for (path, shown) in try PathList.read(file, byNull: invocation[SubmitOptions.null]) {
+                if let path { try search.take(listed: path) } else { search.takeMisfit(shown) }
+            }
+        }
+        return search
+    }
+
+    private static func remark(_ search: SourceSearch, _ console: Console) {
+        if search.otherKinds > 0 {
+            let files = Figures.count(search.otherKinds, "file")
+            console.warn("\(files) of other kinds left out; --include takes what it names")
+        }
+        if search.repetitions > 0 {
+            console.warn("\(Figures.count(search.repetitions, "file")) named more than once, and taken once")
+        }
+    }
+
+    private static func submit(
+        _ plan: SubmitPlan,
+        _ roots: PathRoots,
+        _ page: SubmitPage,
+        _ invocation: Invocation,
+        _ console: Console
+    ) throws -> ExitCode {
+        let given = invocation[SubmitOptions.key]
+        let key = try given ?? (invocation[SubmitOptions.again] ? nil : plan.key(SubmitOptions.wishes(invocation)))
+        let receipt: SubmissionReceipt
+        do {
+            receipt = try send(plan, key, roots, page, invocation)
+        } catch let stop as StoppedBySignal {
+            let signal = stop.exitCode == .interrupted ? "Ctrl-C" : "SIGTERM"
+            let way =
+                key == nil
+                ? "\"sluice batches\" shows what was added" : "say the same again to go on: nothing is added twice"
+            console.say("stopped by \(signal); \(way)")
+            throw stop
+        }
+        guard receipt.isSameRequest else {
+            throw Refusal(
+                message:
+                    "the key \(given ?? "") stands for another request, batch \(receipt.batch); nothing was submitted",
+                hint: "choose another key, or look at \"sluice batches \(receipt.batch)\""
+            )
+        }
+        try page.show(receipt, key: key)
+        guard invocation[SubmitOptions.wait] else { return .success }
+        let ending = try Waiting(batches: [receipt.batch]).run(invocation, console)
+        if invocation[SubmitOptions.json] {
+            for batch in ending.state.batches { try console.print(JSONText.line(BatchRecord(batch))) }
+        } else if !invocation[SubmitOptions.quiet] {
+            for line in ending.lines { try console.print(line) }
+        }
+        return ending.exitCode
+    }
+
+    /// Hands the jobs over, or finds that they are there already.
+    private static func send(
+        _ plan: SubmitPlan,
+        _ key: String?,
+        _ roots: PathRoots,
+        _ page: SubmitPage,
+        _ invocation: Invocation
+    ) throws -> SubmissionReceipt {
+        let given = invocation[SubmitOptions.key]
+        return try LedgerWork.run(invocation) { ledger in
+            let standing: SubmissionReceipt? = if let key { try await ledger.receipt(forKey: key) } else { nil }
+            // What an earlier run has done by now is no obstacle to saying so.
+            if let standing, given == nil { return standing }
+            if standing == nil {
+                var plan = plan
+                plan.lookForConflicts(roots)
+                if let refusal = page.refusal(of: plan) { throw refusal }
+            }
+            let submission = SubmitOptions.submission(invocation, key: key, now: try await ledger.time())
+            return try await ledger.submit(submission, plan.requests)
+        }
+    }
+}

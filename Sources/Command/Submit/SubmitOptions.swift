@@ -1,0 +1,162 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+import Storage
+
+/// The options of `submit` that are its own.
+enum SubmitOptions {
+    static let recursive = Switch(
+        "recursive",
+        letter: "r",
+        "take the files in folders, and in folders in them",
+        in: .source
+    )
+    static let include = Option<String>(
+        "include",
+        .text.named("GLOB"),
+        "take such files of folders; otherwise those with an extension of sound",
+        isRepeatable: true,
+        in: .source
+    )
+    static let exclude = Option<String>(
+        "exclude",
+        .text.named("GLOB"),
+        "leave such files and folders out",
+        isRepeatable: true,
+        in: .source
+    )
+    static let filesFrom = Option<String>(
+        "files-from",
+        .text.named("FILE"),
+        "take the paths in FILE, one on each line; - is standard input",
+        in: .source
+    )
+    static let null = Switch(
+        "null",
+        letter: "0",
+        "paths in FILE end with NUL, as find -print0 writes them",
+        in: .source
+    )
+    static let root = Option<String>(
+        "root",
+        .text.named("NAME=PATH"),
+        "workers know the folder PATH of this machine as NAME",
+        isRepeatable: true,
+        in: .source
+    )
+    static let until = Option<MediaTime>("until", .time, "where to end, on the source's clock", in: .source)
+    static let to = Option<String>(
+        "to",
+        .text.named("TEMPLATE"),
+        "where outputs go, as in out:{dir}/{stem}.mp3; has to be said",
+        in: .destination
+    )
+    static let queue = SettledOption<String>(
+        "queue",
+        .text.named("NAME"),
+        fallback: "default",
+        "made if need be",
+        in: .submission
+    )
+    static let priority = SettledOption<Int>(
+        "priority",
+        .whole(in: -100...100),
+        fallback: "0",
+        "higher goes first",
+        in: .submission
+    )
+    static let weight = SettledOption<Int>(
+        "weight",
+        .whole(in: 1...10_000),
+        fallback: "100",
+        "the batch's share beside others",
+        in: .submission
+    )
+    static let runAt = Option<Moment>("run-at", .moment, "begin no earlier: 2h from now, or a date", in: .submission)
+    static let maxAttempts = Option<Int>("max-attempts", .whole(in: 1...100), "tries for each job", in: .submission)
+    static let key = Option<String>(
+        "key",
+        .text,
+        "the same key adds nothing twice; otherwise the same request does not",
+        in: .submission
+    )
+    static let again = Switch("again", "submit it even if the same was submitted before", in: .submission)
+    static let label = Option<String>("label", .text, "the batch's name, for people", in: .submission)
+    static let wait = Switch("wait", "wait until all jobs have ended, and end as \"sluice wait\" does", in: .general)
+    static let json = Switch("json", "print the result as a line of JSON", in: .output)
+    static let quiet = Switch("quiet", letter: "q", "print the batch's number only", in: .output)
+
+    static let forms: [OptionForm] =
+        [recursive.form, include.form, exclude.form, filesFrom.form, null.form, root.form]
+        // -r is what it is everywhere: recursive. And --to is a place here.
+        + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
+        + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
+        + [
+            until.form, to.form, ConvertCommand.onConflict.form, ConvertCommand.verify.form, ConvertCommand.tag.form,
+            queue.form, priority.form, weight.form, runAt.form, maxAttempts.form, key.form, again.form, label.form,
+        ] + LedgerOptions.forms
+        + [
+            ProgressOption.option.form, json.form, quiet.form, wait.form, Question.dryRun.form,
+        ]
+
+    /// What is said of all jobs together. `now` is the ledger's time.
+    static func submission(_ invocation: Invocation, key: String?, now: Date) -> Submission {
+        Submission(
+            queue: invocation[queue],
+            label: invocation[label],
+            key: key,
+            priority: Int32(invocation[priority]),
+            weight: Int32(invocation[weight]),
+            maxAttempts: invocation[maxAttempts],
+            runAt: invocation[runAt].map { $0.future(from: now) }
+        )
+    }
+
+    /// The wishes that make it another request, as they were said.
+    static func wishes(_ invocation: Invocation) -> [String] {
+        [
+            invocation[queue], "\(invocation[priority])", "\(invocation[weight])",
+            invocation[maxAttempts].map { "\($0)" } ?? "", invocation[runAt].map { "\($0)" } ?? "",
+        ]
+    }
+
+    /// What all recipes share. Its locations are examples.
+    static func recipe(to template: DestinationTemplate, ext: String?, _ invocation: Invocation) throws -> Recipe {
+        let example: Location
+        do throws(StorageError) {
+            example = try template.location(
+                for: Location("source:folder/name.wav"),
+                ext: ext ?? "ext",
+                preset: invocation[FormatOptions.preset]?.name,
+                id: 1
+            )
+        } catch {
+            throw UsageError("--to \(template.text): \(error.detail)")
+        }
+        let output = try FormatOptions.output(
+            at: example.description,
+            onConflict: invocation[ConvertCommand.onConflict],
+            invocation
+        )
+        var recipe = Recipe(
+            from: try SourceOptions.source(at: "source:folder/name.wav", ending: until, invocation),
+            to: output
+        )
+        recipe.damage = invocation[SourceOptions.onDamage]
+        recipe.verify = invocation[ConvertCommand.verify]
+        for wish in invocation.all(ConvertCommand.tag) { recipe.tags[wish.name] = wish.value }
+        return recipe
+    }
+
+    /// What `{ext}` stands for; `nil` if the template does not ask.
+    static func fileExtension(for template: DestinationTemplate, _ invocation: Invocation) throws -> String? {
+        guard template.fields.contains(.ext) else { return nil }
+        let preset = invocation[FormatOptions.preset]?.format
+        guard let container = invocation[FormatOptions.container] ?? preset?.container else {
+            throw UsageError("--to \(template.text): nothing says what {ext} is", hint: "say --preset or --container")
+        }
+        // Ogg with Opus in it is called .opus.
+        let isOpus = container == .ogg && (invocation[FormatOptions.codec] ?? preset?.codec) == .opus
+        return isOpus ? "opus" : container.fileExtensions.first
+    }
+}

@@ -1,0 +1,22 @@
+import Glibc
+
+/// Asks before something happens that is not easily undone.
+enum Question {
+    static let yes = Switch("yes", letter: "y", "do not ask", in: .general)
+    static let dryRun = Switch("dry-run", "say what would be done, and change nothing", in: .general)
+
+    /// Whether to go on. Throws where there is nobody to ask: what nobody has seen, nobody has agreed to.
+    static func agrees(to what: String, _ invocation: Invocation, _ console: Console) throws -> Bool {
+        if invocation[yes] { return true }
+        guard isatty(STDIN_FILENO) == 1, console.talk.isTerminal else {
+            throw Refusal(message: "would \(what); say --yes to do it without being asked", exitCode: .usage)
+        }
+        do throws(Outlet.Failure) {
+            try console.talk.write("\(what)? [y/N] ")
+        } catch {
+            return false  // Nobody has read the question.
+        }
+        let answer = readLine()?.lowercased() ?? ""
+        return answer == "y" || answer == "yes"
+    }
+}

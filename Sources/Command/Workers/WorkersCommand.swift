@@ -1,0 +1,173 @@
+import FoundationEssentials
+import Ledger
+
+/// `sluice workers`: who works, on how much, and who has not been heard of.
+enum WorkersCommand {
+    private static let ids = Argument(
+        name: "ID",
+        summary: "a worker's number, or its name",
+        count: .oneOrMore,
+        completion: .nothing
+    )
+    private static let endedSince = Option<Moment>("ended-since", .moment, "those too that ended since then", in: .jobs)
+
+    static let value = Subcommand(
+        name: "workers",
+        summary: "list workers; ask them to be quiet, to drain, to go on",
+        discussion: [
+            "A wish is heard at the worker's next sign of life, some seconds later. SEEN is when the last one came."
+        ],
+        options: [endedSince.form] + ListOptions.forms,
+        examples: [
+            Example(line: "sluice workers", purpose: "those that live"),
+            Example(line: "sluice workers --ended-since 1d", purpose: "and those that ended since yesterday"),
+        ],
+        children: [
+            Subcommand(
+                name: "quiet",
+                summary: "let workers claim nothing more; what they have in hand goes on",
+                arguments: [ids],
+                examples: [Example(line: "sluice workers quiet 4", purpose: "before its disk is looked at")],
+                run: { try wish(.quiet, $0, $1) }
+            ),
+            Subcommand(
+                name: "drain",
+                summary: "let workers stop once nothing is in hand",
+                arguments: [ids],
+                examples: [Example(line: "sluice workers drain 4", purpose: "before its machine goes away")],
+                run: { try wish(.drain, $0, $1) }
+            ),
+            Subcommand(
+                name: "run",
+                summary: "let workers go on that were asked to be quiet",
+                arguments: [ids],
+                examples: [Example(line: "sluice workers run 4", purpose: "it claims again")],
+                run: { try wish(.run, $0, $1) }
+            ),
+        ],
+        standsAlone: true,
+        run: list
+    )
+
+    @Sendable private static func list(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let (now, workers) = try LedgerWork.run(invocation) { ledger in
+            let now = try await ledger.time()
+            return (now, try await ledger.workers(endedSince: invocation[endedSince].map { $0.past(from: now) }))
+        }
+        if workers.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
+            console.say("no worker lives; \"sluice worker\" starts one")
+            return .success
+        }
+        try show(workers, now, invocation, console)
+        return .success
+    }
+
+    /// Asks each worker that is named, all of which have to live.
+    @Sendable private static func wish(_ wish: WorkerWish, _ invocation: Invocation, _ console: Console) throws
+        -> ExitCode
+    {
+        let words = invocation.words(ids)
+        let (now, workers) = try LedgerWork.run(invocation) { ledger in
+            let living = try await ledger.workers()
+            var wanted: [Int64] = []
+            for word in words {
+                let named = living.filter { "\($0.worker)" == word || $0.name == word }
+                guard !named.isEmpty else {
+                    throw Refusal(
+                        message: "no living worker has the number or the name \(word)",
+                        hint: "\"sluice workers\" lists them",
+                        exitCode: .notFound
+                    )
+                }
+                wanted += named.map(\.worker)
+            }
+            for worker in wanted where try await !ledger.wish(wish, of: worker) {
+                throw Refusal.missing("worker \(worker) any more")
+            }
+            return (try await ledger.time(), try await ledger.workers().filter { wanted.contains($0.worker) })
+        }
+        try show(workers, now, invocation, console)
+        return .success
+    }
+
+    private static func show(
+        _ workers: [WorkerSummary],
+        _ now: Date,
+        _ invocation: Invocation,
+        _ console: Console
+    ) throws {
+        if invocation[ListOptions.json] {
+            for worker in workers { try console.print(JSONText.line(WorkerRecord(worker))) }
+        } else if invocation[ListOptions.quiet] {
+            for worker in workers { try console.print("\(worker.worker)") }
+        } else {
+            try console.print(table(workers, now).lines(for: console.data).joined(separator: "\n"))
+            for worker in workers {
+                guard let why = worker.status.pausedBecause else { continue }
+                console.warn("\(worker.name.printable) has paused itself: \(why.printable)")
+            }
+        }
+    }
+
+    private static func table(_ workers: [WorkerSummary], _ now: Date) -> TextTable {
+        var table = TextTable([
+            .init(title: "ID", isNumber: true), .init(title: "NAME", isElastic: true),
+            .init(title: "HOST", mayGo: true),
+            .init(title: "STATE"), .init(title: "SLOTS", isNumber: true, mayGo: true),
+            .init(title: "BUSY", isNumber: true, mayGo: true),
+            .init(title: "JOBS", isNumber: true, mayGo: true), .init(title: "SEEN"), .init(title: "BUILD", mayGo: true),
+        ])
+        for worker in workers {
+            table.add([
+                .init("\(worker.worker)"), .init(worker.name), .init(worker.host), worker.stateCell(at: now),
+                .init("\(worker.slots)"), .init(worker.status.busySlots.map { "\($0)" } ?? "-"),
+                .init("\(worker.holds)"),
+                .init(TimeWords.ago(worker.endedAt ?? worker.beatAt, at: now)), .init(worker.build),
+            ])
+        }
+        return table
+    }
+}
+
+extension WorkerSummary {
+    fileprivate func stateCell(at now: Date) -> TextTable.Cell {
+        switch ending {
+        case .stopped?: return .init("stopped", .faint)
+        case .lost?: return .init("lost", .bad)
+        case nil: break
+        }
+        if leaseUntil < now { return .init("unheard", .bad) }
+        switch wish {
+        case .quiet: return .init("quiet", .careful)
+        case .drain: return .init("draining", .careful)
+        case .run: return status.pausedBecause == nil ? .init("works", .good) : .init("paused", .careful)
+        }
+    }
+}
+
+/// A worker as programs read it.
+private struct WorkerRecord: Encodable {
+    let id: Int64
+    let name: String
+    let host: String
+    let build: String
+    let slots: Int
+    let busySlots: Int?
+    let jobs: Int
+    let abilities: [String]
+    let wish: WorkerWish
+    let pausedBecause: String?
+    let startedAt: Date
+    let beatAt: Date
+    let leaseUntil: Date
+    let endedAt: Date?
+    let ending: WorkerSummary.Ending?
+
+    init(_ worker: WorkerSummary) {
+        (id, name, host, build) = (worker.worker, worker.name, worker.host, worker.build)
+        (slots, busySlots, jobs) = (worker.slots, worker.status.busySlots, worker.holds)
+        (abilities, wish, pausedBecause) = (worker.abilities, worker.wish, worker.status.pausedBecause)
+        (startedAt, beatAt, leaseUntil) = (worker.startedAt, worker.beatAt, worker.leaseUntil)
+        (endedAt, ending) = (worker.endedAt, worker.ending)
+    }
+}

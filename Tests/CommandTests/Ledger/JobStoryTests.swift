@@ -1,0 +1,109 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// `sluice job` tells what was asked, where it stands and why, and every attempt.
+struct JobStoryTests {
+    @Test func failureIsToldWithPlaceCostAndHint() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.failedJob()
+        let text = try bench.output("job", "\(job)")
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(lines[0] == "job \(job)   failed   batch 1   queue default   priority 0")
+        #expect(lines[1] == "from     in:bad/1.wav")
+        #expect(lines[2] == "to       out:bad/1.mp3   podcast-mp3")
+        #expect(lines[3].hasPrefix("asked    ") && lines[3].contains("   started ") && lines[3].contains("   ended "))
+        #expect(lines[4].isEmpty)
+        #expect(
+            lines[5].hasPrefix("attempt 1   pump-1 slot 3   ")
+                && lines[5].hasSuffix("   failed, permanent: not retried")
+        )
+        #expect(lines[6] == "  truncated   the header promises 1:02:10, the data ends at 48:07.113")
+        #expect(
+            lines[7]
+                == "  stage decode, stream 0, at 48:07.11, frame 138,581,424, libav INVALIDDATA, "
+                + "138,581,424 frames read, 5.1 s CPU, 31.0 MB of memory"
+        )
+        #expect(lines[8] == "  hint: the upload may have been cut off; --on-damage conceal would keep the length")
+    }
+
+    @Test func completedJobShowsItsResult() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        try await bench.complete(bench.claim(for: bench.worker())[0])
+        let text = try bench.output("job", "\(job)")
+        #expect(text.contains("result   1.2 MB   sha256 \(String(repeating: "ab", count: 32))\n"))
+        #expect(text.contains("   completed\n  48,000 frames, 0.12 s CPU, 31.0 MB of memory\n"))
+    }
+
+    @Test func runningJobShowsHowFarItIs() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        let worker = try await bench.worker()
+        let fence = try await bench.claim(for: worker)[0]
+        _ = try await bench.heartbeat.beat(worker, [RunningJob(fence, frames: 500, totalFrames: 2_000, slot: 1)])
+        let text = try bench.output("job", "\(job)")
+        #expect(text.contains("done     █████                 25%   500 of 2,000 frames\n"))
+        #expect(text.contains("under way"))
+    }
+
+    @Test func everyAttemptIsTold() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        let worker = try await bench.worker()
+        try await bench.fail(bench.claim(for: worker)[0], .transient, code: "io_source", message: "the share went away")
+        try await bench.ledger.apply(.retry, to: JobFilter(ids: [job]))
+        try await bench.ledger.release(bench.claim(for: worker))
+        try await bench.complete(bench.claim(for: worker)[0])
+        let text = try bench.output("job", "\(job)")
+        #expect(
+            text.contains("attempt 1   ")
+                && text.contains("failed, transient: retried while attempts are left (3 in all)")
+        )
+        #expect(text.contains("attempt 2   ") && text.contains("handed back: does not count"))
+        #expect(text.contains("attempt 3   "))
+    }
+
+    @Test func storySaysWhyAJobWaits() async throws {
+        let bench = try LedgerBench()
+        let paused = try await bench.submit(1, Submission(queue: "night-1"))[0]
+        try await bench.ledger.setPaused(true, queue: "night-1")
+        func waits(_ job: Int64) throws -> String {
+            let line = try bench.output("job", "\(job)").split(separator: "\n").first { $0.hasPrefix("waits") }
+            return line.map { String($0.dropFirst(9)) } ?? ""
+        }
+        #expect(try waits(paused) == "its queue is paused: sluice queues resume night-1")
+        let receipt = try await bench.ledger.submit(
+            Submission(),
+            [JobRequest(LedgerBench.recipe("x"), needs: ["root:archive"])]
+        )
+        #expect(try waits(receipt.firstJob).hasPrefix("for a worker that can do it, since "))
+        #expect(try waits(receipt.firstJob).hasSuffix(" s: it needs root:archive"))
+        let later = try await bench.submit(1, Submission(runAt: Date.now.addingTimeInterval(3_600)))[0]
+        #expect(try waits(later).contains("for its time: ") && waits(later).hasSuffix(", in 59 min"))
+        let worker = try await bench.worker()
+        let tried = try await bench.submit(1)[0]
+        try await bench.fail(bench.claim(for: worker)[0], .transient, code: "io_source", message: "gone")
+        #expect(try waits(tried).hasPrefix("for another try, "))
+        #expect(try waits(tried).hasSuffix(": sluice retry \(tried) does it at once"))
+        let next = try await bench.submit(1)[0]
+        #expect(try waits(next).hasPrefix("its turn, since "))
+        _ = try await bench.claim(for: worker)
+        let last = try await bench.submit(1)[0]
+        try await bench.ledger.setRunningLimit(1, queue: "default")
+        #expect(try waits(last) == "its queue may have no more running: sluice queues limit default none")
+    }
+
+    @Test func whatIsNotThereIsNotFound() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        let none = try bench.run("job", "77")
+        #expect((none.status, none.errorText) == (.exited(4), "error: there is no job 77\n"))
+        let some = try bench.run("job", "77", "\(job)")
+        #expect(some.status == .exited(3) && some.outputText.hasPrefix("job \(job)   waiting"))
+        #expect(try bench.run("job", "seven").status == .exited(2))
+        #expect(try bench.run("job").status == .exited(2))
+    }
+}

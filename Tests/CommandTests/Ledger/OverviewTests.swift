@@ -1,0 +1,169 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// `batches`, `queues`, `workers`, `errors` and `status`.
+struct OverviewTests {
+    // MARK: - Batches
+
+    @Test func batchesTellHowFarTheyAre() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(4, Submission(label: "podcasts", labels: ["by": "ada"]))
+        let fences = try await bench.claim(2, for: bench.worker())
+        try await bench.complete(fences[0])
+        try await bench.fail(fences[1])
+        try await bench.submit(1, Submission(queue: "nightly", key: "k1"))
+        let lines = try bench.output("batches").split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(lines[0] == ["ID", "NAME", "QUEUE", "JOBS", "DONE", "FAILED", "OPEN", "SUBMITTED"])
+        #expect(lines[2].prefix(7) == ["1", "podcasts", "default", "4", "50%", "1", "2"])
+        #expect(lines[1].prefix(3) == ["2", "nightly", "1"])
+        try Golden.expect(Golden.maskedLedger(bench.output("batches", "--json")), is: "batches.jsonl")
+        #expect(try bench.output("batches", "-q") == "2\n1\n")
+        #expect(try bench.output("batches", "1", "-q") == "1\n")
+        let page = try bench.run("batches", "--limit", "1").checked()
+        #expect(page.errorText == "there are more: sluice batches --before 2, or --all\n")
+        #expect(try bench.output("batches", "--before", "2", "-q") == "1\n")
+        #expect(try bench.output("batches", "--all", "-q") == "2\n1\n")
+        #expect(try bench.run("batches", "5").status == .exited(4))
+    }
+
+    // MARK: - Queues
+
+    @Test func queuesArePausedResumedLimitedAndWeighed() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(3)
+        try await bench.submit(1, Submission(queue: "nightly"))
+        #expect(try bench.output("queues", "-q") == "default\nnightly\n")
+        let paused = try bench.output("queues", "pause", "nightly", "default")
+        #expect(paused.split(separator: "\n").dropFirst().allSatisfy { $0.contains("  paused ") })
+        #expect(try await bench.ledger.queues().allSatisfy { $0.isPaused })
+        _ = try bench.output("queues", "resume", "default")
+        #expect(try await bench.ledger.queues().map(\.isPaused) == [false, true])
+        _ = try bench.output("queues", "limit", "default", "2")
+        _ = try bench.output("queues", "weight", "default", "400")
+        let queue = try #require(try await bench.ledger.queues().first)
+        #expect((queue.runningLimit, queue.weight) == (2, 400))
+        try Golden.expect(bench.output("queues", "--json"), is: "queues.jsonl")
+        _ = try bench.output("queues", "limit", "default", "none")
+        #expect(try await bench.ledger.queues().first?.runningLimit == nil)
+    }
+
+    @Test func queueThatIsNotThereChangesNothing() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(1)
+        let run = try bench.run("queues", "pause", "default", "nihgtly")
+        #expect(run.status == .exited(4) && run.errorText.hasPrefix("error: there is no queue \"nihgtly\"\n"))
+        #expect(try await bench.ledger.queues().first?.isPaused == false)
+        for words in [
+            ["limit", "default", "many"], ["limit", "default", "0"], ["weight", "default", "0"], ["pause"],
+            ["stop", "default"],
+        ] {
+            #expect(try bench.run(["queues"] + words).status == .exited(2), "\(words)")
+        }
+    }
+
+    // MARK: - Workers
+
+    @Test func workersAreShownAndAsked() async throws {
+        let bench = try LedgerBench()
+        #expect(try bench.run("workers").checked().errorText.hasPrefix("no worker lives"))
+        let worker = try await bench.worker("pump-1")
+        try await bench.submit(1)
+        let fence = try await bench.claim(for: worker)[0]
+        _ = try await bench.heartbeat.beat(
+            worker,
+            [RunningJob(fence)],
+            status: WorkerStatus(busySlots: 1, pausedBecause: "the disk is full")
+        )
+        let shown = try bench.run("workers").checked()
+        let cells = shown.outputText.split(separator: "\n")[1].split(separator: " ")
+        #expect(cells.prefix(7) == ["\(worker)", "pump-1", "host-1", "paused", "4", "1", "1"] && cells.last == "1.0")
+        #expect(shown.errorText == "note:  pump-1 has paused itself: the disk is full\n")
+        for (word, wish) in [("quiet", WorkerWish.quiet), ("drain", .drain), ("run", .run)] {
+            _ = try bench.output("workers", word, wish == .drain ? "pump-1" : "\(worker)")
+            #expect(try await bench.ledger.workers().first?.wish == wish)
+        }
+        try Golden.expect(Golden.maskedLedger(bench.output("workers", "--json")), is: "workers.jsonl")
+        let unknown = try bench.run("workers", "quiet", "pump-9")
+        #expect(unknown.status == .exited(4))
+        _ = try await bench.ledger.stop(worker)
+        #expect(try bench.output("workers", "-q").isEmpty)
+        #expect(try bench.output("workers", "--ended-since", "1h").contains(" stopped "))
+    }
+
+    @Test func workerThatIsNotHeardOfAnyMoreIsMarked() async throws {
+        let bench = try LedgerBench()
+        _ = try await bench.worker()
+        try bench.age(seconds: 700)
+        let row = try bench.output("workers").split(separator: "\n")[1]
+        #expect(row.contains(" unheard ") && row.contains("11 min ago"))
+    }
+
+    // MARK: - Errors
+
+    @Test func failuresAreGroupedWithExampleAndHint() async throws {
+        let bench = try LedgerBench()
+        #expect(try bench.run("errors").checked().errorText == "nothing failed\n")
+        let first = try await bench.failedJob(stem: "one")
+        let second = try await bench.failedJob(stem: "two")
+        let crash = try await bench.failedJob(code: "room_crash", stem: "three")
+        let run = try bench.run("errors").checked()
+        let lines = run.outputText.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(lines[0].split(separator: " ") == ["CODE", "CLASS", "STAGE", "JOBS", "TRIES", "LAST", "EXAMPLE"])
+        let top = lines[1].split(separator: " ").map(String.init)
+        #expect(top.prefix(5) == ["truncated", "permanent", "decode", "2", "2"])
+        #expect(lines[1].contains(" \(second) in:two/1.wav") || lines[1].contains(" \(first) in:one/1.wav"))
+        #expect(lines[2].contains(" \(crash) in:three/1.wav"))
+        #expect(lines[3].isEmpty)
+        #expect(lines[4] == "truncated   the upload may have been cut off; --on-damage conceal would keep the length")
+        #expect(run.errorText == "retry a group: sluice retry --code truncated\n")
+        #expect(try bench.output("errors", "-q") == "truncated\nroom_crash\n")
+        #expect(try bench.output("errors", "--batch", "3", "-q") == "room_crash\n")
+        let records = try bench.records("errors")
+        #expect(records.map { $0["code"] as? String } == ["truncated", "room_crash"])
+        #expect(
+            Set(records[0].keys) == [
+                "code", "class", "stage", "jobs", "attempts", "lastAt", "example", "exampleSource", "hint",
+            ]
+        )
+    }
+
+    // MARK: - Status
+
+    @Test func statusSaysWhatIsNotWell() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(3)
+        let run = try bench.run("status").checked()
+        let lines = run.outputText.split(separator: "\n").map(String.init)
+        #expect(lines[0].hasPrefix("ledger     postgresql://postgres@") && lines[0].hasSuffix(", see below"))
+        #expect(lines[1] == "workers    0 alive (0 slots)")
+        #expect(lines[2].hasPrefix("waiting    3   oldest "))
+        #expect(lines[2].hasSuffix(" s   delayed 0   running 0   publishing 0"))
+        #expect(lines[3] == "finished   0 completed, 0 failed, 0 cancelled")
+        #expect(run.errorText.contains("note:  no worker lives"))
+        #expect(run.errorText.contains("note:  nobody has kept house yet"))
+        let worker = try await bench.worker()
+        _ = try await bench.ledger.keepHouse()
+        try await bench.complete(bench.claim(for: worker)[0])
+        let well = try bench.run("status").checked()
+        #expect(well.outputText.contains(", all well\n") && well.stderr.isEmpty)
+        #expect(well.outputText.contains("workers    1 alive (4 slots); after an outage none is declared lost before "))
+        #expect(well.outputText.contains("finished   1 completed, 0 failed, 0 cancelled"))
+        let record = try #require(try bench.records("status").first)
+        #expect((record["jobs"] as? [String: Int])?["completed"] == 1)
+        #expect((record["notes"] as? [String]) == [])
+    }
+
+    @Test func ledgerThatIsNotMigratedSaysWhatToDo() async throws {
+        let bench = try LedgerBench()
+        for command in ["status", "jobs", "batches", "queues", "workers", "errors"] {
+            let run = try bench.run(command, environment: ["SLUICE_SCHEMA": "nothing_here"])
+            #expect(run.status == .exited(7), "\(command)")
+            #expect(run.errorText.contains("hint:  run `sluice migrate`"))
+            let away = try bench.run(command, environment: ["SLUICE_DATABASE_URL": "postgresql:///x?host=/nowhere"])
+            #expect(away.status == .exited(5), "\(command)")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// `retry`, `cancel` and `prioritize`: which jobs, how many, shall it be, and then it is done.
+struct SteeringTests {
+    @Test func nothingHappensUnaskedAndUnseen() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(3)
+        let refused = try bench.run("cancel", "--batch", "1")
+        #expect(refused.status == .exited(2))
+        #expect(refused.errorText == "error: would cancel 3 jobs; say --yes to do it without being asked\n")
+        let dry = try bench.run("cancel", "--batch", "1", "--dry-run").checked()
+        #expect(dry.outputText == "would cancel 3 jobs\nnothing was done (--dry-run)\n")
+        #expect(try await bench.state(jobs[0]) == .waiting)
+        let done = try bench.run("cancel", "--batch", "1", "--yes").checked()
+        #expect((done.outputText, done.errorText) == ("3 jobs cancelled\n", ""))
+        #expect(try await bench.state(jobs[0]) == .cancelled)
+    }
+
+    @Test func runningJobsAreAskedToStop() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(2)
+        _ = try await bench.claim(for: bench.worker())
+        #expect(try bench.output("cancel", "--all", "--yes") == "1 job cancelled, 1 running asked to stop\n")
+        #expect(try bench.output("jobs", "--state", "running").contains("\(jobs[0])"))
+        #expect(try bench.output("jobs").contains(" stopping "))
+    }
+
+    @Test func retryMeansWhatFailed() async throws {
+        let bench = try LedgerBench()
+        let failed = try await bench.failedJob()
+        let cancelled = try await bench.submit(1)[0]
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: [cancelled]))
+        #expect(
+            try bench.output("retry", "--all", "--dry-run")
+                == "would put 1 job back into line, all attempts before them again\nnothing was done (--dry-run)\n"
+        )
+        #expect(try bench.output("retry", "--code", "truncated", "--yes") == "1 job back in line\n")
+        #expect(try await bench.state(failed) == .waiting)
+        #expect(try await bench.state(cancelled) == .cancelled)
+        #expect(try bench.output("retry", "\(cancelled)", "--yes") == "1 job back in line\n")
+        #expect(try await bench.state(cancelled) == .waiting)
+    }
+
+    @Test func prioritiesMayBeBelowZero() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(2)[1]
+        #expect(try bench.output("prioritize", "-5", "\(job)", "--yes") == "1 job moved to priority -5\n")
+        #expect(try await bench.ledger.story(of: job)?.summary.priority == -5)
+        #expect(try bench.output("prioritize", "10", "--queue", "default", "--yes") == "2 jobs moved to priority 10\n")
+        #expect(try bench.run("prioritize", "101", "\(job)", "--yes").status == .exited(2))
+    }
+
+    @Test func nothingToDoIsSaid() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        let none = try bench.run("retry", "--batch", "1", "--yes")
+        #expect((none.status, none.errorText) == (.exited(9), "error: there is nothing to retry\n"))
+        let idle = try bench.run("retry", "\(job)", "--yes")
+        #expect(idle.status == .exited(9))
+        #expect(idle.errorText.hasPrefix("note:  1 of them is in a state that leaves nothing to retry\n"))
+    }
+
+    @Test func oneMistypedNumberStopsAll() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(2)
+        let run = try bench.run("cancel", "\(jobs[0])", "77", "78", "--yes")
+        #expect((run.status, run.errorText) == (.exited(4), "error: there is no job 77, 78\n"))
+        #expect(try await bench.state(jobs[0]) == .waiting)
+        #expect(try bench.run("cancel", "--batch", "9", "--yes").status == .exited(4))
+    }
+
+    @Test func itHasToBeSaidWhichJobs() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(1)
+        for words in [
+            ["cancel"], ["retry"], ["cancel", "1", "--batch", "1"], ["cancel", "1", "--all"], ["cancel", "x"],
+            ["prioritize"], ["prioritize", "high", "--all"],
+        ] {
+            #expect(try bench.run(words + ["--yes"]).status == .exited(2), "\(words)")
+        }
+        #expect(try await bench.state(1) == .waiting)
+    }
+
+    @Test func recordsCountBeforeAndAfter() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(2)
+        let lines = [
+            try bench.output("cancel", "--all", "--dry-run", "--json"),
+            try bench.output("cancel", "--all", "--yes", "--json"),
+            try bench.output("retry", "--state", "cancelled", "--yes", "--json"),
+            try bench.output("prioritize", "3", "--all", "--yes", "--json"),
+        ]
+        try Golden.expect(lines.joined(), is: "changes.jsonl")
+    }
+}

@@ -1,0 +1,125 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// `sluice wait` ends when what it waits for has ended, and says how.
+struct WaitTests {
+    @Test func completedIsZero() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(2, Submission(label: "two"))
+        let fences = try await bench.claim(2, for: bench.worker())
+        let running = try bench.start("wait", "--batch", "1", "--progress", "json")
+        try running.waitForTalk("\"running\":2")
+        try await bench.complete(fences[0])
+        try running.waitForTalk("\"completed\":1")
+        try await bench.complete(fences[1])
+        #expect(try running.end() == .exited(0))
+        #expect(running.outputText == "batch 1 \"two\"  2 completed\n")
+        #expect(running.errorText.split(separator: "\n").last?.hasPrefix("{\"jobs\":{") == true)
+        #expect(running.errorText.hasSuffix("\"state\":\"completed\"}\n"))
+        let jobsToo = try bench.run("wait", "\(jobs[1])", "\(jobs[0])", "--batch", "1").checked()
+        #expect(
+            jobsToo.outputText == "batch 1 \"two\"  2 completed\njob \(jobs[1])  completed\njob \(jobs[0])  completed\n"
+        )
+    }
+
+    @Test func someThatFailedIsThree() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(3)
+        let fences = try await bench.claim(2, for: bench.worker())
+        try await bench.complete(fences[0])
+        try await bench.fail(fences[1])
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: [jobs[2]]))
+        let batch = try bench.run("wait", "--batch", "1")
+        #expect((batch.status, batch.outputText) == (.exited(3), "batch 1  1 completed, 1 failed, 1 cancelled\n"))
+        #expect(try bench.run("wait", "\(jobs[0])").status == .exited(0))
+        let failed = try bench.run("wait", "\(jobs[1])")
+        #expect((failed.status, failed.outputText) == (.exited(3), "job \(jobs[1])  failed: truncated\n"))
+        #expect(try bench.run("wait", "\(jobs[2])").status == .exited(3))
+    }
+
+    @Test func timeThatIsOverIsEight() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(2)
+        try await bench.complete(bench.claim(for: bench.worker())[0])
+        let run = try bench.run("wait", "\(jobs[0])", "\(jobs[1])", "--timeout", "0s")
+        #expect(run.status == .exited(8))
+        #expect(run.outputText == "job \(jobs[0])  completed\njob \(jobs[1])  waiting\n")
+        #expect(run.errorText == "not all of it ended in that time\n")
+    }
+
+    @Test func whatIsNotThereIsFour() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        #expect(try bench.run("wait", "--batch", "9").status == .exited(4))
+        let run = try bench.run("wait", "\(job)", "77")
+        #expect((run.status, run.errorText) == (.exited(4), "error: there is no job 77\n"))
+        #expect(try bench.run("wait").status == .exited(2))
+    }
+
+    @Test func anyIsTheFirst() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(2)
+        let fences = try await bench.claim(2, for: bench.worker())
+        let running = try bench.start("wait", "--any", "\(jobs[0])", "\(jobs[1])", "--progress", "plain", "--json")
+        try running.waitForTalk("running=2\n")
+        try await bench.complete(fences[1])
+        #expect(try running.end() == .exited(0))
+        let lines = running.outputText.split(separator: "\n")
+        #expect(lines.count == 1 && lines[0].contains("\"id\":\(jobs[1]),"))
+        #expect(running.errorText.hasSuffix("completed=1\nfailed=0\ncancelled=0\nprogress=end\n"))
+    }
+
+    @Test func jobThatIsTriedAgainHasNotEnded() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        let worker = try await bench.worker()
+        try await bench.fail(bench.claim(for: worker)[0], .transient, code: "io_source", message: "gone")
+        let running = try bench.start("wait", "\(job)", "--progress", "plain")
+        try running.waitForTalk("delayed=1\n")
+        try await bench.ledger.apply(.retry, to: JobFilter(ids: [job]))
+        try await bench.complete(bench.claim(for: worker)[0])
+        #expect(try running.end() == .exited(0))
+    }
+
+    @Test func outageIsWaitedThrough() async throws {
+        let bench = try LedgerBench.alone()
+        let jobs = try await bench.submit(2)
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: [jobs[1]]))
+        let waiting = try bench.start("wait", "\(jobs[0])", "--progress", "plain")
+        let following = try bench.start("jobs", "--follow", "--batch", "1", "-q", "--ended-since", "1h")
+        try waiting.waitForTalk("waiting=1\n")
+        try following.waitForOutput("\(jobs[1])\n")
+        try bench.server.stop()
+        for running in [waiting, following] { try running.waitForTalk("note:  the ledger does not answer (ledger_") }
+        try bench.server.start()
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: jobs))
+        #expect(try waiting.end() == .exited(3))
+        #expect(waiting.outputText == "job \(jobs[0])  cancelled\n")
+        #expect(waiting.errorText.contains("note:  the ledger answers again\n"))
+        #expect(try following.end() == .exited(0))
+        #expect(following.outputText == "\(jobs[1])\n\(jobs[0])\n")
+    }
+
+    @Test func ledgerThatNeverAnsweredIsUnreachable() throws {
+        let folder = try TemporaryFolder.create()
+        let address = ["SLUICE_DATABASE_URL": "postgresql:///x?host=/nowhere"]
+        for words in [["wait", "1"], ["jobs", "--follow"]] {
+            #expect(try Sluice.run(words, in: folder, environment: address).status == .exited(5))
+        }
+    }
+
+    @Test(arguments: [(SIGINT, SIGINT), (SIGTERM, SIGTERM)])
+    func signalsEndTheWaitByTheSignal(sent: Int32, seen: Int32) async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(1)
+        let running = try bench.start("wait", "--batch", "1", "--progress", "plain")
+        try running.waitForTalk("waiting=1\n")
+        running.signal(sent)
+        #expect(try running.end() == .signalled(seen))
+        #expect(running.outputText.isEmpty)
+        #expect(try await bench.state(1) == .waiting)
+    }
+}

@@ -1,0 +1,94 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// What stands in the way of a submission is found before anything is submitted.
+struct SubmitRefusalTests {
+    let bench: LedgerBench
+
+    init() throws { bench = try LedgerBench() }
+
+    @Test func twoSourcesWithOneDestinationAreRefused() async throws {
+        try bench.files("in/ep/intro.wav", "in/ep/intro.flac", "in/ep/other.wav")
+        let run = try bench.run(["submit", "-r", "in"] + LedgerBench.usual)
+        #expect(run.status == .exited(1))
+        #expect(run.errorText.hasPrefix("error: one destination has several sources; nothing was submitted\n"))
+        #expect(run.errorText.contains("2 sources would become local:"))
+        #expect(run.errorText.contains("in/ep/intro.flac, local:") && run.errorText.contains("in/ep/intro.wav\n"))
+        #expect(try await bench.ledger.batches().isEmpty)
+    }
+
+    @Test func sourceIsNeverADestination() async throws {
+        try bench.files("in/a.wav", "in/b.wav")
+        let run = try bench.submit("-r", "in", "--to", "in/{stem}.wav", "--preset", "wav")
+        #expect(run.status == .exited(1))
+        #expect(run.errorText.hasPrefix("error: a source is never written to; nothing was submitted\n"))
+        #expect(try await bench.ledger.batches().isEmpty)
+    }
+
+    @Test func destinationsThatExistAreRefusedReplacedOrLeft() async throws {
+        try bench.files("in/a.wav", "in/b.wav", "out/a.mp3")
+        let refused = try bench.run(["submit", "-r", "in"] + LedgerBench.usual)
+        #expect(refused.status == .exited(1))
+        #expect(refused.errorText.hasPrefix("error: one destination exists already; nothing was submitted\n"))
+        #expect(refused.errorText.contains("out/a.mp3\n"))
+        #expect(try await bench.ledger.batches().isEmpty)
+        for policy in ["replace", "skip"] {
+            _ = try bench.run(["submit", "-r", "in", "--on-conflict", policy] + LedgerBench.usual).checked()
+        }
+        #expect(try await bench.ledger.batches().map(\.jobs.total) == [2, 2])
+    }
+
+    @Test func manyDestinationsThatExistAreFoundInTheirFolder() throws {
+        for number in 0..<40 { try bench.files("in/\(number).wav", "out/\(number).mp3") }
+        let run = try bench.run(["submit", "-r", "in", "--dry-run"] + LedgerBench.usual)
+        #expect(run.status == .exited(1))
+        #expect(run.outputText.contains("  conflicts   40 destinations exist already: refused;"))
+        #expect(run.outputText.contains("and 35 more\n"))
+    }
+
+    @Test func namesThatCannotBeUsedAreShown() async throws {
+        try bench.files("in/a.wav", "in/two\nlines.wav")
+        let bytes: [UInt8] = Array((bench.folder.path + "/in/latin").utf8) + [0xE9] + Array(".wav".utf8) + [0]
+        let made = bytes.withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_CREAT | O_WRONLY, 0o600) }
+        }
+        try #require(made >= 0)
+        close(made)
+        let run = try bench.run(["submit", "-r", "in"] + LedgerBench.usual)
+        #expect(run.status == .exited(1))
+        #expect(run.errorText.hasPrefix("error: 2 names cannot be used; nothing was submitted\n"))
+        #expect(run.errorText.contains(#"two\u{a}lines.wav: it contains control characters"#))
+        #expect(run.errorText.contains("latin\u{FFFD}.wav: is not UTF-8"))
+        let words = ["submit", "-r", "in", "--exclude", "two*"] + LedgerBench.usual
+        #expect(try bench.run(words).errorText.contains("1 name cannot be used"))
+        #expect(try await bench.ledger.batches().isEmpty)
+    }
+
+    @Test func whatIsNotThereIsNotFound() throws {
+        try bench.files("in/a.wav", "in/notes.txt")
+        #expect(try bench.run(["submit", "gone.wav"] + LedgerBench.usual).status == .exited(4))
+        #expect(try bench.run(["submit", "--files-from", "gone.txt"] + LedgerBench.usual).status == .exited(4))
+        let none = try bench.run(["submit", "-r", "in", "--include", "*.mp3"] + LedgerBench.usual)
+        #expect((none.status, none.errorText) == (.exited(9), "error: there is nothing to submit\n"))
+        let others = try bench.run(["submit", "-r", "in", "--exclude", "a.wav"] + LedgerBench.usual)
+        #expect(others.errorText.hasPrefix("error: there is nothing to submit; 1 file of other kinds\n"))
+    }
+
+    @Test func wordsThatMakeNoSubmissionAreWrongUse() async throws {
+        try bench.files("in/b.wav", "a.wav")
+        let to = ["a.wav", "--to", "o/{stem}.mp3"]
+        for words in [
+            ["in", "--to", "o/{stem}.mp3"], ["a.wav"], ["--to", "o/{stem}.mp3"], ["a.wav", "--to", "o/{id}.mp3"],
+            ["a.wav", "--to", "o/{stem}"], ["a.wav", "--to", "o/{stem}.{ext}"], to + ["-0"],
+            ["a.wav", "--to", "o/{stem}.wav", "--preset", "podcast-mp3"], ["a.wav", "--to", "o/{preset}/{stem}.mp3"],
+            to + ["--key", "k", "--again"], to + ["--priority", "101"], to + ["--from", "2", "--until", "1"],
+        ] {
+            let run = try bench.run(["submit"] + words)
+            #expect(run.status == .exited(2), "\(words): \(run.errorText)")
+        }
+        #expect(try await bench.ledger.batches().isEmpty)
+    }
+}

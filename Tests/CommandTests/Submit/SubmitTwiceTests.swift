@@ -1,0 +1,91 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// The same request adds nothing twice, however the first try ended.
+struct SubmitTwiceTests {
+    let bench: LedgerBench
+
+    init() throws { bench = try LedgerBench() }
+
+    @Test func sameRequestAddsNothing() async throws {
+        try bench.files("in/a.wav", "in/b.wav")
+        _ = try bench.run(["submit", "-r", "in", "-q"] + LedgerBench.usual).checked()
+        // By now some of it is done, and what it made is no obstacle.
+        try bench.files("out/a.mp3")
+        let again = try bench.run(["submit", "-r", "in", "-q"] + LedgerBench.usual).checked()
+        #expect(again.outputText == "1\n")
+        #expect(again.errorText == "note:  the same was submitted before: nothing was added; --again submits it anew\n")
+        #expect(try await bench.ledger.batches().count == 1)
+        let words = ["submit", "-r", "in", "-q", "--again", "--on-conflict", "skip"] + LedgerBench.usual
+        #expect(try bench.run(words).checked().outputText == "2\n")
+        #expect(try bench.run(words).checked().outputText == "3\n")
+    }
+
+    @Test func anotherWishIsAnotherRequest() async throws {
+        try bench.files("in/a.wav", "in/b.wav")
+        let plain = ["submit", "-r", "in"] + LedgerBench.usual
+        _ = try bench.run(plain).checked()
+        let wishes = [
+            ["--queue", "other"], ["--priority", "1"], ["--weight", "7"], ["--max-attempts", "2"], ["--run-at", "2h"],
+            ["--bit-rate", "64k"], ["--on-conflict", "skip"], ["--from", "1"], ["--tag", "title=x"], ["--verify"],
+            ["--on-damage", "skip"], ["--track", "1"], ["--exclude", "b.wav"],
+        ]
+        for words in wishes {
+            let other = try bench.run(plain + words).checked()
+            #expect(!other.errorText.contains("nothing was added"), "\(words)")
+            #expect(try bench.run(plain + words).checked().errorText.contains("nothing was added"), "\(words)")
+        }
+        #expect(try await bench.ledger.batches().count == 1 + wishes.count)
+    }
+
+    @Test func keyStandsForOneRequest() async throws {
+        try bench.files("in/a.wav", "in/b.wav")
+        let words = ["submit", "--key", "night-1"] + LedgerBench.usual
+        #expect(try bench.run(words + ["in/a.wav"]).checked().outputText == "batch 1  1 job\n")
+        #expect(try bench.run(words + ["in/a.wav"]).checked().errorText.contains("nothing was added\n"))
+        let other = try bench.run(words + ["in/b.wav"])
+        #expect(other.status == .exited(1))
+        #expect(
+            other.errorText.hasPrefix(
+                "error: the key night-1 stands for another request, batch 1; nothing was submitted\n"
+            )
+        )
+        #expect(try await bench.ledger.batches().map(\.jobs.total) == [1])
+    }
+
+    @Test func submissionThatIsStoppedSaysWhatToDo() async throws {
+        try bench.files(count: 3_000)
+        let words = ["submit", "-r", ".", "-q"] + LedgerBench.usual
+        // Held up by a lock, so that the signal meets it on its way.
+        let locked = try await bench.holdBatches()
+        let running = try RunningSluice(words, in: bench.folder, environment: bench.environment)
+        try await locked.untilSomebodyWaits()
+        running.signal(SIGINT)
+        #expect(try running.end() == .signalled(SIGINT))
+        #expect(running.errorText == "stopped by Ctrl-C; say the same again to go on: nothing is added twice\n")
+        try locked.letGo()
+        #expect(try await bench.ledger.batches().isEmpty)
+    }
+
+    @Test func interruptedSubmissionLeavesNothingAndIsRepeated() async throws {
+        try bench.files(count: 3_000)
+        let words = ["submit", "-r", ".", "-q"] + LedgerBench.usual
+        var interrupted = 0
+        // Wherever the signal meets it: while it walks, connects, sends or has done.
+        for milliseconds in [0, 20, 60, 150, 400] {
+            let running = try RunningSluice(words, in: bench.folder, environment: bench.environment)
+            let moment = ContinuousClock.now + .milliseconds(milliseconds)
+            try running.wait(until: { ContinuousClock.now >= moment }, for: "its moment")
+            running.signal(SIGKILL)
+            if try running.end() == .signalled(SIGKILL) { interrupted += 1 }
+            let batches = try await bench.ledger.batches()
+            #expect(batches.count <= 1 && batches.allSatisfy { $0.jobs.total == 3_000 })
+        }
+        #expect(interrupted > 0)
+        let last = try bench.run(words).checked().outputText
+        #expect(try await bench.ledger.batches().map { "\($0.batch) \($0.jobs.total)" } == ["\(last.dropLast()) 3000"])
+    }
+}

@@ -1,0 +1,136 @@
+"""What the commands over a ledger draw: the watch, the wait, the question, and tables."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+from wcwidth import wcswidth
+
+from terminal import SLUICE, Terminal, environment, run
+
+
+def postgres_program(name):
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    assert found, "no PostgreSQL; run scripts/prepare test"
+    return str(found[-1])
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A PostgreSQL of these tests' own, reachable by a socket alone."""
+    folder = tmp_path_factory.mktemp("postgres", numbered=True)
+    # PostgreSQL does not run as root.
+    other = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
+    if other:
+        subprocess.run(["chown", "postgres", str(folder)], check=True)
+        for parent in list(folder.parents)[:2]:
+            parent.chmod(0o755)
+    data = f"{folder}/data"
+    initialise = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres", "-D", data]
+    subprocess.run([*other, postgres_program("initdb"), *initialise], check=True, capture_output=True, cwd="/")
+    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+    control = [*other, postgres_program("pg_ctl"), "-D", data, "-l", f"{folder}/log", "-w"]
+    subprocess.run([*control, "-o", options, "start"], check=True, capture_output=True, cwd="/")
+    yield f"postgresql://postgres@/{{}}?host={folder}"
+    subprocess.run([*control, "-m", "immediate", "stop"], check=True, capture_output=True, cwd="/")
+
+
+@pytest.fixture
+def ledger(server, tmp_path):
+    """Words to call `sluice` with a fresh ledger, in which twelve jobs wait."""
+    name = f"test_{os.urandom(6).hex()}"
+    psql = [postgres_program("psql"), "--quiet", server.format("postgres"), "-c"]
+    subprocess.run([*psql, f"create database {name}"], check=True)
+    ledger = Ledger(server.format(name), tmp_path)
+    ledger.run("migrate")
+    for number in range(12):
+        (tmp_path / f"a recording with quite a long name, number {number:02}.wav").touch()
+    ledger.run("submit", "-r", ".", "--to", "out/{stem}.mp3", "--preset", "podcast-mp3", "--label", "recordings")
+    return ledger
+
+
+class Ledger:
+    def __init__(self, url, folder):
+        self.folder = folder
+        self.variables = {"SLUICE_DATABASE_URL": url}
+
+    def run(self, *words):
+        done = subprocess.run(
+            [str(SLUICE), *words], cwd=self.folder, env=environment(**self.variables), capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def terminal(self, *words, **more):
+        return Terminal([SLUICE, *words], self.folder, **more, **self.variables)
+
+    def shown(self, *words, columns):
+        return run(list(words), self.folder, columns, **self.variables)
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_tables_fit_the_terminal(ledger, columns):
+    ledger.run("cancel", "3", "--yes")
+    for words in [["jobs"], ["batches"], ["queues"], ["jobs", "--state", "cancelled"]]:
+        terminal = ledger.shown(*words, columns=columns)
+        assert terminal.status == 0 and len(terminal.said()) >= 2
+        for line in terminal.said():
+            assert wcswidth(line) <= columns or line.startswith(("there are", '"sluice')), line
+        if columns == 200:
+            assert "…" not in terminal.text()
+
+
+@pytest.mark.parametrize("columns,lines", [(40, 12), (80, 24), (200, 60)])
+def test_watch_draws_what_changes_and_restores_the_screen(ledger, columns, lines):
+    with ledger.terminal("jobs", "--watch", columns=columns, lines=lines) as terminal:
+        terminal.wait_for_text("12 jobs")
+        terminal.wait_for_text("waiting")
+        assert "cancelled" not in terminal.text()
+        assert len(terminal.lines()) <= lines
+        ledger.run("cancel", "12", "--yes")
+        terminal.wait_for_text("cancelled")
+        terminal.send("\x03")
+        assert terminal.end() == -signal.SIGINT
+        # The other screen was left, and the cursor is shown again.
+        assert terminal.raw.rstrip().endswith(b"\x1b[?25h\x1b[?1049l") or b"\x1b[?1049l" in terminal.raw[-40:]
+
+
+def test_watch_follows_the_size_of_the_terminal(ledger):
+    with ledger.terminal("jobs", "--watch", columns=200) as terminal:
+        terminal.wait_for_text("number 11.wav")
+        terminal.resize(50, 10)
+        terminal.wait(lambda: "…" in terminal.text() and len(terminal.lines()) <= 10, "a narrower table")
+        terminal.send("\x03")
+        assert terminal.end() == -signal.SIGINT
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_wait_is_one_line_that_grows_and_goes(ledger, columns):
+    with ledger.terminal("wait", "--batch", "1", columns=columns) as terminal:
+        terminal.wait(lambda: re.search(r"^\S*\s+0%", terminal.text()), "a bar")
+        ledger.run("cancel", "1", "2", "3", "--yes")
+        terminal.wait_for_text("25%")
+        assert len(terminal.lines()) == 1
+        ledger.run("cancel", "--all", "--yes")
+        assert terminal.end() == 3
+        assert terminal.lines() == ['batch 1 "recordings"  12 cancelled']
+
+
+@pytest.mark.parametrize("answer,left", [("y\r", 0), ("n\r", 12), ("\r", 12), ("yes\r", 0), ("\x04", 12)])
+def test_question_is_asked_and_answered(ledger, answer, left):
+    with ledger.terminal("cancel", "--batch", "1") as terminal:
+        terminal.wait_for_text("cancel 12 jobs? [y/N]")
+        terminal.send(answer)
+        assert terminal.end() == (0 if left == 0 else 1)
+    assert len(ledger.run("jobs", "-q", "--state", "waiting").split()) == left
+
+
+def test_interrupted_question_changes_nothing(ledger):
+    with ledger.terminal("cancel", "--all") as terminal:
+        terminal.wait_for_text("[y/N]")
+        terminal.send("\x03")
+        assert terminal.end() == -signal.SIGINT
+    assert len(ledger.run("jobs", "-q", "--state", "waiting").split()) == 12
