@@ -19,7 +19,7 @@ enum Catalogue {
         ],
         children: [
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
-            MigrateCommand.value,
+            UpCommand.value, DownCommand.value, MigrateCommand.value, UpCommand.supervising,
             HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },
         ]
     )

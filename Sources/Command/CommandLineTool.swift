@@ -38,6 +38,9 @@ public enum CommandLineTool {
             let page = LedgerFailurePage(error: error)
             page.show(on: console)
             return page.exitCode
+        } catch let error as ClusterError {
+            error.show(on: console)
+            return error.exitCode
         } catch let error as Outlet.Failure {
             // Whoever read the output has seen enough: end as other programs do then, by the signal.
             if error.errorNumber == EPIPE { die(by: SIGPIPE) }
