@@ -18,7 +18,9 @@ enum LedgerOptions {
     )
 
     private static func address(_ invocation: Invocation) throws -> LedgerConfiguration {
-        let (url, environment) = (invocation[database] ?? invocation.environment["DATABASE_URL"], invocation.environment)
+        let (url, environment) = (
+            invocation[database] ?? invocation.environment["DATABASE_URL"], invocation.environment
+        )
         if url != nil || namesDatabase(environment) {
             return try LedgerConfiguration(url: url, environment: environment)
         }

@@ -104,7 +104,11 @@ final class ClusterSupervisor {
         let started: ProcessIdentity
         switch part {
         case .postgres:
-            started = try Daemon.start(server.words, log: server.log, variables: ["LC_ALL": "C", "PATH": "/usr/bin:/bin"])
+            started = try Daemon.start(
+                server.words,
+                log: server.log,
+                variables: ["LC_ALL": "C", "PATH": "/usr/bin:/bin"]
+            )
             state.postgres = started
         case .coordinator:
             started = try Daemon.start(

@@ -71,7 +71,12 @@ enum UpCommand {
         ].compactMapValues(\.self)
         do {
             if isJSON {
-                let record = Record(folder: place.folder, socket: place.sockets, slots: state.slots, processes: processes)
+                let record = Record(
+                    folder: place.folder,
+                    socket: place.sockets,
+                    slots: state.slots,
+                    processes: processes
+                )
                 try console.print(JSONText.line(record))
             } else {
                 let slots = Figures.count(state.slots ?? 0, "slot")
