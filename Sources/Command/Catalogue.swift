@@ -22,7 +22,8 @@ enum Catalogue {
             SubmitCommand.value, WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
             BatchesCommand.value, ErrorsCommand.value, RetryCommand.value, CancelCommand.value, PrioritizeCommand.value,
             QueuesCommand.value, WorkersCommand.value, ExportCommand.value, WorkerCommand.value,
-            CoordinatorCommand.value, MigrateCommand.value,
+            CoordinatorCommand.value, UpCommand.value, DownCommand.value, MigrateCommand.value,
+            UpCommand.supervising,
             HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },
             PumpRoomCommand.value,
         ]

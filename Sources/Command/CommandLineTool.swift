@@ -43,6 +43,9 @@ public enum CommandLineTool {
             return refusal.exitCode
         } catch let stop as StoppedBySignal {
             return stop.exitCode
+        } catch let error as ClusterError {
+            error.show(on: console)
+            return error.exitCode
         } catch let error as Outlet.Failure {
             // Whoever read the output has seen enough: end as other programs do then, by the signal.
             if error.errorNumber == EPIPE { die(by: SIGPIPE) }

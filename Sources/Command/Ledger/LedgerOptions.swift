@@ -5,7 +5,7 @@ enum LedgerOptions {
     static let database = Option<String>(
         "database",
         ValueType(placeholder: "URL", read: { text throws(Misfit) in text }),
-        "its address; a password belongs into the variable",
+        "its address; a password belongs into the variable. Without one: the private cluster of \"sluice up\"",
         environment: "SLUICE_DATABASE_URL",
         in: .ledger
     )
@@ -17,13 +17,30 @@ enum LedgerOptions {
         in: .ledger
     )
 
+    private static func address(_ invocation: Invocation) throws -> LedgerConfiguration {
+        let (url, environment) = (
+            invocation[database] ?? invocation.environment["DATABASE_URL"], invocation.environment
+        )
+        if url != nil || namesDatabase(environment) {
+            return try LedgerConfiguration(url: url, environment: environment)
+        }
+        let cluster = try LocalCluster(environment: environment)
+        _ = try cluster.ensureRunning()
+        return try LocalPostgres.configuration(cluster.place)
+    }
+
+    /// Whether PostgreSQL's own variables say where to go. PGAPPNAME, PGSSLMODE and the like alone do not.
+    static func namesDatabase(_ environment: [String: String]) -> Bool {
+        ["PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE"].contains { name in
+            environment[name].map { !$0.isEmpty } ?? false
+        }
+    }
+
     static let forms: [OptionForm] = [database.form, schema.form]
 
+    /// The ledger that is named, or that of the private cluster, which is then started if need be.
     static func configuration(_ invocation: Invocation) throws -> LedgerConfiguration {
-        var configuration = try LedgerConfiguration(
-            url: invocation[database] ?? invocation.environment["DATABASE_URL"],
-            environment: invocation.environment
-        )
+        var configuration = try address(invocation)
         // Somebody sits and waits for the answer.
         configuration.reachTimeout = .seconds(5)
         if let named = invocation[schema] { configuration.schema = named }

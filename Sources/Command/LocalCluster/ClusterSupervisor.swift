@@ -1,0 +1,192 @@
+import FoundationEssentials
+import Glibc
+import Ledger
+
+/// Keeps the parts of the private cluster running, and ends them in order when asked to.
+final class ClusterSupervisor {
+    private let place: ClusterPlace
+    private let server: LocalPostgres
+    private var state: ClusterState
+    private var wishes: ClusterWishes
+    /// When a part that died may be started again: at once, and then ever later while it keeps dying.
+    private var pauses: [Part: Pause] = [:]
+    private var isEnding = false
+
+    private enum Part: String, CaseIterable { case postgres, coordinator, worker }
+
+    private struct Pause {
+        var startedAt: ContinuousClock.Instant
+        var wait: Duration
+    }
+
+    init(_ place: ClusterPlace) throws(ClusterError) {
+        self.place = place
+        server = try LocalPostgres(place)
+        state = ClusterState.read(place)
+        wishes = ClusterWishes.read(place)
+    }
+
+    /// Runs until SIGTERM or SIGINT. Another supervisor at work is no failure: then there is nothing to do.
+    static func run(_ place: ClusterPlace) throws(ClusterError) {
+        // Blocked before anything else, so that none is lost.
+        var listened = sigset_t()
+        sigemptyset(&listened)
+        for number in [SIGTERM, SIGINT, SIGHUP, SIGCHLD] { sigaddset(&listened, number) }
+        pthread_sigmask(SIG_BLOCK, &listened, nil)
+        try place.prepare()
+        guard let lock = try SupervisorLock.take(place) else { return }
+        defer { lock.giveBack() }
+        do throws(ClusterError) {
+            let supervisor = try ClusterSupervisor(place)
+            try supervisor.start()
+            try supervisor.watch(&listened)
+            _ = try LocalCluster.stopParts(of: place)
+        } catch {
+            // For whoever waits for the start.
+            var state = ClusterState.read(place)
+            (state.problem, state.hint, state.isReady) = (error.message, error.hint, false)
+            try state.write(place)
+            throw error
+        }
+    }
+
+    // MARK: - Starting
+
+    private func start() throws(ClusterError) {
+        state.supervisor = ProcessIdentity(of: getpid())
+        (state.isReady, state.problem, state.hint) = (false, nil, nil)
+        try state.write(place)
+        try server.make()
+        try startPostgres()
+        try migrate()
+        for part in [Part.coordinator, .worker] where !isAlive(part) { try start(part) }
+        state.isReady = true
+        try state.write(place)
+        say("ready")
+    }
+
+    private func startPostgres() throws(ClusterError) {
+        if !isAlive(.postgres) { try start(.postgres) }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while let process = state.postgres, ContinuousClock.now < deadline {
+            if server.isReady(process) { return }
+            guard process.isAlive else { break }
+            usleep(5_000)
+        }
+        throw ClusterError(
+            "PostgreSQL did not start",
+            details: LogTail.lines(of: server.log),
+            hint: "all of it: \(server.log)"
+        )
+    }
+
+    private func migrate() throws(ClusterError) {
+        let configuration: LedgerConfiguration
+        do {
+            configuration = try LocalPostgres.configuration(place)
+        } catch {
+            throw ClusterError("\(error)")
+        }
+        let problem = Waiting.result { () async -> ClusterError? in
+            do {
+                _ = try await Migrator(configuration).run()
+                return nil
+            } catch {
+                return ClusterError("the ledger cannot be brought up to date: \(error)")
+            }
+        }
+        if let problem { throw problem }
+    }
+
+    private func start(_ part: Part) throws(ClusterError) {
+        let address = "host='\(place.sockets)' port=5432 user=sluice dbname=postgres"
+        let program = try LocalCluster.program()
+        let started: ProcessIdentity
+        switch part {
+        case .postgres:
+            started = try Daemon.start(
+                server.words,
+                log: server.log,
+                variables: ["LC_ALL": "C", "PATH": "/usr/bin:/bin"]
+            )
+            state.postgres = started
+        case .coordinator:
+            started = try Daemon.start(
+                [program, "coordinator", "--root", "file=/"],
+                log: place.logs + "/coordinator.log",
+                variables: ["SLUICE_DATABASE_URL": address]
+            )
+            state.coordinator = started
+        case .worker:
+            let slots = wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+            started = try Daemon.start(
+                [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "file=/"],
+                log: place.logs + "/worker.log",
+                variables: ["SLUICE_DATABASE_URL": address]
+            )
+            (state.worker, state.slots) = (started, slots)
+        }
+        let before = pauses[part]
+        let lived = before.map { ContinuousClock.now - $0.startedAt }
+        let isStable = lived.map { $0 > .seconds(30) } ?? true
+        pauses[part] = Pause(
+            startedAt: .now,
+            wait: isStable ? .milliseconds(100) : min((before?.wait ?? .milliseconds(100)) * 2, .seconds(30))
+        )
+        try state.write(place)
+        say("started \(part.rawValue), process \(started.id)")
+    }
+
+    private func process(of part: Part) -> ProcessIdentity? {
+        switch part {
+        case .postgres: state.postgres
+        case .coordinator: state.coordinator
+        case .worker: state.worker
+        }
+    }
+
+    private func isAlive(_ part: Part) -> Bool { process(of: part)?.isAlive ?? false }
+
+    // MARK: - Watching
+
+    /// Starts again what has died, until somebody asks for the end.
+    private func watch(_ listened: inout sigset_t) throws(ClusterError) {
+        while !isEnding {
+            // Children tell of their end; those that another supervisor started have to be looked at.
+            var longest = timespec(tv_sec: 1, tv_nsec: 0)
+            switch sigtimedwait(&listened, nil, &longest) {
+            case SIGTERM, SIGINT: isEnding = true
+            case SIGHUP: try takeWishes()
+            default: break
+            }
+            var status: Int32 = 0
+            while waitpid(-1, &status, WNOHANG) > 0 {}
+            guard !isEnding else { return }
+            for part in Part.allCases where !isAlive(part) {
+                guard let pause = pauses[part] else {
+                    pauses[part] = Pause(startedAt: .now, wait: .milliseconds(100))
+                    continue
+                }
+                guard ContinuousClock.now - pause.startedAt >= pause.wait else { continue }
+                say("\(part.rawValue) has ended")
+                try start(part)
+            }
+        }
+    }
+
+    private func takeWishes() throws(ClusterError) {
+        wishes = ClusterWishes.read(place)
+        guard let slots = wishes.slots, slots != state.slots, let worker = state.worker else { return }
+        say("the worker is to have \(slots) slots")
+        worker.send(SIGTERM)
+        _ = worker.waitForEnd(.seconds(40))
+        try start(.worker)
+    }
+
+    /// A line for the log.
+    private func say(_ text: String) {
+        let line = Array("\(Date.now.ISO8601Format()) \(text)\n".utf8)
+        // Its log is its standard error, and there is nobody else to tell.
+        _ = Glibc.write(STDERR_FILENO, line, line.count)
+    }
+}

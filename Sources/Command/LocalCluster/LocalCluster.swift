@@ -1,0 +1,159 @@
+import Glibc
+import Ledger
+
+/// The private cluster of one user on one machine: started on demand, stopped when asked.
+///
+/// A supervisor, which is this program again, keeps a PostgreSQL server, a coordinator and a worker running. It may be killed
+/// like any of them: they go on without it, and whoever needs the cluster next starts another, which finds them.
+struct LocalCluster: Sendable {
+    let place: ClusterPlace
+
+    init(environment: [String: String]) throws(ClusterError) {
+        place = try ClusterPlace(environment: environment)
+    }
+
+    /// Longer than a first initdb takes on a slow disk.
+    private static let patience = Duration.seconds(60)
+
+    /// Starts what does not run and waits until the ledger can be used. `onWait` is called now and then.
+    func ensureRunning(slots: Int? = nil, onWait: () -> Void = {}) throws(ClusterError) -> ClusterState {
+        if slots == nil, let state = runningState() { return state }
+        try place.prepare()
+        if let slots {
+            var wishes = ClusterWishes.read(place)
+            wishes.slots = slots
+            try wishes.write(place)
+            // Whoever watches over it reads the wishes again.
+            if SupervisorLock.isHeld(place) { ClusterState.read(place).supervisor?.send(SIGHUP) }
+        }
+        var supervisor = SupervisorLock.isHeld(place) ? nil : try startSupervisor()
+        let deadline = ContinuousClock.now + Self.patience
+        while ContinuousClock.now < deadline {
+            if let state = runningState(), slots == nil || state.slots == slots { return state }
+            let state = ClusterState.read(place)
+            if let started = supervisor, !started.isAlive {
+                // Another may have been faster, and then watches over it.
+                guard SupervisorLock.isHeld(place) else {
+                    throw ClusterError(
+                        state.problem ?? "the private cluster did not start",
+                        details: LogTail.lines(of: place.logs + "/supervisor.log"),
+                        hint: state.hint ?? "all of it: \(place.logs)"
+                    )
+                }
+                supervisor = nil
+            }
+            onWait()
+            usleep(20_000)
+        }
+        throw ClusterError(
+            "the private cluster did not start within \(Self.patience)",
+            details: LogTail.lines(of: place.logs + "/supervisor.log"),
+            hint: "see \(place.logs)",
+            exitCode: .unreachable
+        )
+    }
+
+    /// What runs, if all of it does.
+    func runningState() -> ClusterState? {
+        let state = ClusterState.read(place)
+        guard state.isReady, state.supervisor?.isAlive == true, state.postgres?.isAlive == true else { return nil }
+        return state
+    }
+
+    private func startSupervisor() throws(ClusterError) -> ProcessIdentity {
+        // Nothing of whoever happens to start it: not even the folder, which would keep a file system busy.
+        var variables = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+        variables["XDG_DATA_HOME"] = String(place.folder.dropLast("/sluice".count))
+        if place.sockets.hasPrefix(place.folder) == false, let end = place.sockets.lastIndex(of: "/") {
+            variables["XDG_RUNTIME_DIR"] = String(place.sockets[..<end])
+        }
+        return try Daemon.start(
+            [try Self.program(), "supervise"],
+            log: place.logs + "/supervisor.log",
+            variables: variables
+        )
+    }
+
+    /// This program, by a name that outlives this process.
+    static func program() throws(ClusterError) -> String {
+        var letters = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &letters, letters.count - 1)
+        guard count > 0 else { throw ClusterError(errno, "find this program") }
+        return String(decoding: letters.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    // MARK: - Ending
+
+    /// Ends everything, in order; nothing is lost. Whether anything ran.
+    func stop(onWait: () -> Void = {}) throws(ClusterError) -> Bool {
+        let state = ClusterState.read(place)
+        if let supervisor = state.supervisor, supervisor.isAlive {
+            supervisor.send(SIGTERM)
+            let deadline = ContinuousClock.now + .seconds(90)
+            while supervisor.isAlive {
+                guard ContinuousClock.now < deadline else {
+                    throw ClusterError("the private cluster did not end", hint: "see \(place.logs)", exitCode: .failure)
+                }
+                onWait()
+                usleep(20_000)
+            }
+            return true
+        }
+        // Nobody watches over it: what is left is ended here, and nobody else may start one meanwhile.
+        guard let lock = try SupervisorLock.take(place) else { return try stop(onWait: onWait) }
+        defer { lock.giveBack() }
+        return try Self.stopParts(of: place)
+    }
+
+    /// Ends what the state names: first those who write, then what they write to.
+    static func stopParts(of place: ClusterPlace) throws(ClusterError) -> Bool {
+        var state = ClusterState.read(place)
+        var didRun = false
+        // The worker hands back what it cannot finish within its grace period.
+        for (part, signal, limit) in [
+            (state.worker, SIGTERM, Duration.seconds(40)), (state.coordinator, SIGTERM, .seconds(10)),
+            (state.postgres, SIGINT, .seconds(30)),
+        ] {
+            guard let part, part.isAlive else { continue }
+            didRun = true
+            part.send(signal)
+            if part.waitForEnd(limit) { continue }
+            // PostgreSQL is never killed but by its own word for it, and recovers from that.
+            part.send(part == state.postgres ? SIGQUIT : SIGKILL)
+            guard part.waitForEnd(.seconds(30)) else {
+                throw ClusterError("process \(part.id) does not end", exitCode: .failure)
+            }
+        }
+        (state.worker, state.coordinator, state.postgres, state.isReady) = (nil, nil, nil, false)
+        try state.write(place)
+        return didRun
+    }
+}
+
+/// The right to watch over a cluster, which one process has at a time. The kernel gives it back with the process's end.
+struct SupervisorLock {
+    private let file: Int32
+
+    /// Takes it, or answers `nil` if another process has it.
+    static func take(_ place: ClusterPlace) throws(ClusterError) -> SupervisorLock? {
+        let file = open(place.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            if errno == ENOENT { throw ClusterError("there is no private cluster here", exitCode: .notFound) }
+            throw ClusterError(errno, "open \(place.lock)")
+        }
+        if flock(file, LOCK_EX | LOCK_NB) == 0 { return SupervisorLock(file: file) }
+        let number = errno
+        close(file)
+        guard number == EWOULDBLOCK else { throw ClusterError(number, "lock \(place.lock)") }
+        return nil
+    }
+
+    static func isHeld(_ place: ClusterPlace) -> Bool {
+        let file = open(place.lock, O_RDWR | O_CLOEXEC)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        return flock(file, LOCK_SH | LOCK_NB) != 0
+    }
+
+    func giveBack() { close(file) }
+}

@@ -1,0 +1,112 @@
+import Ledger
+
+/// `sluice up`: starts the private cluster.
+enum UpCommand {
+    private static let slots = Option<Int>(
+        "slots",
+        .whole(in: 1...1024),
+        "conversions at one time; one per core if nothing was ever said",
+        in: .general
+    )
+    private static let json = Switch("json", "print what runs as a line of JSON", in: .output)
+
+    static let value = Subcommand(
+        name: "up",
+        summary: "start the private cluster of this user on this machine",
+        discussion: [
+            "It is a PostgreSQL server that only this user reaches, a coordinator and a worker, and goes on after this "
+                + "command has ended. Every command that needs a ledger starts it if no other ledger is named.",
+            "All of it lies under XDG_DATA_HOME/sluice (for root, whose PostgreSQL runs as the account postgres: "
+                + "/var/lib/sluice). What was accepted survives a power cut.",
+        ],
+        options: [slots.form, json.form],
+        examples: [Example(line: "sluice up --slots 4", purpose: "with four conversions at a time")],
+        run: run
+    )
+
+    /// Watches over the cluster, in the background.
+    static let supervising = Subcommand(
+        name: "supervise",
+        summary: "keep the private cluster running",
+        isHidden: true,
+        run: { invocation, console in
+            do throws(ClusterError) {
+                try ClusterSupervisor.run(try ClusterPlace(environment: invocation.environment))
+                return .success
+            } catch {
+                error.show(on: console)
+                return error.exitCode
+            }
+        }
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        do throws(ClusterError) {
+            let cluster = try LocalCluster(environment: invocation.environment)
+            let state = try cluster.ensureRunning(slots: invocation[slots])
+            try show(state, of: cluster.place, as: invocation[json], on: console)
+            return .success
+        } catch {
+            error.show(on: console)
+            return error.exitCode
+        }
+    }
+
+    private struct Record: Encodable {
+        let folder: String
+        let socket: String
+        let slots: Int?
+        let processes: [String: Int32]
+    }
+
+    private static func show(
+        _ state: ClusterState,
+        of place: ClusterPlace,
+        as isJSON: Bool,
+        on console: Console
+    ) throws(ClusterError) {
+        let processes = [
+            "supervisor": state.supervisor?.id, "postgres": state.postgres?.id, "coordinator": state.coordinator?.id,
+            "worker": state.worker?.id,
+        ].compactMapValues(\.self)
+        do {
+            if isJSON {
+                let record = Record(
+                    folder: place.folder,
+                    socket: place.sockets,
+                    slots: state.slots,
+                    processes: processes
+                )
+                try console.print(JSONText.line(record))
+            } else {
+                let slots = Figures.count(state.slots ?? 0, "slot")
+                try console.print("the private cluster runs, with \(slots): \(place.folder.printable)")
+            }
+        } catch {
+            throw ClusterError("\(error)", exitCode: .failure)
+        }
+    }
+}
+
+/// `sluice down`: ends the private cluster.
+enum DownCommand {
+    static let value = Subcommand(
+        name: "down",
+        summary: "stop the private cluster",
+        discussion: [
+            "What is being converted is finished if that takes no longer than half a minute, and handed back otherwise. "
+                + "Jobs that wait go on waiting, and are done after the next \"sluice up\"."
+        ],
+        examples: [Example(line: "sluice down", purpose: "until the next time that it is needed")],
+        run: { invocation, console in
+            do throws(ClusterError) {
+                let didRun = try LocalCluster(environment: invocation.environment).stop()
+                console.say(didRun ? "the private cluster has ended" : "the private cluster did not run")
+                return .success
+            } catch {
+                error.show(on: console)
+                return error.exitCode
+            }
+        }
+    )
+}

@@ -1,0 +1,21 @@
+import Dispatch
+import Synchronization
+
+/// Waits on this thread for what tasks do on theirs.
+enum Waiting {
+    static func result<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
+        let (done, answer) = (DispatchSemaphore(value: 0), Answer<Value>())
+        Task {
+            let value = await body()
+            answer.box.withLock { $0 = value }
+            done.signal()
+        }
+        done.wait()
+        guard let value = answer.box.withLock({ $0 }) else { preconditionFailure("the task left its answer") }
+        return value
+    }
+
+    private final class Answer<Value: Sendable>: Sendable {
+        let box = Mutex<Value?>(nil)
+    }
+}
