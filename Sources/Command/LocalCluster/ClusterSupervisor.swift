@@ -87,7 +87,7 @@ final class ClusterSupervisor {
         } catch {
             throw ClusterError("\(error)")
         }
-        let problem = Waiting.result { () async -> ClusterError? in
+        let problem = TaskResult.wait { () async -> ClusterError? in
             do {
                 _ = try await Migrator(configuration).run()
                 return nil

@@ -2,8 +2,8 @@ import Dispatch
 import Synchronization
 
 /// Waits on this thread for what tasks do on theirs.
-enum Waiting {
-    static func result<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
+enum TaskResult {
+    static func wait<Value: Sendable>(for body: @escaping @Sendable () async -> Value) -> Value {
         let (done, answer) = (DispatchSemaphore(value: 0), Answer<Value>())
         Task {
             let value = await body()
