@@ -47,7 +47,7 @@ public final class HouseKeeper: Sendable {
         var wait: Duration = .zero
         while await rest(wait) {
             do {
-                let report = try await ledger.keepHouse()
+                let report = try await ledger.keepHouse(within: .seconds(5))
                 if isAway { tell(.ledgerBack) }
                 isAway = false
                 for chore in report.chores { say(chore) }

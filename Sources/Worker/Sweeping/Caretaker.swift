@@ -36,7 +36,7 @@ struct Caretaker: Sendable {
             // Half a lease without a tick counts as an outage, after which nobody is declared lost for a whole one.
             var wait = lease * Double.random(in: 0.2...0.3)
             await care {
-                let report = try await shop.ledger.keepHouse()
+                let report = try await shop.ledger.keepHouse(within: .seconds(5))
                 if !report.chores.isEmpty { wait = min(lease / 6, .seconds(Double.random(in: 1...1.5))) }
             }
             await rest(wait)
