@@ -99,10 +99,13 @@ public struct PublicationFinisher: Sendable {
         _ endings: inout [PublicationEnding],
         within limit: Duration?
     ) async throws {
-        let finished = endings.indices.filter { if case .finished = endings[$0] { true } else { false } }
+        let finished = endings.indices.compactMap { index -> (index: Int, job: FinishedJob)? in
+            guard case .finished(let outcome) = endings[index] else { return nil }
+            return (index, FinishedJob(due[index].fence, Placement(outcome)))
+        }
         if !finished.isEmpty {
-            let answers = try await ledger.finish(finished.map { due[$0].fence }, within: limit)
-            for (index, answer) in zip(finished, answers) where !answer.stands { endings[index] = .overtaken }
+            let answers = try await ledger.finish(finished.map(\.job), within: limit)
+            for ((index, _), answer) in zip(finished, answers) where !answer.stands { endings[index] = .overtaken }
         }
         var failures: [(index: Int, report: AttemptFailure)] = []
         for index in endings.indices {
@@ -112,5 +115,16 @@ public struct PublicationFinisher: Sendable {
         guard !failures.isEmpty else { return }
         let answers = try await ledger.fail(failures.map(\.report), within: limit)
         for (failure, answer) in zip(failures, answers) where answer == .lost { endings[failure.index] = .overtaken }
+    }
+}
+
+extension Placement {
+    /// The same in the ledger's words.
+    fileprivate init(_ outcome: PublishOutcome) {
+        switch outcome {
+        case .published: self = .published
+        case .adopted: self = .adopted
+        case .skipped: self = .skipped
+        }
     }
 }

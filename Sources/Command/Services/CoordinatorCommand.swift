@@ -23,7 +23,7 @@ enum CoordinatorCommand {
         do {
             let roots = try ServiceOptions.open(invocation.all(ServiceOptions.root))
             let keeper = try HouseKeeper(LedgerOptions.configuration(invocation), roots: roots) { event in
-                journal.write(CoordinatorRecord(event))
+                journal.write(CoordinatorLine(event))
             }
             let task = Mutex<Task<(any Error)?, Never>?>(nil)
             let isStopped = Mutex(false)

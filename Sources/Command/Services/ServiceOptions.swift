@@ -45,15 +45,3 @@ extension ValueType where Value == WorkerConfiguration.RootPlace {
         )
     }
 }
-
-extension ValueType where Value == Duration {
-    /// `30s`, `5m`, `1h`; a bare number is seconds.
-    static let duration = ValueType(placeholder: "TIME") { text throws(Misfit) in
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600]
-        let unit = text.last.flatMap { units[$0] }
-        guard let number = Int64(unit == nil ? text[...] : text.dropLast()), (0...86_400).contains(number),
-            number * (unit ?? 1) <= 86_400
-        else { throw Misfit(why: "has to be a time up to a day, as in 30s, 5m or 1h") }
-        return .seconds(number * (unit ?? 1))
-    }
-}

@@ -70,7 +70,7 @@ enum WorkerCommand {
         let journal = Journal(console)
         do {
             let worker = try AudioWorker(configuration, ledger: LedgerOptions.configuration(invocation)) { event in
-                journal.write(WorkerRecord(event))
+                journal.write(WorkerLine(event))
             }
             let problem = ForegroundWork.serve(
                 onSignal: { count in if count == 1 { worker.drain() } else { worker.stopAtOnce() } },

@@ -223,7 +223,7 @@ struct Publisher: Sendable {
                 let isOfPlace = report.failure.kind == .infrastructure && report.failure.code != "cancelled"
                 shop.note(job.fence.job, failure: isOfPlace ? report.failure : nil)
             case .cancelled: line.outcome = .cancelled
-            case .lost, .expired, nil: line.outcome = .lost
+            case .lost, .expired, .publishing, nil: line.outcome = .lost
             }
             close(job, line)
         }
@@ -245,6 +245,8 @@ struct Publisher: Sendable {
                 line.reason = cause.need ?? cause.reason.rawValue
                 if let answer = answers?[place] {
                     if answer == .cancelled { line.outcome = .cancelled }
+                    // Its publication got through after all: whoever takes up what is left carries it out.
+                    if answer == .publishing { line.outcome = .publishing }
                 } else {
                     line.outcome = .lost
                 }

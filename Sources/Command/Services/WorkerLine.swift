@@ -2,7 +2,7 @@ import Conversion
 import Worker
 
 /// A worker's event as a line.
-struct WorkerRecord: JournalRecord {
+struct WorkerLine: JournalRecord {
     private let event: WorkerEvent
 
     init(_ event: WorkerEvent) { self.event = event }

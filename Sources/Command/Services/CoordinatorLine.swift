@@ -2,7 +2,7 @@ import Conversion
 import Coordinator
 
 /// A coordinator's event as a line.
-struct CoordinatorRecord: JournalRecord {
+struct CoordinatorLine: JournalRecord {
     private let event: CoordinatorEvent
 
     init(_ event: CoordinatorEvent) { self.event = event }
