@@ -1,0 +1,51 @@
+import Ledger
+
+/// `sluice doctor`: looks whether all is well, and says what to do where it is not.
+enum DoctorCommand {
+    private static let json = Switch("json", "print a line of JSON for each finding", in: .output)
+
+    static let value = Subcommand(
+        name: "doctor",
+        summary: "look whether the ledger and this machine are well",
+        discussion: [
+            "Each line is a verdict; where it is not ok, the next says what to do. Nothing is changed."
+        ],
+        options: [ServiceOptions.root.form] + LedgerOptions.forms + [json.form],
+        examples: [
+            Example(line: "sluice doctor --root archive=/mnt/archive", purpose: "before a worker is started here")
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let machine = MachineExamination(roots: invocation.all(ServiceOptions.root))
+        let ledger = LedgerExamination(configuration: try LedgerOptions.configuration(invocation))
+        let result = ForegroundWork.run { () async -> [Finding] in await ledger.findings() + machine.findings() }
+        if let signal = result.signal { return signal }
+        let findings = result.value
+        for finding in findings {
+            if invocation[json] {
+                try console.print(JSONText.line(finding))
+            } else {
+                for line in lines(of: finding, on: console.data) { try console.print(line) }
+            }
+        }
+        return findings.contains { $0.verdict == .fail } ? .failure : .success
+    }
+
+    private static func lines(of finding: Finding, on outlet: Outlet) -> [String] {
+        let (word, ink): (String, Ink) =
+            switch finding.verdict {
+            case .ok: ("ok  ", .good)
+            case .warn: ("warn", .careful)
+            case .fail: ("FAIL", .bad)
+            }
+        let margin = String(repeating: " ", count: 6)
+        func text(_ words: String) -> String {
+            let lines = outlet.hasWidth ? words.wrapped(to: max(20, outlet.width - margin.count)) : [words]
+            return lines.joined(separator: "\n" + margin)
+        }
+        let head = outlet.paint(word, ink) + "  " + text("\(finding.subject): \(finding.message)")
+        return [head] + (finding.hint.map { [margin + text($0)] } ?? [])
+    }
+}

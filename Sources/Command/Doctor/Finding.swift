@@ -1,0 +1,24 @@
+/// One thing that was looked at, and how it is.
+struct Finding: Sendable, Encodable {
+    enum Verdict: String, Sendable, Encodable { case ok, warn, fail }
+
+    let verdict: Verdict
+    /// What was looked at: `server`, `schema`, `role`, `root archive`.
+    let subject: String
+    /// What was found, in a line.
+    let message: String
+    /// What to do, where it is not well.
+    let hint: String?
+
+    static func ok(_ subject: String, _ message: String) -> Finding {
+        Finding(verdict: .ok, subject: subject, message: message, hint: nil)
+    }
+
+    static func warn(_ subject: String, _ message: String, _ hint: String) -> Finding {
+        Finding(verdict: .warn, subject: subject, message: message, hint: hint)
+    }
+
+    static func fail(_ subject: String, _ message: String, _ hint: String) -> Finding {
+        Finding(verdict: .fail, subject: subject, message: message, hint: hint)
+    }
+}

@@ -1,0 +1,189 @@
+import FoundationEssentials
+import Ledger
+
+/// Whether the ledger is well: the server, this role's rights, the schema, housekeeping and the workers.
+struct LedgerExamination: Sendable {
+    let configuration: LedgerConfiguration
+
+    func findings() async -> [Finding] {
+        var findings: [Finding] = []
+        do {
+            let ledger = try JobLedger(configuration)
+            let server = try await ledger.inspectServer()
+            findings += Self.server(server)
+            findings.append(try await schema())
+            findings += Self.role(server)
+            findings += try await house(ledger)
+            await ledger.close()
+        } catch let error as LedgerError {
+            findings.append(.fail("ledger", error.detail.printable, error.hint?.printable ?? Self.hint(for: error)))
+        } catch {
+            findings.append(.fail("ledger", "\(error)".printable, "look at the server's log"))
+        }
+        return findings
+    }
+
+    private static func hint(for error: LedgerError) -> String {
+        switch error.code {
+        case .missing, .schemaTooOld: "sluice migrate"
+        case .permissionDenied: "look at the user in the address, and at the server's pg_hba.conf"
+        default: "look at the address, and whether the server runs"
+        }
+    }
+
+    // MARK: - Server
+
+    private static func server(_ report: ServerReport) -> [Finding] {
+        var findings: [Finding] = []
+        let name = "postgres \(report.version)"
+        findings.append(
+            report.versionNumber >= 140_000
+                ? .ok("server", name)
+                : .fail("server", "\(name) is too old", "move the ledger to PostgreSQL 14 or later")
+        )
+        if report.isReadOnly {
+            findings.append(
+                .fail(
+                    "server",
+                    "it takes no changes: a standby, or told so",
+                    "name all hosts of the cluster and add target_session_attrs=read-write"
+                )
+            )
+        }
+        let weak = report.durability.filter { $0.value == "off" }.keys.sorted()
+        findings.append(
+            weak.isEmpty
+                ? .ok(
+                    "durability",
+                    report.durability.sorted { $0.key < $1.key }.map { "\($0) \($1)" }.joined(separator: ", ")
+                )
+                : .fail(
+                    "durability",
+                    "\(weak.joined(separator: ", ")) off: a crash loses jobs that were accepted",
+                    "turn on in postgresql.conf: \(weak.joined(separator: ", "))"
+                )
+        )
+        if report.isLocal {
+            findings.append(.ok("encryption", "a socket of this machine"))
+        } else if report.isEncrypted {
+            findings.append(.ok("encryption", "TLS"))
+        } else {
+            findings.append(
+                .warn("encryption", "the connection can be listened to", "add sslmode=verify-full to the address")
+            )
+        }
+        findings.append(
+            report.isPooled
+                ? .warn(
+                    "pooler",
+                    "a pooler stands between: workers look for work every two seconds instead of being woken",
+                    "let workers connect to the server itself, if it has the connections"
+                )
+                : .ok("pooler", "none; workers are woken")
+        )
+        findings.append(clock(report))
+        let share = report.usedConnections * 100 / max(1, report.maxConnections)
+        let used = "\(report.usedConnections) of \(report.maxConnections) connections in use"
+        findings.append(
+            share < 80
+                ? .ok("connections", used)
+                : .warn(
+                    "connections",
+                    used,
+                    "raise max_connections, or put PgBouncer between: three per worker process"
+                )
+        )
+        return findings
+    }
+
+    private static func clock(_ report: ServerReport) -> Finding {
+        let lead = abs(report.clockLead / .seconds(1)) - report.clockDoubt / .seconds(2)
+        guard lead > 2 else { return .ok("clock", "as the server's") }
+        let side = report.clockLead > .zero ? "behind" : "before"
+        return .warn(
+            "clock",
+            "this machine's clock is \(Int(lead)) s \(side) the server's; leases do not mind, times in logs do",
+            "let both follow a time server"
+        )
+    }
+
+    // MARK: - Schema and rights
+
+    private func schema() async throws -> Finding {
+        let plan = try await Migrator(configuration).plan()
+        let known = plan.version + plan.pending.count
+        let name = "schema \(configuration.schema.text) at version \(plan.version)"
+        if plan.version == 0 { return .fail("schema", "there is no ledger in it", "sluice migrate") }
+        guard plan.pending.isEmpty else {
+            return .fail("schema", "\(name), this command needs \(known)", "sluice migrate")
+        }
+        return .ok("schema", "\(name), as this command needs it")
+    }
+
+    private static func role(_ report: ServerReport) -> [Finding] {
+        if report.isSuperuser {
+            guard report.isLocal else {
+                return [
+                    .warn(
+                        "role",
+                        "\(report.user.printable) is a superuser",
+                        "give workers a login that is a member of sluice_worker alone"
+                    )
+                ]
+            }
+            return [.ok("role", "\(report.user.printable), who may do everything")]
+        }
+        let roles = report.roles.map { String($0.dropFirst("sluice_".count)) }
+        guard !roles.isEmpty else {
+            return [
+                .fail(
+                    "role",
+                    "\(report.user.printable) may do nothing",
+                    "grant sluice_viewer, sluice_submitter or sluice_worker to it"
+                )
+            ]
+        }
+        return [.ok("role", "\(report.user.printable): \(roles.joined(separator: ", "))")]
+    }
+
+    // MARK: - Life
+
+    private func house(_ ledger: JobLedger) async throws -> [Finding] {
+        var findings: [Finding] = []
+        let status = try await ledger.status()
+        let sinceTick = status.keptHouseAt.map { status.time.timeIntervalSince($0) }
+        if let sinceTick, sinceTick < 60 {
+            findings.append(.ok("housekeeping", "\(Int(sinceTick)) s ago"))
+        } else {
+            findings.append(
+                .warn(
+                    "housekeeping",
+                    sinceTick.map { "nobody keeps house since \(Int($0 / 60)) min" } ?? "nobody ever kept house",
+                    "start a coordinator, or a worker: sluice coordinator"
+                )
+            )
+        }
+        for chore in try await ledger.chores() {
+            guard let error = chore.error else { continue }
+            findings.append(
+                .warn("housekeeping", "\(chore.name): \(error.printable)", "it is tried again when it is due")
+            )
+        }
+        findings.append(
+            status.workers > 0
+                ? .ok("workers", "\(Figures.count(status.workers, "worker")), \(Figures.count(status.slots, "slot"))")
+                : .warn("workers", "none is alive", "sluice worker, or sluice up on one machine")
+        )
+        for line in try await ledger.unableLines() {
+            let missing = line.missing.isEmpty ? line.needs : line.missing
+            findings.append(
+                .warn(
+                    "queue \(line.queue.printable)",
+                    "no worker can do jobs that need \(missing.joined(separator: ", ").printable), such as job \(line.example)",
+                    "start a worker that can: a need root:NAME is met by --root NAME=PATH"
+                )
+            )
+        }
+        return findings
+    }
+}

@@ -1,0 +1,48 @@
+import Glibc
+import PumpRoom
+import Storage
+import Worker
+
+/// Whether this machine can do a worker's part: its roots, their room, and the libraries.
+struct MachineExamination: Sendable {
+    let roots: [WorkerConfiguration.RootPlace]
+
+    /// Below it, a disk is said to be nearly full.
+    private static let littleRoom: UInt64 = 1 << 30
+
+    func findings() -> [Finding] {
+        var findings = roots.flatMap { root in Self.findings(of: root) }
+        findings.append(.ok("codecs", "libav \(RoomLibraries.release)"))
+        return findings
+    }
+
+    private static func findings(of root: WorkerConfiguration.RootPlace) -> [Finding] {
+        let subject = "root \(root.name)".printable
+        do throws(StorageError) {
+            try StorageRoot.open(name: root.name, path: root.path).check()
+        } catch {
+            let message = "\(error)".printable
+            return [
+                .fail(
+                    subject,
+                    message,
+                    "mount it, or start the worker without --root \(root.name)=...; its jobs wait for others"
+                )
+            ]
+        }
+        var facts = statvfs()
+        guard statvfs(root.path, &facts) == 0 else {
+            return [.warn(subject, "its file system says nothing of itself", "look at \(root.path.printable)")]
+        }
+        let free = UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
+        let words = "\(root.path.printable), \(Figures.bytes(Int64(clamping: free))) free"
+        if facts.f_flag & UInt(ST_RDONLY) != 0 {
+            return [.warn(subject, "\(words), read-only", "good for sources; outputs need a root that can be written")]
+        }
+        if access(root.path, W_OK) != 0 {
+            return [.warn(subject, "\(words), not to be written by this user", "good for sources alone")]
+        }
+        guard free >= littleRoom else { return [.warn(subject, words, "make room: a full disk pauses the worker")] }
+        return [.ok(subject, words)]
+    }
+}

@@ -1,0 +1,79 @@
+import FoundationEssentials
+
+/// What a server says of itself and of the role that asks, for those who want to know whether all is well.
+public struct ServerReport: Sendable, Hashable {
+    /// `15.20`.
+    public var version: String
+    /// 150020.
+    public var versionNumber: Int
+    /// Whether the connection is encrypted.
+    public var isEncrypted: Bool
+    /// Whether it goes through a socket of this machine, where there is nobody to listen.
+    public var isLocal: Bool
+    /// Whether something stands between that hands one connection to many: wake-ups do not come through then.
+    public var isPooled: Bool
+    /// Whether it takes no changes: a standby, or told so.
+    public var isReadOnly: Bool
+    public var user: String
+    /// Of the ledger's roles, those that the user may act as. Superusers may act as each.
+    public var roles: [String]
+    public var isSuperuser: Bool
+    /// Settings on which it depends whether what was accepted stays: `fsync`, `full_page_writes`, `synchronous_commit`.
+    public var durability: [String: String]
+    public var maxConnections: Int
+    public var usedConnections: Int
+    /// By how much the server's clock is before ours, give or take half of `clockDoubt`.
+    public var clockLead: Duration
+    public var clockDoubt: Duration
+}
+
+extension JobLedger {
+    /// Asks the server about itself. Needs no schema and no right but that to connect.
+    public func inspectServer() async throws -> ServerReport {
+        try await settle("inspect the server") { connection, _ in
+            let isDirect = try connection.isDirect()
+            let sent = Date.now
+            let clock: Date = try connection.value("select clock_timestamp()")
+            let received = Date.now
+            let middle = sent.addingTimeInterval(received.timeIntervalSince(sent) / 2)
+            let report = try connection.first(
+                """
+                select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+                    coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
+                    inet_server_addr() is null as local,
+                    pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as read_only,
+                    current_user::text as user_name,
+                    array(select rolname::text from pg_roles
+                        where rolname like 'sluice\\_%' and pg_has_role(current_user, oid, 'member') order by 1) as roles,
+                    (select rolsuper from pg_roles where rolname = current_user) as superuser,
+                    current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
+                    current_setting('synchronous_commit') as synchronous_commit,
+                    current_setting('max_connections')::int as max_connections,
+                    (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used
+                """
+            ) { row in
+                ServerReport(
+                    version: String((try row["version"] as String).prefix { $0 != " " }),
+                    versionNumber: try row["number"],
+                    isEncrypted: try row["encrypted"],
+                    isLocal: try row["local"],
+                    isPooled: !isDirect,
+                    isReadOnly: try row["read_only"],
+                    user: try row["user_name"],
+                    roles: try row["roles"],
+                    isSuperuser: try row["superuser"],
+                    durability: [
+                        "fsync": try row["fsync"], "full_page_writes": try row["full_page_writes"],
+                        "synchronous_commit": try row["synchronous_commit"],
+                    ],
+                    maxConnections: try row["max_connections"],
+                    usedConnections: try row["used"],
+                    clockLead: .seconds(clock.timeIntervalSince(middle)),
+                    clockDoubt: .seconds(received.timeIntervalSince(sent))
+                )
+            }
+            guard let report else { throw connection.failure(.unexpectedAnswer, "the server says nothing of itself") }
+            return report
+        }
+    }
+}
