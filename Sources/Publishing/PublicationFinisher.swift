@@ -99,10 +99,13 @@ public struct PublicationFinisher: Sendable {
         _ endings: inout [PublicationEnding],
         within limit: Duration?
     ) async throws {
-        let finished = endings.indices.filter { if case .finished = endings[$0] { true } else { false } }
+        let finished = endings.indices.compactMap { index -> (Int, FinishedJob)? in
+            guard case .finished(let outcome) = endings[index] else { return nil }
+            return (index, FinishedJob(due[index].fence, Placement(outcome)))
+        }
         if !finished.isEmpty {
-            let answers = try await ledger.finish(finished.map { due[$0].fence }, within: limit)
-            for (index, answer) in zip(finished, answers) where !answer.stands { endings[index] = .overtaken }
+            let answers = try await ledger.finish(finished.map(\.1), within: limit)
+            for (index, answer) in zip(finished.map(\.0), answers) where !answer.stands { endings[index] = .overtaken }
         }
         var failures: [(index: Int, report: AttemptFailure)] = []
         for index in endings.indices {
@@ -112,5 +115,17 @@ public struct PublicationFinisher: Sendable {
         guard !failures.isEmpty else { return }
         let answers = try await ledger.fail(failures.map(\.report), within: limit)
         for (failure, answer) in zip(failures, answers) where answer == .lost { endings[failure.index] = .overtaken }
+    }
+}
+
+extension Placement {
+    /// What the ledger keeps of how an order was carried out.
+    fileprivate init(_ outcome: PublishOutcome) {
+        self =
+            switch outcome {
+            case .published: .published
+            case .adopted: .adopted
+            case .skipped: .skipped
+            }
     }
 }

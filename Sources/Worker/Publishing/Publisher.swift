@@ -223,6 +223,7 @@ struct Publisher: Sendable {
                 let isOfPlace = report.failure.kind == .infrastructure && report.failure.code != "cancelled"
                 shop.note(job.fence.job, failure: isOfPlace ? report.failure : nil)
             case .cancelled: line.outcome = .cancelled
+            case .publishing: line.outcome = .publishing
             case .lost, .expired, nil: line.outcome = .lost
             }
             close(job, line)
@@ -245,6 +246,7 @@ struct Publisher: Sendable {
                 line.reason = cause.need ?? cause.reason.rawValue
                 if let answer = answers?[place] {
                     if answer == .cancelled { line.outcome = .cancelled }
+                    if answer == .publishing { line.outcome = .publishing }
                 } else {
                     line.outcome = .lost
                 }
