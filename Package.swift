@@ -99,7 +99,7 @@ let package = Package(
             swiftSettings: house
         ),
         // What the bench and the program that it measures must call by the same names.
-        .target(name: "BenchNames", path: "Benches/names", swiftSettings: house),
+        .target(name: "BenchNames", dependencies: ["Conversion"], path: "Benches/names", swiftSettings: house),
         .executableTarget(
             name: "bench",
             dependencies: ["BenchNames", "Ledger", "Conversion", "TestSupport"],
@@ -150,6 +150,12 @@ let package = Package(
                 "Worker", "Coordinator", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport",
                 "sluice",
             ],
+            swiftSettings: house
+        ),
+        // Real processes that die, sleep and lose their database under load. Run apart from the others, which want the cores.
+        .testTarget(
+            name: "FaultTests",
+            dependencies: ["Ledger", "Conversion", "TestSupport", "sluice"],
             swiftSettings: house
         ),
         .testTarget(

@@ -38,6 +38,7 @@ enum Bench {
                 case .hour: [try HourBench.run(bench())]
                 case .memory: [try MemoryBench.run(bench())]
                 case .soak: [try SoakBench.run(bench())]
+                case .cluster: try await ClusterBench.run(bench())
                 case .ledger: try await LedgerBench.run(isQuick: options.isQuick)
                 case .scale: [try await ScaleBench.run(isQuick: options.isQuick)]
                 case .held: [try await HeldBench.run(isQuick: options.isQuick)]
@@ -56,7 +57,7 @@ enum Bench {
 /// What was asked for on the command line.
 struct Options {
     enum SectionName: String, CaseIterable {
-        case start, clips, hour, memory, soak, ledger, scale, held
+        case start, clips, hour, memory, soak, cluster, ledger, scale, held
 
         /// Without those that fill a disk: they are asked for by name.
         static var all: [SectionName] { allCases.filter { $0 != .scale && $0 != .held } }
@@ -70,7 +71,7 @@ struct Options {
     private(set) var isQuick = false
     private(set) var jsonPath: String?
 
-    static let usage = "usage: bench [start|clips|hour|memory|soak|ledger|scale|held|all]... [--quick] [--json FILE]"
+    static let usage = "usage: bench [start|clips|hour|memory|soak|cluster|ledger|scale|held|all]... [--quick] [--json FILE]"
 
     init(_ words: [String]) throws {
         var rest = words[...]

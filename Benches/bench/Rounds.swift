@@ -23,7 +23,7 @@ struct Rounds {
         Ratio(seconds.map { $0[program] / $0[other] })
     }
 
-    fileprivate static func median(_ values: [Double]) -> Double {
+    static func median(_ values: [Double]) -> Double {
         let sorted = values.sorted()
         let middle = sorted.count / 2
         return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]

@@ -1,9 +1,8 @@
-import BenchNames
-import Conversion
+public import Conversion
 
 extension TargetFormat {
     /// With the settings of the floor's table of targets.
-    var format: AudioFormat {
+    public var format: AudioFormat {
         switch self {
         case .wav16k: AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 16_000, bitDepth: 16)
         case .flac16k: AudioFormat(container: .flac, codec: .flac, sampleRateHz: 16_000, bitDepth: 16)

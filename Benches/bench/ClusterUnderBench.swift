@@ -1,0 +1,101 @@
+import BenchNames
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+
+/// A ledger on a server that waits for its disk, a coordinator and a worker: what a machine of its own would run.
+struct ClusterUnderBench {
+    let server: LedgerServer
+    let ledger: JobLedger
+    let folder: String
+    let processes: [pid_t]
+
+    /// How long it took, and what came out.
+    struct Took {
+        var seconds: Double
+        var frames: Int
+    }
+
+    static func start(_ bench: Workbench, slots: Int) async throws -> ClusterUnderBench {
+        let server = try LedgerServer.start()
+        let url = server.postgres.url()
+        try Run.program(bench.sluice, ["migrate", "--database", url]).checked()
+        let input = try bench.largeFolder.folder("in")
+        let output = try bench.largeFolder.folder("cluster-out")
+        let where_ = ["--database", url]
+        let worker = ["worker", "--slots", "\(slots)", "--root", "in=\(input)", "--root", "out=\(output)"]
+        let processes = try [["coordinator"] + where_, worker + where_].map { words in
+            try Background.start(bench.sluice, words, log: bench.largeFolder.path + "/\(words[0]).log")
+        }
+        let ledger = try JobLedger(LedgerConfiguration(url: url))
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await ledger.status().workers == 0 {
+            guard ContinuousClock.now < deadline else { throw SupportError("start a worker", "none has registered") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return ClusterUnderBench(server: server, ledger: ledger, folder: output, processes: processes)
+    }
+
+    /// Converts all `sources` and waits until the last is published and recorded.
+    func convert(_ sources: [String], to format: TargetFormat, stem: String) async throws -> Took {
+        let requests = sources.enumerated().map { number, source in
+            JobRequest(
+                Recipe(
+                    from: Recipe.Source(location: source),
+                    to: Recipe.Output(location: "out:\(stem)-\(number).\(format.fileExtension)", format: format.format)
+                ),
+                needs: ["root:in", "root:out"]
+            )
+        }
+        try server.settle()
+        let start = ContinuousClock.now
+        let receipt = try await ledger.submit(Submission(label: stem), requests)
+        while try await ledger.status().jobs.open > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let ended = try server.postgres.run(
+            """
+            select count(*) filter (where f.state = 'completed'), sum(a.frames_out) from sluice.finished f
+            join sluice.attempt a on a.job = f.job and a.epoch = f.epoch where f.batch = \(receipt.batch)
+            """
+        ).split(separator: "|").compactMap { Int($0) }
+        guard ended.count == 2, ended[0] == sources.count else {
+            throw SupportError("convert \(sources.count) clips", "\(ended.first ?? 0) were completed")
+        }
+        return Took(seconds: seconds, frames: ended[1])
+    }
+
+    /// Ends its processes in order; the server goes with its last reference.
+    func stop() throws {
+        for process in processes.reversed() { try Background.stop(process) }
+    }
+}
+
+/// Programs that run beside.
+enum Background {
+    static func start(_ program: String, _ arguments: [String], log: String) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] =
+            ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { (words + variables).forEach { free($0) } }
+        var id = pid_t()
+        let problem = posix_spawn(&id, program, &actions, nil, &words, &variables)
+        guard problem == 0 else { throw SupportError("start \(program)", errno: problem) }
+        return id
+    }
+
+    static func stop(_ id: pid_t) throws {
+        kill(id, SIGTERM)
+        var status: Int32 = 0
+        while waitpid(id, &status, 0) < 0 {
+            guard errno == EINTR else { throw SupportError("wait for process \(id)", errno: errno) }
+        }
+        guard status == 0 else { throw SupportError("stop process \(id)", "it ended with status \(status)") }
+    }
+}

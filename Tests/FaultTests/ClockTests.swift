@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Only the database's clock decides about leases, whatever a worker's wall clock says.
+@Suite(.serialized)
+struct ClockTests {
+    @Test func aWorkerWhoseClockJumpsIsNeitherEarlyNorLate() async throws {
+        let cluster = try await Cluster()
+        let coordinator = try cluster.startCoordinator()
+        let time = cluster.folder.path("time")
+        try Bytes.write(Array("+0\n".utf8), to: time)
+        let library = try Self.library()
+        let jumping = try cluster.startWorker(
+            "jumping",
+            environment: [
+                "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": time, "FAKETIME_NO_CACHE": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            ]
+        )
+        let steady = try cluster.startWorker("steady")
+        var jobs = 0
+        let steps = ["+1h", "-1h", "+400d", "-10m", "+0"]
+        for (round, step) in steps.enumerated() {
+            try await cluster.submit(40, "step\(round)")
+            jobs += 40
+            try await cluster.untilEnded(jobs - 30)
+            try Bytes.write(Array("\(step)\n".utf8), to: time)
+        }
+        try await cluster.untilAllEnded()
+        #expect(try jumping.stop() == .exited(0))
+        #expect(try steady.stop() == .exited(0))
+        #expect(try coordinator.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        // Nobody lost a lease over it.
+        #expect(counts.attempts == jobs)
+        let busy = try cluster.server.run(
+            "select count(distinct name) from sluice.attempt a join sluice.worker w on w.id = a.worker"
+        )
+        #expect(busy == "2")
+        FaultTable.note("wall clock of a worker stepped by hours and days", times: steps.count, counts)
+    }
+
+    /// Where Debian has it, on any architecture.
+    private static func library() throws -> String {
+        let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"]
+        let found = folders.map { $0 + "/faketime/libfaketimeMT.so.1" }.first(where: FileManager.default.fileExists)
+        guard let found else { throw SupportError("find libfaketime", "not in \(folders); run scripts/prepare test") }
+        return found
+    }
+}

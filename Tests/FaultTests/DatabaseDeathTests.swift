@@ -1,0 +1,126 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The ledger goes away under load and comes back.
+@Suite(.serialized)
+struct DatabaseDeathTests {
+    @Test func connectionsMayBeCutAtAnyMoment() async throws {
+        let cluster = try await Cluster()
+        let cuts = Rounds.scaled(100)
+        let (jobs, processes) = try await underLoad(cluster) { round, generator in
+            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<200)))
+            try cluster.server.run(
+                """
+                select pg_terminate_backend(pid) from pg_stat_activity
+                where backend_type = 'client backend' and pid <> pg_backend_pid() order by random() limit 3
+                """
+            )
+        } rounds: { cuts }
+        try await finish(cluster, processes)
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        FaultTable.note("connections cut (3 at a time)", times: cuts, counts)
+    }
+
+    /// One backend that dies by SIGKILL makes the server throw out all, and recover.
+    @Test func theServerMayCrashAndRecover() async throws {
+        let cluster = try await Cluster()
+        let crashes = Rounds.scaled(10)
+        let (jobs, processes) = try await underLoad(cluster) { _, generator in
+            try await Task.sleep(for: .milliseconds(generator.whole(in: 200..<800)))
+            let victims = try cluster.server.run(
+                "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
+            ).split(separator: "\n")
+            guard let victim = victims.first else { return }
+            _ = try Run.program("kill", ["-9", String(victim)])
+        } rounds: { crashes }
+        try await finish(cluster, processes)
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        FaultTable.note("kill -9 of a PostgreSQL backend", times: crashes, counts)
+    }
+
+    @Test func theServerMayBeStoppedAtOnceAndStarted() async throws {
+        let cluster = try await Cluster()
+        let restarts = Rounds.scaled(10)
+        let (jobs, processes) = try await underLoad(cluster) { _, generator in
+            try await Task.sleep(for: .milliseconds(generator.whole(in: 200..<800)))
+            try cluster.server.restart(.immediate)
+        } rounds: { restarts }
+        try await finish(cluster, processes)
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        // An outage shorter than a lease costs nobody the work in hand.
+        FaultTable.note("immediate stop and restart of PostgreSQL", times: restarts, counts)
+    }
+
+    @Test func workGoesOnThroughAnOutageShorterThanALease() async throws {
+        let cluster = try await Cluster(lease: .seconds(30), clips: [60])
+        let coordinator = try cluster.startCoordinator()
+        let worker = try cluster.startWorker("w")
+        try await cluster.submit(12, "through")
+        try await cluster.untilEnded(1)
+        try cluster.server.stop(.immediate)
+        try await Task.sleep(for: .seconds(2))
+        try cluster.server.start()
+        try await cluster.untilAllEnded()
+        #expect(try worker.stop() == .exited(0))
+        #expect(try coordinator.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: 12)
+        // Nothing was begun twice.
+        #expect(counts.attempts == 12)
+        FaultTable.note("outage of 2 s, lease of 30 s", times: 1, counts)
+    }
+
+    @Test func afterAnOutageLongerThanALeaseAllIsDoneOnce() async throws {
+        let cluster = try await Cluster()
+        let coordinator = try cluster.startCoordinator()
+        let workers = try (0..<2).map { try cluster.startWorker("w\($0)") }
+        let outages = Rounds.scaled(3)
+        var jobs = 0
+        for round in 0..<outages {
+            try await cluster.submit(60, "long\(round)")
+            jobs += 60
+            try await cluster.untilEnded(jobs - 50)
+            try cluster.server.stop(.immediate)
+            try await Task.sleep(for: .seconds(5))
+            try cluster.server.start()
+        }
+        try await cluster.untilAllEnded()
+        for worker in workers { #expect(try worker.stop() == .exited(0)) }
+        #expect(try coordinator.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        FaultTable.note("outage of 5 s, lease of 2 s", times: outages, counts)
+    }
+
+    // MARK: - Load
+
+    /// Two workers and a coordinator at work while `fault` strikes; how many jobs that were.
+    private func underLoad(
+        _ cluster: Cluster,
+        _ fault: (Int, inout SeededGenerator) async throws -> Void,
+        rounds: () -> Int
+    ) async throws -> (jobs: Int, processes: [ClusterProcess]) {
+        let processes = try [
+            cluster.startCoordinator(), cluster.startWorker("w0"), cluster.startWorker("w1"),
+        ]
+        var generator = SeededGenerator(seed: 8)
+        var jobs = 0
+        for round in 0..<rounds() {
+            if round % 5 == 0 {
+                // A submission is under the same faults; its key makes it one.
+                try await cluster.submit(30, "load\(round)")
+                jobs += 30
+            }
+            try await fault(round, &generator)
+        }
+        return (jobs, processes)
+    }
+
+    private func finish(_ cluster: Cluster, _ processes: [ClusterProcess]) async throws {
+        try await cluster.untilAllEnded()
+        for process in processes { #expect(try process.stop() == .exited(0)) }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Glibc
+import Ledger
+import TestSupport
+import Testing
+
+/// A worker dies at each system call that publishing makes, one after the other, until a run gets through unharmed.
+@Suite(.serialized)
+struct PublishPathTests {
+    @Test(arguments: ["linkat", "fsync", "syncfs", "renameat2", "unlinkat", "sendto"])
+    func aWorkerKilledAtAnyCallLosesNothing(_ call: String) async throws {
+        let cluster = try await Cluster(lease: .seconds(1), clips: [0.3])
+        let coordinator = try cluster.startCoordinator()
+        var deaths = 0
+        var jobs = 0
+        for number in 1... {
+            try #require(number < 400, "the run never gets through")
+            let stem = "at\(number)"
+            try await cluster.submit(3, stem)
+            jobs += 3
+            let doomed = try cluster.startWorker(
+                "doomed",
+                slots: 1,
+                behind: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(call):signal=SIGKILL:when=\(number)"]
+            )
+            let survived = try await endedOrDied(cluster, doomed, jobs)
+            if survived {
+                // To the worker itself: strace would leave it to its fate.
+                _ = Glibc.kill(try #require(try doomed.rooms().first), SIGTERM)
+                #expect(try doomed.wait() == .exited(0))
+                break
+            }
+            deaths += 1
+            let other = try cluster.startWorker("other", slots: 1)
+            try await cluster.untilAllEnded()
+            other.send(SIGTERM)
+            #expect(try other.wait() == .exited(0))
+        }
+        try await cluster.untilAllEnded()
+        #expect(try coordinator.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        FaultTable.note("kill -9 at each \(call)", times: deaths, counts)
+    }
+
+    /// Waits until the doomed worker is dead, or has done all there is to do.
+    private func endedOrDied(_ cluster: Cluster, _ doomed: ClusterProcess, _ jobs: Int) async throws -> Bool {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            if try doomed.hasEnded() { return false }
+            let status = try await cluster.ledger.status().jobs
+            if status.open == 0, status.total == jobs { return true }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw SupportError("wait for the doomed worker", try cluster.whereTheyAre())
+    }
+}

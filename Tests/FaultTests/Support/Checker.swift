@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+import TestSupport
+
+/// Looks whether every promise was kept, once nothing is open any more.
+struct Checker {
+    let cluster: Cluster
+
+    /// What was counted, for the table.
+    struct Counts {
+        var jobs = 0
+        var completed = 0
+        var failed = 0
+        var attempts = 0
+        var lostAttempts = 0
+        var spentBesides = 0
+    }
+
+    /// One ended job.
+    private struct Ended {
+        var job: Int
+        var state: String
+        var epoch: Int
+        var spent: Int
+        var digest: String
+        var size: Int
+        var output: String
+        var source: String
+    }
+
+    /// All jobs ended `completed` unless `mayFail`, each output is there once, whole and what the ledger says, nothing else is
+    /// there, and every claim has left the record of an attempt.
+    @discardableResult
+    func check(
+        jobs expected: Int,
+        mayFail: Bool = false,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws -> Counts {
+        let ended = try ended()
+        var counts = Counts(jobs: ended.count)
+        #expect(ended.count == expected, "jobs that ended", sourceLocation: location)
+        let completed = ended.filter { $0.state == "completed" }
+        counts.completed = completed.count
+        counts.failed = ended.count { $0.state == "failed" }
+        counts.spentBesides = completed.reduce(0) { $0 + $1.spent - 1 }
+        if !mayFail {
+            let failures = try failures()
+            #expect(completed.count == ended.count, "\(failures)", sourceLocation: location)
+        }
+        try checkFiles(completed, location)
+        try checkAttempts(&counts, location)
+        return counts
+    }
+
+    private func ended() throws -> [Ended] {
+        try cluster.server.run(
+            """
+            select f.job, f.state, f.epoch, f.spent, encode(f.digest, 'hex'), coalesce(f.size, 0),
+                j.recipe #>> '{outputs,0,location}', j.source
+            from sluice.finished f join sluice.job j on j.id = f.job order by f.job
+            """
+        ).split(separator: "\n").map { line in
+            let parts = line.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 8, let job = Int(parts[0]), let epoch = Int(parts[2]), let spent = Int(parts[3]),
+                let size = Int(parts[5])
+            else { throw SupportError("read the finished jobs", String(line)) }
+            return Ended(
+                job: job,
+                state: parts[1],
+                epoch: epoch,
+                spent: spent,
+                digest: parts[4],
+                size: size,
+                output: String(parts[6].dropFirst("out:".count)),
+                source: parts[7]
+            )
+        }
+    }
+
+    private func checkFiles(_ completed: [Ended], _ location: SourceLocation) throws {
+        let out = cluster.folder.path("out")
+        let present = Set(try FileManager.default.contentsOfDirectory(atPath: out))
+        let wanted = Set(completed.map(\.output))
+        #expect(present.subtracting(wanted).sorted() == [], "left over", sourceLocation: location)
+        #expect(wanted.subtracting(present).sorted() == [], "completed and not there", sourceLocation: location)
+        let digests = try SHA256.digests(in: out, wanted.intersection(present).sorted())
+        let references = Dictionary(uniqueKeysWithValues: cluster.references.map { ($0.source, $0.digest) })
+        let torn = completed.filter { digests[$0.output] != $0.digest || digests[$0.output] != references[$0.source] }
+        #expect(torn.map(\.output) == [], "not what the ledger or an undisturbed conversion says", sourceLocation: location)
+        let twice = try cluster.watch.counts().filter { wanted.contains($0.key) && $0.value != 1 }
+        #expect(twice == [:], "not published once", sourceLocation: location)
+    }
+
+    /// Each claim raises the epoch by one, so a job has as many attempts as its epoch says, from 1 on.
+    private func checkAttempts(_ counts: inout Counts, _ location: SourceLocation) throws {
+        let gaps = try cluster.server.run(
+            """
+            select f.job from sluice.finished f
+            left join lateral (select count(*) as n, max(epoch) as last from sluice.attempt a where a.job = f.job) a on true
+            where a.n <> f.epoch or coalesce(a.last, 0) <> f.epoch
+            """
+        )
+        #expect(gaps == "", "jobs with a claim that left no record", sourceLocation: location)
+        let numbers = try cluster.server.run(
+            "select count(*), count(*) filter (where outcome = 'lost') from sluice.attempt"
+        ).split(separator: "|").compactMap { Int($0) }
+        (counts.attempts, counts.lostAttempts) = (numbers[0], numbers[1])
+    }
+
+    /// For messages: what failed and why.
+    private func failures() throws -> String {
+        try cluster.server.run(
+            "select job, epoch, outcome, code, stage, message from sluice.attempt where outcome = 'failed' limit 10"
+        )
+    }
+}

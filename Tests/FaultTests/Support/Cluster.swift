@@ -1,0 +1,160 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+
+/// A ledger of a test's own, folders with sound, and real processes that work on it.
+final class Cluster: Sendable {
+    let server: PrivatePostgres
+    let url: String
+    let ledger: JobLedger
+    let folder: TemporaryFolder
+    let watch: NameWatch
+    /// What each source becomes, as a conversion that nobody disturbed made it.
+    let references: [Reference]
+
+    struct Reference: Sendable {
+        var source: String
+        var digest: String
+    }
+
+    /// A migrated ledger with leases of `lease`, and clips of different lengths to convert.
+    init(lease: Duration = .seconds(2), settings: String = "", clips: [Double] = [0.3, 0.8, 1.9, 4, 9]) async throws {
+        server = try PrivatePostgres.start()
+        folder = try TemporaryFolder.create()
+        url = server.url()
+        for name in ["in", "out", "log"] {
+            try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
+        }
+        watch = try NameWatch(folder.path("out"))
+        try Sluice.run(["migrate", "--database", url]).checked()
+        let milliseconds = Int(lease / .milliseconds(1))
+        try server.run("update sluice.setting set lease = '\(milliseconds) ms', publish_grace = '1 s', retry_base = '100 ms', losses_without_delay = 1000")
+        if !settings.isEmpty { try server.run("update sluice.setting set \(settings)") }
+        ledger = try JobLedger(LedgerConfiguration(url: url))
+        references = try clips.enumerated().map { [folder] number, seconds in
+            try Self.reference(number, seconds, in: folder)
+        }
+    }
+
+    private static func reference(_ number: Int, _ seconds: Double, in folder: TemporaryFolder) throws -> Reference {
+        let name = "clip\(number).wav"
+        let frames = Int(seconds * 44_100)
+        let sound = Signal.noise(seed: UInt64(number), rate: 44_100, frames: frames, channels: 2)
+        try WAVFile.write(sound.pcm(.s16), to: folder.path("in/\(name)"))
+        let made = folder.path("reference\(number).flac")
+        try Sluice.run(["convert", folder.path("in/\(name)"), made]).checked()
+        return Reference(source: "in:\(name)", digest: try SHA256.digest(of: made))
+    }
+
+    // MARK: - Work
+
+    /// Submits `count` jobs whose outputs are `out:STEM-N.flac`, each from one of the clips.
+    @discardableResult
+    func submit(_ count: Int, _ stem: String, from clips: [Int]? = nil) async throws -> SubmissionReceipt {
+        let clips = clips ?? Array(references.indices)
+        let requests = (0..<count).map { number in
+            JobRequest(
+                Recipe(
+                    from: Recipe.Source(location: references[clips[number % clips.count]].source),
+                    to: Recipe.Output(location: "out:\(stem)-\(number).flac")
+                ),
+                needs: ["root:in", "root:out"],
+                maxAttempts: 50
+            )
+        }
+        return try await ledger.submit(Submission(label: stem), requests)
+    }
+
+    /// Starts a worker. `wrapper` are words before it: strace, faketime.
+    func startWorker(
+        _ name: String,
+        slots: Int = 2,
+        behind wrapper: [String] = [],
+        more words: [String] = [],
+        environment: [String: String] = [:]
+    ) throws -> ClusterProcess {
+        try ClusterProcess(
+            wrapper + [
+                Sluice.path, "worker", "--name", name, "--slots", "\(slots)", "--grace", "10s",
+                "--root", "in=\(folder.path("in"))", "--root", "out=\(folder.path("out"))", "--database", url,
+            ] + words,
+            log: folder.path("log/\(name)"),
+            environment: environment
+        )
+    }
+
+    func startCoordinator(_ name: String = "coordinator") throws -> ClusterProcess {
+        try ClusterProcess(
+            [Sluice.path, "coordinator", "--database", url],
+            log: folder.path("log/\(name)")
+        )
+    }
+
+    // MARK: - Waiting
+
+    /// Waits until no job is open. What takes this long is stuck.
+    func untilAllEnded(within limit: Duration = .seconds(240)) async throws {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let open = try await ledger.status().jobs.open
+            if open == 0 { return }
+            guard ContinuousClock.now < deadline else {
+                throw SupportError("wait for the jobs", "\(open) are open still\n\(try whereTheyAre())")
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Waits until so many jobs have ended.
+    func untilEnded(_ count: Int, within limit: Duration = .seconds(240)) async throws {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let jobs = try await ledger.status().jobs
+            if jobs.total - jobs.open >= count { return }
+            guard ContinuousClock.now < deadline else {
+                throw SupportError("wait for \(count) jobs", "\(jobs.total - jobs.open) have ended\n\(try whereTheyAre())")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// For messages: what is open, and the last that the processes said.
+    func whereTheyAre() throws -> String {
+        let rows = try server.run(
+            each: [
+                "select 'running', job, epoch, worker, frames from sluice.running limit 5",
+                "select 'publishing', job, epoch, worker, attempt_name from sluice.publishing limit 5",
+                "select 'waiting', job, epoch, lost, spent from sluice.waiting limit 5",
+                "select 'delayed', job, epoch, code, ready_at from sluice.delayed limit 5",
+                "select 'worker', id, name, ended_at, end_reason, lease_until, now() from sluice.worker order by id desc limit 5",
+            ]
+        )
+        return rows + "\n" + (try logs(last: 1_500))
+    }
+
+    /// The ends of all logs.
+    func logs(last count: Int) throws -> String {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path("log")).sorted().map { name in
+            "\(name): " + String(decoding: try Bytes.read(folder.path("log/\(name)")), as: UTF8.self).suffix(count)
+        }.joined(separator: "\n")
+    }
+}
+
+/// SHA-256 by another hand than ours.
+enum SHA256 {
+    static func digest(of path: String) throws -> String {
+        String(try Run.program("sha256sum", [path]).checked().outputText.prefix(64))
+    }
+
+    /// Of many files at once, by name.
+    static func digests(in folder: String, _ names: [String]) throws -> [String: String] {
+        var found: [String: String] = [:]
+        for start in stride(from: 0, to: names.count, by: 500) {
+            let some = names[start..<min(start + 500, names.count)]
+            let text = try Run.program("sha256sum", Array(some), folder: folder).checked().outputText
+            for line in text.split(separator: "\n") { found[String(line.dropFirst(66))] = String(line.prefix(64)) }
+        }
+        return found
+    }
+}

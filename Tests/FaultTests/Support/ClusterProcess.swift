@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// A process of a cluster, whose remarks go to a file. Killed when nobody needs it any more.
+final class ClusterProcess: @unchecked Sendable {
+    // `status` is set once, by the one who waits first; every access holds the lock.
+    let child: ChildProcess
+    let log: String
+    private let lock = NSLock()
+    private var status: Run.Status?
+
+    init(_ words: [String], log: String, environment: [String: String] = [:]) throws {
+        self.log = log
+        let opened = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard opened >= 0 else { throw SupportError("open \(log)", errno: errno) }
+        defer { close(opened) }
+        child = try ChildProcess.spawn(
+            words[0],
+            Array(words.dropFirst()),
+            environment: Sluice.environment(environment),
+            folder: nil,
+            input: nil,
+            output: opened,
+            errors: opened
+        )
+    }
+
+    deinit { kill() }
+
+    var id: pid_t { child.id }
+
+    /// What it said so far.
+    func said() throws -> String { String(decoding: try Bytes.read(log), as: UTF8.self) }
+
+    /// Sends a signal to this process alone, not to its rooms.
+    func send(_ signal: Int32) { _ = Glibc.kill(id, signal) }
+
+    /// Ends it as a power cut would, with nothing that it could do about it. Its rooms have to notice by themselves.
+    func kill() {
+        lock.withLock {
+            guard status == nil else { return }
+            _ = Glibc.kill(id, SIGKILL)
+            status = child.wait(until: nil)
+        }
+    }
+
+    /// Waits for its end.
+    @discardableResult
+    func wait(within limit: Duration = .seconds(60)) throws -> Run.Status {
+        try lock.withLock {
+            if let status { return status }
+            guard let ended = child.wait(until: .now + limit) else {
+                throw SupportError("wait for process \(id)", "it goes on; it said:\n\(try said().suffix(3_000))")
+            }
+            status = ended
+            return ended
+        }
+    }
+
+    /// Whether it is gone.
+    func hasEnded() throws -> Bool {
+        lock.withLock {
+            if status == nil { status = child.wait(until: .now) }
+            return status != nil
+        }
+    }
+
+    /// Asks it to end in order, and waits until it has.
+    @discardableResult
+    func stop() throws -> Run.Status {
+        send(SIGTERM)
+        return try wait()
+    }
+
+    /// Its children: the pump rooms of a worker, the worker of a tracer.
+    func rooms() throws -> [pid_t] {
+        let text = try Run.program("pgrep", ["-P", "\(id)"]).outputText
+        return text.split(separator: "\n").compactMap { pid_t($0) }
+    }
+}

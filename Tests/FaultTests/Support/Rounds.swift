@@ -1,0 +1,22 @@
+import Foundation
+import TestSupport
+
+/// How often a fault is made: a few hundred times in ordinary runs, more by `make faults`.
+enum Rounds {
+    /// `SLUICE_FAULT_SCALE=5` makes five times as many.
+    static func scaled(_ count: Int) -> Int {
+        let scale = ProcessInfo.processInfo.environment["SLUICE_FAULT_SCALE"].flatMap { Double($0) } ?? 1
+        return max(1, Int(Double(count) * scale))
+    }
+}
+
+/// A line of the table in docs/reliability.md, printed by the run that measured it.
+enum FaultTable {
+    static func note(_ fault: String, times: Int, _ counts: Checker.Counts) {
+        let cells = [
+            fault, "\(times)", "\(counts.jobs)", "\(counts.completed)", "\(counts.attempts)", "\(counts.lostAttempts)",
+            "\(counts.spentBesides)",
+        ]
+        print("faults: | " + cells.joined(separator: " | ") + " |")
+    }
+}

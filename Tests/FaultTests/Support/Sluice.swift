@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+
+/// The built command, as a person runs it from a shell.
+enum Sluice {
+    /// Beside the running test bundle, wherever that was built; the bare name where it is not, which then fails to start.
+    static let path: String = {
+        // The runner may live with the toolchain; then the bundle is among its words.
+        let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+        return ([bundle] + CommandLine.arguments)
+            .map { URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("sluice").path }
+            .first(where: FileManager.default.isExecutableFile) ?? "sluice"
+    }()
+
+    /// What is set after login, and nothing of the person who runs the tests.
+    static func environment(_ more: [String: String] = [:]) -> [String: String] {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        return ["PATH": path, "HOME": "/", "LANG": "C.UTF-8", "TERM": "xterm"].merging(more) { $1 }
+    }
+
+    /// Runs `sluice` to its end.
+    static func run(
+        _ words: [String],
+        in folder: TemporaryFolder? = nil,
+        input: Run.Input = .nothing,
+        environment more: [String: String] = [:]
+    ) throws -> Run {
+        try Run.program(
+            path,
+            words,
+            input: input,
+            environment: environment(more),
+            folder: folder?.path,
+            limit: .seconds(60)
+        )
+    }
+
+    static func run(_ words: String..., in folder: TemporaryFolder) throws -> Run { try run(words, in: folder) }
+
+    /// Runs a line of shell in which `$SLUICE` is the command.
+    static func shell(_ line: String, in folder: TemporaryFolder) throws -> Run {
+        try Run.program(
+            "bash",
+            ["-c", line],
+            environment: environment(["SLUICE": path]),
+            folder: folder.path,
+            limit: .seconds(60)
+        )
+    }
+
+    /// Words before a program that take root's privilege to pass over permissions; none for anybody else.
+    static let withoutPrivilege = geteuid() == 0 ? ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] : []
+}

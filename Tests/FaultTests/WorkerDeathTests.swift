@@ -1,0 +1,108 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Processes of the cluster die at moments that nobody chose, under load, and the checker finds nothing wrong.
+@Suite(.serialized)
+struct WorkerDeathTests {
+    @Test func workersMayBeKilledAtAnyMoment() async throws {
+        let cluster = try await Cluster()
+        let coordinator = try cluster.startCoordinator()
+        let kills = Rounds.scaled(200)
+        var generator = SeededGenerator(seed: 5)
+        var workers = try (0..<3).map { try cluster.startWorker("w\($0)") }
+        var jobs = 0
+        for round in 0..<kills {
+            if round % 10 == 0 {
+                try await cluster.submit(40, "kill\(round)")
+                jobs += 40
+            }
+            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<400)))
+            let victim = generator.whole(in: 0..<workers.count)
+            workers[victim].kill()
+            workers[victim] = try cluster.startWorker("w\(victim)")
+        }
+        try await cluster.untilAllEnded()
+        for worker in workers { #expect(try worker.stop() == .exited(0)) }
+        #expect(try coordinator.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        // A lost worker is nobody's fault.
+        #expect(counts.spentBesides == 0)
+        #expect(counts.lostAttempts > 0)
+        FaultTable.note("kill -9 of a worker", times: kills, counts)
+    }
+
+    @Test func roomsMayBeKilledAtAnyMoment() async throws {
+        // Nobody can tell a murdered room from one that died of its work, so the jobs are given many lives.
+        let cluster = try await Cluster(settings: "room_deaths_allowed = 1000")
+        let coordinator = try cluster.startCoordinator()
+        let kills = Rounds.scaled(100)
+        var generator = SeededGenerator(seed: 6)
+        let workers = try (0..<2).map { try cluster.startWorker("w\($0)") }
+        var jobs = 0
+        var killed = 0
+        while killed < kills {
+            if killed >= jobs / 4 {
+                try await cluster.submit(40, "room\(jobs)")
+                jobs += 40
+            }
+            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<300)))
+            let rooms = try workers[killed % 2].rooms()
+            guard !rooms.isEmpty else { continue }
+            killed += Glibc.kill(rooms[generator.whole(in: 0..<rooms.count)], SIGKILL) == 0 ? 1 : 0
+        }
+        try await cluster.untilAllEnded()
+        for worker in workers { #expect(try worker.stop() == .exited(0)) }
+        #expect(try coordinator.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.lostAttempts == 0)
+        FaultTable.note("kill -9 of a pump room", times: killed, counts)
+    }
+
+    @Test func aDeploySpendsNoAttempt() async throws {
+        let cluster = try await Cluster(lease: .seconds(10))
+        let coordinator = try cluster.startCoordinator()
+        let deploys = Rounds.scaled(20)
+        var generator = SeededGenerator(seed: 7)
+        var workers = try (0..<2).map { try cluster.startWorker("w\($0)") }
+        var jobs = 0
+        for round in 0..<deploys {
+            try await cluster.submit(30, "deploy\(round)")
+            jobs += 30
+            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<500)))
+            let old = workers[round % 2]
+            old.send(SIGTERM)
+            workers[round % 2] = try cluster.startWorker("w\(round % 2)")
+            #expect(try old.wait() == .exited(0))
+        }
+        try await cluster.untilAllEnded()
+        for worker in workers { #expect(try worker.stop() == .exited(0)) }
+        #expect(try coordinator.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        #expect(counts.lostAttempts == 0)
+        FaultTable.note("SIGTERM under load (a deploy)", times: deploys, counts)
+    }
+
+    /// Whoever keeps house may die as well, and there may be several; or none at all for as long as workers do it.
+    @Test func coordinatorsMayBeKilledAndBeMany() async throws {
+        let cluster = try await Cluster()
+        var coordinators = try (0..<3).map { try cluster.startCoordinator("c\($0)") }
+        let worker = try cluster.startWorker("w")
+        try await cluster.submit(200, "c")
+        let kills = Rounds.scaled(20)
+        for round in 0..<kills {
+            try await Task.sleep(for: .milliseconds(100))
+            coordinators[round % 3].kill()
+            coordinators[round % 3] = try cluster.startCoordinator("c\(round % 3)")
+        }
+        for coordinator in coordinators { coordinator.kill() }
+        try await cluster.submit(50, "alone")
+        try await cluster.untilAllEnded()
+        #expect(try worker.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: 250)
+        #expect(counts.attempts == 250)
+        FaultTable.note("kill -9 of a coordinator", times: kills, counts)
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A worker that sleeps through the end of its lease, and wakes up in the belief that nothing happened.
+@Suite(.serialized)
+struct ZombieTests {
+    @Test func workersThatSleepBeyondTheirLeasePublishNothing() async throws {
+        let cluster = try await Cluster(lease: .seconds(1))
+        let coordinator = try cluster.startCoordinator()
+        let workers = try (0..<3).map { try cluster.startWorker("w\($0)") }
+        var generator = SeededGenerator(seed: 9)
+        let naps = Rounds.scaled(20)
+        var jobs = 0
+        for round in 0..<naps {
+            try await cluster.submit(20, "nap\(round)")
+            jobs += 20
+            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<300)))
+            let sleeper = workers[round % 3]
+            sleeper.send(SIGSTOP)
+            try await Task.sleep(for: .milliseconds(1_600))
+            sleeper.send(SIGCONT)
+        }
+        try await cluster.untilAllEnded()
+        for worker in workers { #expect(try worker.stop() == .exited(0)) }
+        #expect(try coordinator.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        FaultTable.note("SIGSTOP of a worker beyond its lease", times: naps, counts)
+    }
+
+    /// Stopped at the very call that would give the finished file its attempt's name, or its own, and continued when another has
+    /// done the job.
+    @Test(arguments: ["linkat", "renameat2"])
+    func aWorkerContinuedJustBeforeItPublishesPublishesNothing(_ call: String) async throws {
+        let cluster = try await Cluster(lease: .seconds(1), clips: [0.5])
+        let coordinator = try cluster.startCoordinator()
+        try await cluster.submit(1, "zombie")
+        let zombie = try cluster.startWorker(
+            "zombie",
+            slots: 1,
+            behind: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(call):signal=SIGSTOP:when=1"]
+        )
+        let traced = try await untilStopped(zombie)
+        let other = try cluster.startWorker("other", slots: 1)
+        try await cluster.untilAllEnded()
+        _ = Glibc.kill(traced, SIGCONT)
+        // It finds out, registers anew, and is good for more.
+        try await cluster.submit(10, "later")
+        try await cluster.untilAllEnded()
+        _ = Glibc.kill(traced, SIGTERM)
+        #expect(try zombie.wait() == .exited(0))
+        #expect(try other.stop() == .exited(0))
+        #expect(try coordinator.stop() == .exited(0))
+        let counts = try Checker(cluster: cluster).check(jobs: 11)
+        #expect(counts.spentBesides == 0)
+        FaultTable.note("SIGSTOP at \(call), continued after the job was done elsewhere", times: 1, counts)
+    }
+
+    /// Waits until the traced process stands still, and says which it is.
+    private func untilStopped(_ tracer: ClusterProcess) async throws -> pid_t {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            for id in try tracer.rooms() {
+                let status = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
+                // `t` is how a traced process stands when a signal has stopped it.
+                let state = status.split(separator: "\n").first { $0.hasPrefix("State:") } ?? ""
+                if state.contains("T (stopped)") || state.contains("t (tracing stop)") {
+                    // Tracing stops last a moment; one that lasts is ours.
+                    try await Task.sleep(for: .milliseconds(300))
+                    let again = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
+                    if again.contains("T (stopped)") || again.contains("t (tracing stop)") { return id }
+                }
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw SupportError("wait for the zombie to stop", try tracer.said())
+    }
+}
