@@ -307,7 +307,9 @@ begin
         quiet_until = case
             -- Nobody has ever looked: who beat before, and what a crash took of it, is not known either.
             when h.tick_at = '-infinity' then t + s.lease
-            when h.postmaster_at <> pg_postmaster_start_time() or t < h.tick_at or t - h.tick_at > s.lease / 2
+            -- Ticks come about every second, so that a shorter gap says nothing, however short a lease is.
+            when h.postmaster_at <> pg_postmaster_start_time() or t < h.tick_at
+                or t - h.tick_at > greatest(s.lease / 2, interval '3 s')
                 then t + s.lease
             else h.quiet_until
         end

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Ledger
 import TestSupport
 import Testing
 
@@ -43,12 +44,12 @@ struct WorkerDeathTests {
         var jobs = 0
         var killed = 0
         while killed < kills {
-            if killed >= jobs / 4 {
+            if try await cluster.ledger.status().jobs.open < 10 {
                 try await cluster.submit(40, "room\(jobs)")
                 jobs += 40
             }
-            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<300)))
-            let rooms = try workers[killed % 2].rooms()
+            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<200)))
+            let rooms = try workers.flatMap { try $0.rooms() }
             guard !rooms.isEmpty else { continue }
             killed += Glibc.kill(rooms[generator.whole(in: 0..<rooms.count)], SIGKILL) == 0 ? 1 : 0
         }

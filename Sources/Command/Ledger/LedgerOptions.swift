@@ -5,7 +5,7 @@ enum LedgerOptions {
     static let database = Option<String>(
         "database",
         ValueType(placeholder: "URL", read: { text throws(Misfit) in text }),
-        "its address; a password belongs into the variable. Without one: the private cluster of \"sluice up\"",
+        "its address, if it is not the private cluster's",
         environment: "SLUICE_DATABASE_URL",
         in: .ledger
     )

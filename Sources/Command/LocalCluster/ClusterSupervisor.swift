@@ -112,7 +112,7 @@ final class ClusterSupervisor {
             state.postgres = started
         case .coordinator:
             started = try Daemon.start(
-                [program, "coordinator", "--root", "file=/"],
+                [program, "coordinator", "--root", "local=/"],
                 log: place.logs + "/coordinator.log",
                 variables: ["SLUICE_DATABASE_URL": address]
             )
@@ -120,7 +120,7 @@ final class ClusterSupervisor {
         case .worker:
             let slots = wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
             started = try Daemon.start(
-                [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "file=/"],
+                [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "local=/"],
                 log: place.logs + "/worker.log",
                 variables: ["SLUICE_DATABASE_URL": address]
             )

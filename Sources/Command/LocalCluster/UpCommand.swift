@@ -97,7 +97,7 @@ enum DownCommand {
             "What is being converted is finished if that takes no longer than half a minute, and handed back otherwise. "
                 + "Jobs that wait go on waiting, and are done after the next \"sluice up\"."
         ],
-        examples: [Example(line: "sluice down", purpose: "until the next time that it is needed")],
+        examples: [Example(line: "sluice down", purpose: "until it is needed again")],
         run: { invocation, console in
             do throws(ClusterError) {
                 let didRun = try LocalCluster(environment: invocation.environment).stop()

@@ -1,5 +1,6 @@
 import Conversion
 import Ledger
+import Publishing
 import Storage
 import Synchronization
 
@@ -62,8 +63,9 @@ enum Preparation: Sendable {
     case unable(need: String)
     case failed(StorageError, root: String?)
 
-    /// Opens what a recipe names. Blocks.
-    static func of(_ recipe: Recipe, in roots: StorageRoots) -> Preparation {
+    /// Opens what a job's recipe names. Blocks.
+    static func of(_ claim: Claim, in roots: StorageRoots) -> Preparation {
+        let recipe = claim.recipe
         var root: String?
         do throws(StorageError) {
             guard let source = recipe.sources.first, let output = recipe.outputs.first else {
@@ -76,6 +78,7 @@ enum Preparation: Sendable {
             root = from.root
             let file = try roots.root(of: from).openSource(from)
             root = to.root
+            if claim.losses > 0 { removeRemains(of: claim, at: to, in: roots) }
             let preparation = try roots.root(of: to).prepareOutput(
                 at: to,
                 onConflict: output.onConflict,
@@ -88,5 +91,11 @@ enum Preparation: Sendable {
         } catch {
             return .failed(error, root: root)
         }
+    }
+
+    /// A worker that was lost may have left a finished file.
+    private static func removeRemains(of claim: Claim, at place: Location, in roots: StorageRoots) {
+        // What cannot be removed now is swept with its folder. A folder that is not there yet holds nothing.
+        _ = try? roots.root(of: place).removeEarlier(than: AttemptName(claim.fence), of: place)
     }
 }

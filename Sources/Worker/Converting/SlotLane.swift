@@ -25,8 +25,8 @@ struct SlotLane: Sendable {
     }
 
     private func work(on job: JobInHand) async {
-        let (recipe, roots) = (job.claim.recipe, shop.roots.roots)
-        switch await files.run({ Preparation.of(recipe, in: roots) }) {
+        let (claim, roots) = (job.claim, shop.roots.roots)
+        switch await files.run({ Preparation.of(claim, in: roots) }) {
         case .ready(let prepared):
             shop.sweeper.use(prepared.location, epoch: job.fence.epoch)
             await convert(job, prepared)
