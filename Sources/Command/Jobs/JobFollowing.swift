@@ -5,8 +5,6 @@ import Ledger
 struct JobFollowing: Sendable {
     private let invocation: Invocation
     private let listing: JobListing
-    /// How often to look.
-    static let pace = Duration.milliseconds(500)
     /// A transaction may take so long to become visible behind one that is dated later.
     private static let overlap = 10.0
 
@@ -17,21 +15,22 @@ struct JobFollowing: Sendable {
 
     func run() throws -> ExitCode {
         try LedgerWork.run(invocation) { ledger -> ExitCode in
-            let start = try await ledger.time()
+            let begun = try await ledger.time()
             try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
-            var filter = JobFilterOptions.filter(invocation, now: start)
+            var filter = JobFilterOptions.filter(invocation, now: begun)
             filter.states = (filter.states ?? JobState.allCases).filter(\.isEnd)
             if filter.states?.isEmpty == true {
                 throw UsageError("--follow prints jobs as they end", hint: "say --state completed, failed or cancelled")
             }
-            let from = filter.endedFrom ?? start
+            let from = filter.endedFrom ?? begun
             var (seen, isFirst): (Set<End>, Bool) = ([], true)
             var edge = from
             var endurance = Endurance(console: listing.console)
             while true {
+                let start = ContinuousClock.now
                 filter.endedFrom = max(from, edge.addingTimeInterval(-Self.overlap))
                 guard let look = try await endurance.look({ [filter] in try await look(filter, ledger) }) else {
-                    try await Task.sleep(for: Self.pace)
+                    try await Task.sleep(for: LookPause.length(after: .now - start))
                     continue
                 }
                 let new = look.ended.filter { !seen.contains(End($0)) }.sorted {
@@ -44,7 +43,7 @@ struct JobFollowing: Sendable {
                 seen = Set(look.ended.map(End.init))
                 edge = max(edge, look.ended.map(\.since).max() ?? edge)
                 if look.isOver { return .success }
-                try await Task.sleep(for: Self.pace)
+                try await Task.sleep(for: LookPause.length(after: .now - start))
             }
         }
     }

@@ -5,7 +5,6 @@ import Ledger
 struct JobWatch: Sendable {
     private let invocation: Invocation
     private let console: Console
-    private static let pace = Duration.milliseconds(500)
 
     init(_ invocation: Invocation, _ console: Console) throws {
         guard console.data.isTerminal else {
@@ -24,8 +23,9 @@ struct JobWatch: Sendable {
         return try LedgerWork.run(invocation) { ledger in
             try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
             while true {
+                let start = ContinuousClock.now
                 try await draw(ledger)
-                try await Task.sleep(for: Self.pace)
+                try await Task.sleep(for: LookPause.length(after: .now - start))
             }
         }
     }

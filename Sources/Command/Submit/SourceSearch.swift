@@ -75,7 +75,8 @@ struct SourceSearch {
         guard let facts = FileFacts.of(path: path, followingLinks: true) else {
             let number = errno
             throw Refusal(
-                message: "\(word) cannot be found: \(String(cString: strerror(number)))",
+                message: number == ENOENT
+                    ? "\(word) is not there" : "\(word) cannot be looked at: \(String(cString: strerror(number)))",
                 exitCode: number == EACCES ? .permission : .notFound
             )
         }

@@ -69,7 +69,8 @@ struct SubmitRefusalTests {
 
     @Test func whatIsNotThereIsNotFound() throws {
         try bench.files("in/a.wav", "in/notes.txt")
-        #expect(try bench.run(["submit", "gone.wav"] + LedgerBench.usual).status == .exited(4))
+        let gone = try bench.run(["submit", "gone.wav"] + LedgerBench.usual)
+        #expect((gone.status, gone.errorText) == (.exited(4), "error: gone.wav is not there\n"))
         #expect(try bench.run(["submit", "--files-from", "gone.txt"] + LedgerBench.usual).status == .exited(4))
         let none = try bench.run(["submit", "-r", "in", "--include", "*.mp3"] + LedgerBench.usual)
         #expect((none.status, none.errorText) == (.exited(9), "error: there is nothing to submit\n"))
@@ -90,5 +91,16 @@ struct SubmitRefusalTests {
             #expect(run.status == .exited(2), "\(words): \(run.errorText)")
         }
         #expect(try await bench.ledger.batches().isEmpty)
+    }
+
+    @Test func folderThatMayNotBeReadStopsTheWhole() throws {
+        try bench.files("in/a.wav", "in/locked/b.wav")
+        let locked = bench.folder.path("in/locked")
+        try #require(chmod(locked, 0) == 0)
+        defer { chmod(locked, 0o700) }
+        let words = Sluice.withoutPrivilege + [Sluice.path, "submit", "-r", "in", "--dry-run"] + LedgerBench.usual
+        let run = try Run.program(words[0], Array(words.dropFirst()), folder: bench.folder.path)
+        #expect(run.status == .exited(6))
+        #expect(run.errorText.hasPrefix("error: the folder \(locked) cannot be read: "))
     }
 }

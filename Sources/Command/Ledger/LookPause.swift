@@ -1,0 +1,6 @@
+/// How long to wait between two looks at the ledger.
+enum LookPause {
+    /// Half a second, and so long that looking takes a tenth of the time at most: what ended lately is looked for among all
+    /// that ever ended, which takes seconds where that is tens of millions.
+    static func length(after look: Duration) -> Duration { max(.milliseconds(500), look * 9) }
+}
