@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install lint format docs bench bench-scale
+.PHONY: help demo test faults build install lint format docs bench bench-scale
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,9 +29,17 @@ test: ## build and run all tests
 	@scripts/prepare build test python
 	swift build -c release --product pump-allocations
 	swift build --build-tests
-	swift test --skip-build --disable-xctest --skip LedgerTests
-	swift test --skip-build --disable-xctest --filter LedgerTests
+	swift test --skip-build --disable-xctest --skip '^(LedgerTests|WorkerTests|FaultTests)\.'
+	swift test --skip-build --disable-xctest --filter '^LedgerTests\.'
+	swift test --skip-build --disable-xctest --no-parallel --filter '^WorkerTests\.'
+	swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.'
 	PYTHONDONTWRITEBYTECODE=1 .build/python/bin/python -m pytest --quiet -p no:cacheprovider Tests/Terminal
+
+faults: ## kill, stop and starve workers, rooms and databases five times as often as make test does: 15 minutes
+	@scripts/prepare build test
+	swift build --build-tests
+	SLUICE_FAULT_SCALE=5 swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.' | tee .build/faults.log
+	@grep -h '^faults: ' .build/faults.log | sed 's/^faults: //'
 
 build: ## build the command for release
 	@scripts/prepare build

@@ -39,16 +39,17 @@ struct DiskTests {
     func aFlushThatFailsIsNoSuccess(_ call: String) async throws {
         let cluster = try await Cluster(clips: [0.3])
         let coordinator = try cluster.startCoordinator()
-        try await cluster.submit(8, "flush")
+        try await cluster.submit(24, "flush")
         let worker = try cluster.startWorker(
             "w",
+            slots: 1,
             behind: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(call):error=EIO:when=1..2"]
         )
         try await cluster.untilAllEnded()
         _ = Glibc.kill(try #require(try worker.rooms().first), SIGTERM)
         #expect(try worker.wait() == .exited(0))
         #expect(try coordinator.stop() == .exited(0))
-        try Checker(cluster: cluster).check(jobs: 8)
+        try Checker(cluster: cluster).check(jobs: 24)
     }
 
     /// Words that let the words after them mount file systems which nobody else sees.

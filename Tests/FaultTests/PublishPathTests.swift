@@ -7,17 +7,19 @@ import Testing
 /// A worker dies at each system call that publishing makes, one after the other, until a run gets through unharmed.
 @Suite(.serialized)
 struct PublishPathTests {
-    @Test(arguments: ["linkat", "fsync", "syncfs", "renameat2", "unlinkat", "sendto"])
+    @Test(arguments: ["linkat", "fsync", "syncfs", "renameat2", "sendto"])
     func aWorkerKilledAtAnyCallLosesNothing(_ call: String) async throws {
         let cluster = try await Cluster(lease: .seconds(1), clips: [0.3])
         let coordinator = try cluster.startCoordinator()
+        // A group of several is flushed with all its file system, fewer one by one.
+        let perDeath = call == "syncfs" ? 24 : 3
         var deaths = 0
         var jobs = 0
         for number in 1... {
             try #require(number < 400, "the run never gets through")
             let stem = "at\(number)"
-            try await cluster.submit(3, stem)
-            jobs += 3
+            try await cluster.submit(perDeath, stem)
+            jobs += perDeath
             let doomed = try cluster.startWorker(
                 "doomed",
                 slots: 1,
@@ -25,10 +27,9 @@ struct PublishPathTests {
             )
             let survived = try await endedOrDied(cluster, doomed, jobs)
             if survived {
-                // To the worker itself: strace would leave it to its fate.
-                _ = Glibc.kill(try #require(try doomed.rooms().first), SIGTERM)
-                #expect(try doomed.wait() == .exited(0))
-                break
+                // To the worker itself: strace would leave it to its fate. It may die yet, of a call of its farewell.
+                if let worker = try doomed.rooms().first { _ = Glibc.kill(worker, SIGTERM) }
+                if try doomed.wait() == .exited(0) { break }
             }
             deaths += 1
             let other = try cluster.startWorker("other", slots: 1)
@@ -40,6 +41,7 @@ struct PublishPathTests {
         #expect(try coordinator.stop() == .exited(0))
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.spentBesides == 0)
+        #expect(deaths > 0)
         FaultTable.note("kill -9 at each \(call)", times: deaths, counts)
     }
 

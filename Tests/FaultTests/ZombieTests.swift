@@ -45,12 +45,19 @@ struct ZombieTests {
         let traced = try await untilStopped(zombie)
         let other = try cluster.startWorker("other", slots: 1)
         try await cluster.untilAllEnded()
-        _ = Glibc.kill(traced, SIGCONT)
+        // Each of its threads is stopped at its first such call, so it has to be continued more than once.
+        let waker = Task {
+            while !Task.isCancelled {
+                _ = Glibc.kill(traced, SIGCONT)
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
         // It finds out, registers anew, and is good for more.
         try await cluster.submit(10, "later")
         try await cluster.untilAllEnded()
         _ = Glibc.kill(traced, SIGTERM)
         #expect(try zombie.wait() == .exited(0))
+        waker.cancel()
         #expect(try other.stop() == .exited(0))
         #expect(try coordinator.stop() == .exited(0))
         let counts = try Checker(cluster: cluster).check(jobs: 11)

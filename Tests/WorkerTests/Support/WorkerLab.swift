@@ -48,7 +48,8 @@ final class WorkerLab: Sendable {
     /// Jobs that a worker is still at when a test wants something of it.
     @discardableResult
     func submitLong(_ count: Int, _ stem: String = "long") async throws -> [Int64] {
-        try addLongSource()
+        // Not written anew under those who read it.
+        if !FileManager.default.fileExists(atPath: path("in/long.wav")) { try addLongSource() }
         return try await submit((0..<count).map { Self.recipe("in:long.wav", to: "out:\(stem)\($0).mp3") })
     }
 
