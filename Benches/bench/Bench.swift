@@ -71,7 +71,8 @@ struct Options {
     private(set) var isQuick = false
     private(set) var jsonPath: String?
 
-    static let usage = "usage: bench [start|clips|hour|memory|soak|cluster|ledger|scale|held|all]... [--quick] [--json FILE]"
+    static let usage =
+        "usage: bench [start|clips|hour|memory|soak|cluster|ledger|scale|held|all]... [--quick] [--json FILE]"
 
     init(_ words: [String]) throws {
         var rest = words[...]

@@ -102,7 +102,8 @@ enum ClusterBench {
         let ratio = Ratio(pairs.map { $0.ours / $0.floor })
         section.add(
             [
-                "mp3-128", Rounds.median(pairs.map(\.ours)).fixed(2), Rounds.median(pairs.map(\.floor)).fixed(2), ratio.text,
+                "mp3-128", Rounds.median(pairs.map(\.ours)).fixed(2), Rounds.median(pairs.map(\.floor)).fixed(2),
+                ratio.text,
                 "\(hourTarget)",
             ],
             numbers: ["overFloor": ratio.median, "target": hourTarget],

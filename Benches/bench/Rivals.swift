@@ -27,7 +27,9 @@ struct Rivals {
                 let made = try FileManager.default.subpathsOfDirectory(atPath: out).count {
                     $0.hasSuffix(".\(format.fileExtension)")
                 }
-                guard made == clips.count else { throw SupportError(name, "\(made) files came out, not \(clips.count)") }
+                guard made == clips.count else {
+                    throw SupportError(name, "\(made) files came out, not \(clips.count)")
+                }
                 return run.wallSeconds
             }
         }
@@ -50,7 +52,10 @@ struct Rivals {
         }
         runs.append(
             timed(
-                ["soundconverter", "-b", "-j", "\(cores)", "-e", "overwrite", "-f", format.soundConverterName, "-o", out]
+                [
+                    "soundconverter", "-b", "-j", "\(cores)", "-e", "overwrite", "-f", format.soundConverterName, "-o",
+                    out,
+                ]
                     + format.soundConverterQuality + clips,
                 "SoundConverter"
             )

@@ -16,7 +16,9 @@ struct DatabaseDeathTests {
                 where backend_type = 'client backend' and pid <> pg_backend_pid() order by random() limit 3
                 """
             )
-        } rounds: { cuts }
+        } rounds: {
+            cuts
+        }
         try await finish(cluster, processes)
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.spentBesides == 0)
@@ -34,7 +36,9 @@ struct DatabaseDeathTests {
             ).split(separator: "\n")
             guard let victim = victims.first else { return }
             _ = try Run.program("kill", ["-9", String(victim)])
-        } rounds: { crashes }
+        } rounds: {
+            crashes
+        }
         try await finish(cluster, processes)
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.spentBesides == 0)
@@ -47,7 +51,9 @@ struct DatabaseDeathTests {
         let (jobs, processes) = try await underLoad(cluster) { _, generator in
             try await Task.sleep(for: .milliseconds(generator.whole(in: 200..<800)))
             try cluster.server.restart(.immediate)
-        } rounds: { restarts }
+        } rounds: {
+            restarts
+        }
         try await finish(cluster, processes)
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.spentBesides == 0)

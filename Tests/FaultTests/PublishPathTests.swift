@@ -23,7 +23,9 @@ struct PublishPathTests {
             let doomed = try cluster.startWorker(
                 "doomed",
                 slots: 1,
-                behind: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(call):signal=SIGKILL:when=\(number)"]
+                behind: [
+                    "strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(call):signal=SIGKILL:when=\(number)",
+                ]
             )
             let survived = try await endedOrDied(cluster, doomed, jobs)
             if survived {

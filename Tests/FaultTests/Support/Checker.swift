@@ -86,7 +86,11 @@ struct Checker {
         let digests = try SHA256.digests(in: out, wanted.intersection(present).sorted())
         let references = Dictionary(uniqueKeysWithValues: cluster.references.map { ($0.source, $0.digest) })
         let torn = completed.filter { digests[$0.output] != $0.digest || digests[$0.output] != references[$0.source] }
-        #expect(torn.map(\.output) == [], "not what the ledger or an undisturbed conversion says", sourceLocation: location)
+        #expect(
+            torn.map(\.output) == [],
+            "not what the ledger or an undisturbed conversion says",
+            sourceLocation: location
+        )
         let twice = try cluster.watch.counts().filter { wanted.contains($0.key) && $0.value != 1 }
         #expect(twice == [:], "not published once", sourceLocation: location)
     }

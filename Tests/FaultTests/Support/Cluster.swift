@@ -29,7 +29,9 @@ final class Cluster: Sendable {
         watch = try NameWatch(folder.path("out"))
         try Sluice.run(["migrate", "--database", url]).checked()
         let milliseconds = Int(lease / .milliseconds(1))
-        try server.run("update sluice.setting set lease = '\(milliseconds) ms', publish_grace = '1 s', retry_base = '100 ms', losses_without_delay = 1000")
+        try server.run(
+            "update sluice.setting set lease = '\(milliseconds) ms', publish_grace = '1 s', retry_base = '100 ms', losses_without_delay = 1000"
+        )
         if !settings.isEmpty { try server.run("update sluice.setting set \(settings)") }
         ledger = try JobLedger(LedgerConfiguration(url: url))
         references = try clips.enumerated().map { [folder] number, seconds in
@@ -113,7 +115,10 @@ final class Cluster: Sendable {
             let jobs = try await ledger.status().jobs
             if jobs.total - jobs.open >= count { return }
             guard ContinuousClock.now < deadline else {
-                throw SupportError("wait for \(count) jobs", "\(jobs.total - jobs.open) have ended\n\(try whereTheyAre())")
+                throw SupportError(
+                    "wait for \(count) jobs",
+                    "\(jobs.total - jobs.open) have ended\n\(try whereTheyAre())"
+                )
             }
             try await Task.sleep(for: .milliseconds(20))
         }
