@@ -6,12 +6,17 @@ enum Material {
     static let clipRate = 8_000
     static let pieceRate = 44_100
 
-    /// Clips of three to six seconds, 8 kHz mono, as recorded speech has them. Answers paths and lengths in frames.
-    static func clips(_ count: Int, in folder: String) throws -> [(path: String, frames: Int)] {
+    /// Clips of three to six seconds, mono, 8 kHz unless said otherwise, as recorded speech has them. Answers paths and lengths
+    /// in frames.
+    static func clips(
+        _ count: Int,
+        rate: Int = clipRate,
+        in folder: String
+    ) throws -> [(path: String, frames: Int)] {
         var generator = SeededGenerator(seed: 2_026)
         return try (0..<count).map { index in
             let seconds = generator.number(in: 3..<6)
-            let clip = Signal.speechLike(seed: UInt64(index), rate: clipRate, seconds: seconds).pcm(.s16)
+            let clip = Signal.speechLike(seed: UInt64(index), rate: rate, seconds: seconds).pcm(.s16)
             let path = "\(folder)/clip-\(index).wav"
             try WAVFile.write(clip, to: path)
             return (path, clip.frames)

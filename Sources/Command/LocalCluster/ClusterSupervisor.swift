@@ -153,7 +153,7 @@ final class ClusterSupervisor {
     private func watch(_ listened: inout sigset_t) throws(ClusterError) {
         while !isEnding {
             // Children tell of their end; those that another supervisor started have to be looked at.
-            var longest = timespec(tv_sec: 1, tv_nsec: 0)
+            var longest = WaitTime.milliseconds(1_000)
             switch sigtimedwait(&listened, nil, &longest) {
             case SIGTERM, SIGINT: isEnding = true
             case SIGHUP: try takeWishes()

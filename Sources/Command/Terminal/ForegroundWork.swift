@@ -140,23 +140,17 @@ final class SignalListener: Sendable {
 
     deinit {
         // One that nobody waited for any more would end the process as soon as it is let through.
-        var (left, now, before) = (sigset_t(), Self.time(milliseconds: 0), before)
+        var (left, now, before) = (sigset_t(), WaitTime.milliseconds(0), before)
         sigemptyset(&left)
         sigaddset(&left, wakeUp)
         while sigtimedwait(&left, nil, &now) == wakeUp {}
         pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
-    /// Its two words are laid down as they are: with FoundationEssentials in the room, the compiler
-    /// takes the type's members for those of a module that nobody can import (Swift 6.3).
-    private static func time(milliseconds: Int) -> timespec {
-        unsafeBitCast((milliseconds / 1_000, milliseconds % 1_000 * 1_000_000), to: timespec.self)
-    }
-
     /// The next signal; `nil` after so long without one.
     func wait(milliseconds: Int) -> Int32? {
         var listened = listened
-        var longest = Self.time(milliseconds: milliseconds)
+        var longest = WaitTime.milliseconds(milliseconds)
         let number = sigtimedwait(&listened, nil, &longest)
         return number > 0 ? number : nil
     }
