@@ -8,6 +8,18 @@ enum Daemon {
         log: String,
         variables: [String: String] = [:]
     ) throws(ClusterError) -> ProcessIdentity {
+        // It can only be gone if it has ended already, and then its log says why.
+        guard let identity = ProcessIdentity(of: try spawn(words, log, variables)) else {
+            throw ClusterError("\(words[0]) ended at once", details: LogTail.lines(of: log))
+        }
+        return identity
+    }
+
+    private static func spawn(
+        _ words: [String],
+        _ log: String,
+        _ variables: [String: String]
+    ) throws(ClusterError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -35,18 +47,14 @@ enum Daemon {
         var id = pid_t()
         let problem = posix_spawnp(&id, words[0], &actions, &attributes, &arguments, &environment)
         guard problem == 0 else { throw ClusterError(problem, "start \(words[0])") }
-        // It can only be gone if it has ended already, and then its log says why.
-        guard let identity = ProcessIdentity(of: id) else {
-            throw ClusterError("\(words[0]) ended at once", details: LogTail.lines(of: log))
-        }
-        return identity
+        return id
     }
 
     /// Runs `words` to their end, their words in the log.
     static func run(_ words: [String], log: String, variables: [String: String] = [:]) throws(ClusterError) {
-        let started = try start(words, log: log, variables: variables)
+        let id = try spawn(words, log, variables)
         var status: Int32 = 0
-        while waitpid(started.id, &status, 0) < 0 {
+        while waitpid(id, &status, 0) < 0 {
             guard errno == EINTR else { throw ClusterError(errno, "wait for \(words[0])") }
         }
         guard status == 0 else {

@@ -99,6 +99,7 @@ struct LocalCluster: Sendable {
             }
             return true
         }
+        guard access(place.lock, F_OK) == 0 else { return false }
         // Nobody watches over it: what is left is ended here, and nobody else may start one meanwhile.
         guard let lock = try SupervisorLock.take(place) else { return try stop(onWait: onWait) }
         defer { lock.giveBack() }
@@ -137,10 +138,7 @@ struct SupervisorLock {
     /// Takes it, or answers `nil` if another process has it.
     static func take(_ place: ClusterPlace) throws(ClusterError) -> SupervisorLock? {
         let file = open(place.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else {
-            if errno == ENOENT { throw ClusterError("there is no private cluster here", exitCode: .notFound) }
-            throw ClusterError(errno, "open \(place.lock)")
-        }
+        guard file >= 0 else { throw ClusterError(errno, "open \(place.lock)") }
         if flock(file, LOCK_EX | LOCK_NB) == 0 { return SupervisorLock(file: file) }
         let number = errno
         close(file)

@@ -1,0 +1,137 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The private cluster, as a person with one machine meets it.
+@Suite(.serialized)
+struct LocalClusterTests {
+    /// A data home of a test's own. What runs in it is ended with it.
+    private final class Home {
+        let folder: TemporaryFolder
+
+        init() throws {
+            folder = try TemporaryFolder.create()
+            // PostgreSQL's account has to get through.
+            guard chmod(folder.path, 0o711) == 0 else { throw SupportError("open the folder", errno: errno) }
+        }
+
+        deinit {
+            // What does not end here is found by the check for left-over processes.
+            _ = try? run("down")
+        }
+
+        func run(_ words: String...) throws -> Run {
+            try Sluice.run(words, in: folder, environment: ["XDG_DATA_HOME": folder.path])
+        }
+
+        struct Facts: Decodable {
+            let slots: Int?
+            let processes: [String: Int32]
+        }
+
+        func up(_ words: String...) throws -> Facts {
+            let all = ["up", "--json"] + words
+            let run = try Sluice.run(all, in: folder, environment: ["XDG_DATA_HOME": folder.path]).checked()
+            return try JSONDecoder().decode(Facts.self, from: run.stdout)
+        }
+
+        /// Waits until a process is gone.
+        func untilGone(_ id: Int32) throws {
+            let deadline = ContinuousClock.now + .seconds(60)
+            while kill(id, 0) == 0, try !isZombie(id) {
+                guard ContinuousClock.now < deadline else { throw SupportError("wait for \(id)", "it goes on") }
+                usleep(10_000)
+            }
+        }
+
+        private func isZombie(_ id: Int32) throws -> Bool {
+            let status = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? "State:\tZ"
+            return status.contains("State:\tZ")
+        }
+
+        /// Waits until all parts run again, one of them under another number.
+        func untilReplaced(_ part: String, _ old: Int32) throws -> Facts {
+            let deadline = ContinuousClock.now + .seconds(60)
+            while true {
+                let facts = try up()
+                if let now = facts.processes[part], now != old, kill(now, 0) == 0 { return facts }
+                guard ContinuousClock.now < deadline else { throw SupportError("wait for \(part)", "\(facts)") }
+                usleep(50_000)
+            }
+        }
+    }
+
+    @Test func jobsAreDoneWithoutADatabaseOfOnesOwn() throws {
+        let home = try Home()
+        try WAVFile.write(Material.talk, to: home.folder.path("talk.wav"))
+        let run = try home.run("submit", "talk.wav", "--to", "{stem}.flac", "--wait")
+        #expect(run.status == .exited(0), "\(run.errorText)")
+        #expect(try home.folder.names().contains("talk.flac"))
+        #expect(try home.run("status").status == .exited(0))
+        #expect(try home.run("doctor").status == .exited(0))
+    }
+
+    @Test func downLeavesNothingRunningAndKeepsWhatWasAsked() throws {
+        let home = try Home()
+        let facts = try home.up("--slots", "3")
+        #expect(facts.slots == 3)
+        #expect(facts.processes.count == 4)
+        #expect(try home.run("down").status == .exited(0))
+        for (part, id) in facts.processes { #expect(kill(id, 0) != 0, "\(part) runs still") }
+        #expect(try home.run("down").errorText.contains("did not run"))
+        let again = try home.up()
+        #expect(again.slots == 3)
+        #expect(Set(again.processes.values).isDisjoint(with: facts.processes.values))
+    }
+
+    @Test func slotsAreChangedWhileItRuns() throws {
+        let home = try Home()
+        let before = try home.up("--slots", "1")
+        let after = try home.up("--slots", "2")
+        #expect(after.slots == 2)
+        #expect(after.processes["postgres"] == before.processes["postgres"])
+        #expect(after.processes["worker"] != before.processes["worker"])
+    }
+
+    @Test(arguments: ["worker", "coordinator", "postgres", "supervisor"])
+    func eachPartMayBeKilled(_ part: String) throws {
+        let home = try Home()
+        try WAVFile.write(Material.talk, to: home.folder.path("talk.wav"))
+        let facts = try home.up()
+        let victim = try #require(facts.processes[part])
+        #expect(kill(victim, SIGKILL) == 0)
+        try home.untilGone(victim)
+        let now = try home.untilReplaced(part, victim)
+        if part == "supervisor" {
+            // The others never noticed.
+            for other in ["postgres", "worker", "coordinator"] {
+                #expect(now.processes[other] == facts.processes[other])
+            }
+        }
+        let run = try home.run("submit", "talk.wav", "--to", "{stem}.flac", "--wait")
+        #expect(run.status == .exited(0), "\(run.errorText)")
+        #expect(try home.run("down").status == .exited(0))
+        for id in now.processes.values { #expect(kill(id, 0) != 0) }
+    }
+
+    @Test func manyMayNeedItAtOnce() async throws {
+        let home = try Home()
+        let path = home.folder.path
+        let answers = try await withThrowingTaskGroup(of: Run.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try Run.program(
+                        Sluice.path,
+                        ["up", "--json"],
+                        environment: Sluice.environment(["XDG_DATA_HOME": path]),
+                        limit: .seconds(100)
+                    )
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.allSatisfy { $0.status == .exited(0) })
+        #expect(Set(answers.map(\.outputText)).count == 1)
+    }
+}
