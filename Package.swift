@@ -26,6 +26,11 @@ let package = Package(
             providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswresample-dev", "libavutil-dev"])]
         ),
         .systemLibrary(name: "CTerminal"),
+        .systemLibrary(
+            name: "CSandbox",
+            pkgConfig: "libseccomp",
+            providers: [.apt(["libseccomp-dev"])]
+        ),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
@@ -40,7 +45,7 @@ let package = Package(
             plugins: ["EmbedMigrations"]
         ),
         .target(name: "Storage", dependencies: ["Conversion", "CCrypto"], swiftSettings: house),
-        .target(name: "PumpRoom", dependencies: ["Media", "Conversion"], swiftSettings: house),
+        .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "CSandbox"], swiftSettings: house),
         .target(name: "Publishing", dependencies: ["Storage", "Ledger", "Conversion"], swiftSettings: house),
         .target(
             name: "Worker",

@@ -24,14 +24,43 @@ final class RoomDesk: Sendable {
     private let socket: Int32
     private let state = Mutex(State())
     private let bell = DispatchSemaphore(value: 0)
+    /// Opened once the process is locked.
+    private let gate = DispatchSemaphore(value: 0)
 
     init(socket: Int32) { self.socket = socket }
 
+    /// Waits for the first message of a slot. Whoever hangs up instead wants no room.
+    static func hearRules(on socket: Int32) -> RoomRules {
+        var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
+        switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: false, waits: true) {
+        case .message(let bytes, _):
+            guard case .settle(let rules)? = try? WireCoder().message(RoomRequest.self, in: bytes) else {
+                RoomProcess.giveUp("a first request that is not about the lock")
+            }
+            return rules
+        case .ended: _exit(0)
+        case .nothing: RoomProcess.giveUp("a socket that does not wait")
+        case .broken(let why): RoomProcess.giveUp("a request that cannot be read: \(why)")
+        }
+    }
+
+    /// Starts the thread that will take requests in. When this returns it waits for the hello, with no system call before it
+    /// that a lock could forbid.
+    func startListener() {
+        let hasStarted = DispatchSemaphore(value: 0)
+        RoomThread.start("room listener") { [self] in
+            hasStarted.signal()
+            gate.wait()
+            listen()
+        }
+        hasStarted.wait()
+    }
+
     /// Says hello and works, until the other end hangs up.
-    func work() -> Never {
-        RoomThread.start("room listener") { [self] in listen() }
+    func work(_ level: RoomLevel) -> Never {
         let coder = WireCoder()
-        say(.hello(version: wireVersion), coder)
+        say(.hello(version: wireVersion, level: level.bounded), coder)
+        gate.signal()
         while true {
             bell.wait()
             // What was stopped meanwhile has been answered.
@@ -117,6 +146,7 @@ final class RoomDesk: Sendable {
             state.withLock { $0.waiting.append(request) }
             bell.signal()
         case .stop(let job): stop(job, coder)
+        case .settle: RoomProcess.giveUp("a second request about the lock")
         }
     }
 

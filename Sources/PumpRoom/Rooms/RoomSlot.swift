@@ -1,12 +1,30 @@
 public import Conversion
+import Glibc
+import Synchronization
 
 /// A place for one conversion at a time, in a process of its own. What is given while one is under way waits its turn, in order.
 public final class RoomSlot: Sendable {
     private let keeper: RoomKeeper
 
     /// Opens the slot and starts its first room. `configuration` must be valid.
-    public init(_ number: Int, configuration: RoomConfiguration = RoomConfiguration()) {
-        keeper = RoomKeeper(number, configuration)
+    ///
+    /// `warn` is called at most once, on the slot's own thread, where a room's lock is not whole; without it, the first slot of
+    /// the process says so on standard error.
+    public init(
+        _ number: Int,
+        configuration: RoomConfiguration = RoomConfiguration(),
+        warn: @escaping @Sendable (String) -> Void = RoomSlot.complain
+    ) {
+        keeper = RoomKeeper(number, configuration, warn: warn)
+    }
+
+    private static let hasComplained = Atomic<Bool>(false)
+
+    /// Says `warning` on standard error, the first time that it is called.
+    public static let complain: @Sendable (String) -> Void = { warning in
+        guard !hasComplained.exchange(true, ordering: .relaxed) else { return }
+        let line = Array("sluice: \(warning)\n".utf8)
+        _ = retryingInterrupts { write(STDERR_FILENO, line, line.count) }
     }
 
     deinit { keeper.post(.close({})) }
@@ -40,6 +58,9 @@ public final class RoomSlot: Sendable {
             if !keeper.post(.close({ continuation.resume() })) { continuation.resume() }
         }
     }
+
+    /// How far the latest room has locked itself; `nil` until the first one is ready.
+    public var level: RoomLevel? { keeper.level }
 
     /// The process that works or would work next, for logs; `nil` while there is none.
     public var process: Int32? { keeper.process }

@@ -3,6 +3,8 @@ import FoundationEssentials
 
 /// What a slot says to its room. A request comes with two descriptors: source, destination.
 enum RoomRequest: Codable {
+    /// Said once, before anything else, without descriptors.
+    case settle(RoomRules)
     case convert(job: Int64, recipe: Recipe)
     /// Ends the job: at once where it has not begun, within 50 ms where it has. A job that has ended is not known any more.
     case stop(job: Int64)
@@ -10,8 +12,8 @@ enum RoomRequest: Codable {
 
 /// What a room says to its slot. About a job: at most one `begun`, then `progress`, then one of the last two.
 enum RoomReply: Codable {
-    /// Said once, when the room can take its first job.
-    case hello(version: Int)
+    /// Said once, when the room is locked and can take its first job.
+    case hello(version: Int, level: RoomLevel)
     /// Said before the job's descriptors are touched. `spent` is what the room has used so far.
     case begun(job: Int64, spent: WireCost)
     case progress(job: Int64, ConversionProgress)
@@ -20,7 +22,7 @@ enum RoomReply: Codable {
 }
 
 /// The version of these messages. Both ends are one binary; another number means that it was exchanged in between.
-let wireVersion = 1
+let wireVersion = 2
 
 /// What work took, in whole numbers that a liar cannot make overflow unseen.
 struct WireCost: Codable, Hashable {
