@@ -103,6 +103,14 @@ let package = Package(
             path: "Tests/SlotProcess",
             swiftSettings: house
         ),
+        // What a decoder that was taken over would try, in a process that locks itself as a room does. No product links it.
+        .target(name: "HostileActions", path: "Tests/HostileActions"),
+        .executableTarget(
+            name: "hostile-process",
+            dependencies: ["PumpRoom", "HostileActions"],
+            path: "Tests/HostileProcess",
+            swiftSettings: house
+        ),
         // What the bench and the program that it measures must call by the same names.
         .target(name: "BenchNames", dependencies: ["Conversion"], path: "Benches/names", swiftSettings: house),
         .executableTarget(
@@ -123,6 +131,7 @@ let package = Package(
             name: "PumpRoomTests",
             dependencies: [
                 "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "TestSupport", "sluice", "slot-process",
+                "hostile-process",
             ],
             swiftSettings: house
         ),
