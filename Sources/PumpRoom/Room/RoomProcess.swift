@@ -31,6 +31,9 @@ public enum RoomProcess {
         // Too large a file and a closed pipe are errors where they happen, not the end of a room.
         signal(SIGXFSZ, SIG_IGN)
         signal(SIGPIPE, SIG_IGN)
+        // A terminal is nothing to read from in a group of its own: that is an error too, where it would stop the room.
+        signal(SIGTTIN, SIG_IGN)
+        signal(SIGTTOU, SIG_IGN)
         // Dies with the thread that started it. Had that ended before this line, the socket would be closed.
         RoomLock.diesWithItsStarter()
         // Workers have beats to give in between. A room that may not be polite is no less of a room.

@@ -79,7 +79,7 @@ final class Room {
     func give(_ job: RoomJob) {
         let bytes: [UInt8]
         do {
-            bytes = try coder.bytes(RoomRequest.convert(job: job.id, recipe: job.work.recipe.withoutPlaces))
+            bytes = try coder.bytes(job.errand.request(job: job.id))
         } catch {
             return job.fail(.refused("a number in the recipe cannot be written as JSON"))
         }
@@ -89,7 +89,7 @@ final class Room {
         }
         takenCount += 1
         inFlight.append(SentJob(job))
-        outbox.append((job.id, bytes, [job.work.source, job.work.destination]))
+        outbox.append((job.id, bytes, job.errand.descriptors))
         flush()
     }
 
@@ -273,10 +273,16 @@ final class Room {
             }
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
         case .converted(let job, let report, let spent):
-            guard let place = begun(job), spent.isCredible, report.isCredible else {
-                return "a report of job \(job) that cannot be true"
-            }
+            guard let place = begun(job), case .convert = inFlight[place].job.errand, spent.isCredible,
+                report.isCredible
+            else { return "a report of job \(job) that cannot be true" }
             end(place, spent) { .converted(report.bounded, $0.cost(spent)) }
+        case .described(let job, let report, let spent):
+            guard let place = begun(job), case .probe = inFlight[place].job.errand, spent.isCredible,
+                report.isCredible
+            else { return "a description of job \(job) that cannot be true" }
+            // As long as a message may be, and no longer: what is in it has been bounded by that.
+            end(place, spent) { .described(report, $0.cost(spent)) }
         case .failed(let job, let failure, let spent):
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
                 let failure = failure.credible,
@@ -290,7 +296,7 @@ final class Room {
 
     private func begun(_ job: Int64) -> Int? { inFlight.firstIndex { $0.id == job && $0.hasBegun } }
 
-    private func end(_ place: Int, _ spent: WireCost, _ outcome: (SentJob) -> RoomOutcome) {
+    private func end(_ place: Int, _ spent: WireCost, _ outcome: (SentJob) -> RoomAnswer) {
         let job = inFlight.remove(at: place)
         if job.hasBegun {
             endedCount += 1

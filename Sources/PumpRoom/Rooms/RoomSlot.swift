@@ -37,11 +37,26 @@ public final class RoomSlot: Sendable {
         _ work: RoomWork,
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
     ) async -> RoomOutcome {
+        RoomOutcome(await answer(to: .convert(work), report))
+    }
+
+    /// Looks at what is behind an open descriptor, as `run` converts it.
+    public func describe(
+        _ probe: RoomProbe,
+        report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
+    ) async -> RoomProbeOutcome {
+        RoomProbeOutcome(await answer(to: .probe(probe), report))
+    }
+
+    private func answer(
+        to errand: RoomErrand,
+        _ report: @escaping @Sendable (ConversionProgress) -> Void
+    ) async -> RoomAnswer {
         let (job, ticket) = (keeper.nextJob(), RoomTicket())
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let finish: @Sendable (RoomOutcome) -> Void = { continuation.resume(returning: $0) }
-                let order = RoomJob(id: job, work: work, report: report, finish: finish, ticket: ticket)
+                let finish: @Sendable (RoomAnswer) -> Void = { continuation.resume(returning: $0) }
+                let order = RoomJob(id: job, errand: errand, report: report, finish: finish, ticket: ticket)
                 if !keeper.post(.run(order)) { finish(.handedBack) }
             }
         } onCancel: {
