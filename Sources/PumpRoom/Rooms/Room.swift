@@ -79,7 +79,7 @@ final class Room {
     func give(_ job: RoomJob) {
         let bytes: [UInt8]
         do {
-            bytes = try coder.bytes(job.errand.request(job: job.id))
+            bytes = try coder.bytes(job.errand.request(job: job.id, configuration))
         } catch {
             return job.fail(.refused("a number in the recipe cannot be written as JSON"))
         }

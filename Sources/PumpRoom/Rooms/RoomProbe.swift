@@ -40,11 +40,14 @@ enum RoomErrand: Sendable {
     }
 
     /// As it is said to the room: without a word of where anything lies.
-    func request(job: Int64) -> RoomRequest {
+    func request(job: Int64, _ configuration: RoomConfiguration) -> RoomRequest {
         switch self {
-        case .convert(let work): .convert(job: job, recipe: work.recipe.withoutPlaces, streams: work.streams)
+        case .convert(let work):
+            var recipe = work.recipe.withoutPlaces
+            recipe.limits = configuration.limits(for: recipe.limits)
+            return .convert(job: job, recipe: recipe, streams: work.streams)
         case .probe(let probe):
-            .probe(
+            return .probe(
                 job: job,
                 nameHint: probe.nameHint.map { Recipe.placeless($0, "source") },
                 raw: probe.raw,

@@ -75,7 +75,7 @@ import Testing
         }
         #expect(try limit("Max core file size") == ["0", "0"])
         #expect(try limit("Max cpu time") == ["4321", "4321"])
-        #expect(try limit("Max file size") == ["123456789", "123456789"])
+        #expect(try limit("Max file size") == ["190565653", "190565653"])
         #expect(try limit("Max processes") == ["0", "0"])
         #expect(try limit("Max open files") == ["160", "160"])
         let space = try #require(Int64(try limit("Max address space")[0]))
