@@ -1,3 +1,4 @@
+import CLibAV
 import Glibc
 
 /// What the calling thread has used.

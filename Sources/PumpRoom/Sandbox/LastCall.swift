@@ -20,8 +20,10 @@ enum LastCall {
         var action = sigaction()
         action.sa_flags = SA_SIGINFO
         action.__sigaction_handler.sa_sigaction = { _, information, _ in
-            guard let information else { return }
-            LastCall.say(information.pointee._sifields._sigsys._syscall)
+            // SYS_SECCOMP: not a signal that somebody sent, which tells of no call.
+            if let information, information.pointee.si_code == 1 {
+                LastCall.say(information.pointee._sifields._sigsys._syscall)
+            }
             // SIGSYS is held back while its handler runs. The kernel lets no process go on that makes a forbidden call
             // then, and this is one.
             _ = getppid()
