@@ -14,7 +14,7 @@ import Testing
         "caf -c:a alac", "wav -c:a pcm_s16le", "wv -c:a wavpack", "mka -c:a flac", "ts -c:a aac", "wma -c:a wmav2",
     ]
 
-    private static let fileCount = ProcessInfo.processInfo.environment["SLUICE_FUZZ_FILES"].flatMap { Int($0) } ?? 300
+    private static let fileCount = ProcessInfo.processInfo.environment["SLUICE_FUZZ_FILES"].flatMap { Int($0) } ?? 3_000
 
     private let bench: SlotBench
 
@@ -41,7 +41,9 @@ import Testing
         case .handedBack: return "handed back"
         case .failed(let failure):
             #expect(!failure.isRoomDeath, "\(path): \(failure)")
-            #expect(failure.failure.kind == .permanent, "\(path): \(failure)")
+            // A header may ask for more memory than there is, which a larger machine might have.
+            let isExpected = failure.failure.kind == .permanent || failure.failure.code == "out_of_memory"
+            #expect(isExpected, "\(path): \(failure)")
             let failure = failure.failure
             return "\(failure.code) \(failure.stage) \(failure.frame ?? -1) \(failure.libavName ?? "-")"
         }
