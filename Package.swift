@@ -26,6 +26,11 @@ let package = Package(
             providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswresample-dev", "libavutil-dev"])]
         ),
         .systemLibrary(name: "CTerminal"),
+        .systemLibrary(
+            name: "CSandbox",
+            pkgConfig: "libseccomp",
+            providers: [.apt(["libseccomp-dev"])]
+        ),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
@@ -40,7 +45,7 @@ let package = Package(
             plugins: ["EmbedMigrations"]
         ),
         .target(name: "Storage", dependencies: ["Conversion", "CCrypto"], swiftSettings: house),
-        .target(name: "PumpRoom", dependencies: ["Media", "Conversion"], swiftSettings: house),
+        .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "CSandbox"], swiftSettings: house),
         .target(name: "Publishing", dependencies: ["Storage", "Ledger", "Conversion"], swiftSettings: house),
         .target(
             name: "Worker",
@@ -98,6 +103,14 @@ let package = Package(
             path: "Tests/SlotProcess",
             swiftSettings: house
         ),
+        // What a decoder that was taken over would try, in a process that locks itself as a room does. No product links it.
+        .target(name: "HostileActions", path: "Tests/HostileActions"),
+        .executableTarget(
+            name: "hostile-process",
+            dependencies: ["PumpRoom", "HostileActions"],
+            path: "Tests/HostileProcess",
+            swiftSettings: house
+        ),
         // What the bench and the program that it measures must call by the same names.
         .target(name: "BenchNames", dependencies: ["Conversion"], path: "Benches/names", swiftSettings: house),
         .executableTarget(
@@ -118,6 +131,7 @@ let package = Package(
             name: "PumpRoomTests",
             dependencies: [
                 "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "TestSupport", "sluice", "slot-process",
+                "hostile-process",
             ],
             swiftSettings: house
         ),

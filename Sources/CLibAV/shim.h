@@ -23,6 +23,10 @@
 // mallopt, which the module map of glibc leaves out.
 #include <malloc.h>
 
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 static const int SLUICE_PROBE_SCORE_RETRY = AVPROBE_SCORE_RETRY;
 static const int SLUICE_AVERROR_EOF = AVERROR_EOF;
 static const int SLUICE_AVERROR_EXIT = AVERROR_EXIT;
@@ -42,5 +46,10 @@ static const int SLUICE_AVERROR_OUTPUT_CHANGED = AVERROR_OUTPUT_CHANGED;
 static const int SLUICE_AVERROR_BUFFER_TOO_SMALL = AVERROR_BUFFER_TOO_SMALL;
 static const int SLUICE_AVERROR_EXTERNAL = AVERROR_EXTERNAL;
 static const int64_t SLUICE_NO_TIMESTAMP = AV_NOPTS_VALUE;
+
+// What glibc makes of fstat takes a path, if an empty one, and a locked process may not name any.
+static inline int sluice_fstat(int descriptor, struct stat *status) {
+    return (int)syscall(SYS_fstat, descriptor, status);
+}
 
 #endif

@@ -17,6 +17,13 @@ extension Converter.Request {
             nameHint: source.location,
             raw: source.raw.map(RawShape.init)
         )
+        // Time that passes is watched by whoever started this: it passes also where nothing moves.
+        budget = Budget(
+            outputBytes: recipe.limits?.outputBytes,
+            decodedSeconds: recipe.limits?.decodedSeconds,
+            expansionRatio: recipe.limits?.expansionRatio,
+            cpuSeconds: recipe.limits?.cpuSeconds
+        )
     }
 }
 

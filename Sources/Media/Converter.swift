@@ -20,6 +20,9 @@ public struct Converter: Sendable {
         /// Whether the destination is a pipe or the like; see `Writer.Options.streams`. Nothing can be verified there.
         public var streams = false
 
+        /// What the conversion may use.
+        public var budget = Budget()
+
         public init(
             format: AudioFormat,
             track: Int? = nil,
@@ -100,7 +103,8 @@ public struct Converter: Sendable {
         if format.codec == .copy { return try copy(track, reader, writer, destination, report) }
 
         let output = try reader.samples(of: track, ranges: request.ranges)
-        try Pump(from: output, to: writer.samples()).run(report: report)
+        let budget = BudgetWatch(request.budget, track: track, sourceBytes: reader.demuxer.source.size)
+        try Pump(from: output, to: writer.samples()).run(within: budget, report: report)
         let summary = try writer.finish()
         return Outcome(
             source: track,
@@ -138,7 +142,9 @@ public struct Converter: Sendable {
             )
         }
         let output = try reader.packets(of: track)
-        try Pump(from: output, to: writer.packets(of: output)).run(report: report)
+        // Nothing is decoded here, and a packet says what it likes of its length.
+        let budget = BudgetWatch(Budget(outputBytes: request.budget.outputBytes), track: track, sourceBytes: nil)
+        try Pump(from: output, to: writer.packets(of: output)).run(within: budget, report: report)
         let summary = try writer.finish()
         return Outcome(
             source: track,

@@ -83,6 +83,11 @@ extension MediaError {
         case verifyMismatch = "verify_mismatch"
         case cancelled = "cancelled"
         case outOfMemory = "out_of_memory"
+        case metadataTooLarge = "metadata_too_large"
+        case outputBytesExceeded = "output_bytes_exceeded"
+        case decodedSecondsExceeded = "decoded_seconds_exceeded"
+        case expansionExceeded = "expansion_exceeded"
+        case cpuExceeded = "cpu_seconds_exceeded"
     }
 }
 

@@ -114,7 +114,7 @@ import Testing
         try Bytes.overwrite(path, at: 10 + frame.count + size, with: sound)
         let (bytes, error) = try bytesToOpen(path)
         #expect(bytes <= ByteSource.openingBytes, "\(bytes)")
-        #expect(error?.code == .unreadableContainer)
+        #expect(error?.code == .metadataTooLarge)
     }
 
     private func synchsafe(_ number: Int) -> [UInt8] { [21, 14, 7, 0].map { UInt8(number >> $0 & 0x7F) } }

@@ -9,7 +9,8 @@ import TestSupport
 struct SlotProcess {
     static let usage = """
         usage: slot-process hold SLUICE SOURCE DESTINATION STALL-MILLISECONDS
-               slot-process many|here SLUICE SOURCE DESTINATION COUNT
+               slot-process many|unlocked|here SLUICE SOURCE DESTINATION COUNT
+               slot-process start SLUICE SOURCE DESTINATION COUNT
                slot-process crash SLUICE SOURCE DESTINATION COUNT
         """
 
@@ -26,7 +27,9 @@ struct SlotProcess {
         case "hold":
             configuration.stallLimit = .milliseconds(number)
             await hold(RoomSlot(1, configuration: configuration), try Work(source, destination))
-        case "many":
+        case "start": try await start(configuration, source, destination, number)
+        case "many", "unlocked":
+            if words[1] == "unlocked" { configuration.sandbox = .off }
             // In one room, which would otherwise be replaced before anything could pile up in it.
             configuration.jobsPerRoom = 1_000_000
             try await many(RoomSlot(1, configuration: configuration), source, destination, number)
@@ -81,6 +84,34 @@ struct SlotProcess {
         say("microseconds-per-job \(Int(took / .microseconds(1)) / count)")
         await slot.close()
         say("closed \(Holding.now().descriptors)")
+    }
+
+    /// Starts `count` rooms, one after another, and says how long the first job of each takes and one in a warm room.
+    private static func start(
+        _ configuration: RoomConfiguration,
+        _ source: String,
+        _ destination: String,
+        _ count: Int
+    ) async throws {
+        func microseconds(_ slot: RoomSlot) async throws -> Int {
+            let work = try Work(source, destination)
+            let start = ContinuousClock.now
+            let outcome = await slot.run(work.room)
+            guard case .converted = outcome else { throw SupportError("convert", code(outcome)) }
+            return Int((ContinuousClock.now - start) / .microseconds(1))
+        }
+        for (name, sandbox) in [("locked", RoomSandbox.require), ("unlocked", .off)] {
+            var configuration = configuration
+            configuration.sandbox = sandbox
+            var (cold, warm): ([Int], [Int]) = ([], [])
+            for _ in 0..<count {
+                let slot = RoomSlot(1, configuration: configuration) { _ in }
+                cold.append(try await microseconds(slot))
+                warm.append(try await microseconds(slot))
+                await slot.close()
+            }
+            say("\(name)-start-microseconds \(cold.sorted()[count / 2] - warm.sorted()[count / 2])")
+        }
     }
 
     /// The same without a room.

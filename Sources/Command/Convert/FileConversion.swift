@@ -24,17 +24,19 @@ struct FileConversion: Sendable {
     }
 
     /// Runs to the end, or to the first SIGINT, SIGTERM or SIGHUP.
-    func run(showing display: ProgressDisplay) -> Ending {
-        let conversion = RecipeConversion(recipe)
+    ///
+    /// `warn` is told, once it is over, what people should know of the pump room.
+    func run(showing display: ProgressDisplay, warn: (String) -> Void) -> Ending {
+        let room = ForegroundRoom()
         let latest = Mutex<ConversionProgress?>(nil)
         let clock = ContinuousClock()
         let start = clock.now
         let result = ForegroundWork.run(
             onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
-            onSignal: { conversion.stop() },
+            onSignal: { room.stop() },
             { () -> Ending in
                 do {
-                    guard let report = try convert(conversion, report: { now in latest.withLock { $0 = now } }) else {
+                    guard let report = try convert(in: room, report: { now in latest.withLock { $0 = now } }) else {
                         return .skipped
                     }
                     return .completed(report, seconds: (clock.now - start).seconds)
@@ -48,6 +50,7 @@ struct FileConversion: Sendable {
         } else {
             display.clear()
         }
+        if let warning = room.warning { warn(warning) }
         // Published is published: a signal that came too late to stop anything does not undo it.
         if let signal = result.signal, case .failed = result.value { return .stopped(by: signal) }
         return result.value
@@ -55,18 +58,20 @@ struct FileConversion: Sendable {
 
     /// `nil` if there is something at the destination and it is to be left.
     private func convert(
-        _ conversion: RecipeConversion,
-        report: @escaping (ConversionProgress) -> Void
+        in room: ForegroundRoom,
+        report: @escaping @Sendable (ConversionProgress) -> Void
     ) throws -> ConversionReport? {
         let source = try SourceFile.opening(word: input)
         if output == "-" {
-            return try conversion.run(from: source.descriptor, to: STDOUT_FILENO, streaming: true, report: report)
+            let work = RoomWork(recipe, from: source.descriptor, to: STDOUT_FILENO, streams: true)
+            return try room.convert(work, report: report)
         }
         switch try OutputFile.prepare(at: output, onConflict: recipe.outputs[0].onConflict, source: source.identity) {
         case .skipped:
             return nil
         case .ready(let destination):
-            let report = try conversion.run(from: source.descriptor, to: destination.descriptor, report: report)
+            let work = RoomWork(recipe, from: source.descriptor, to: destination.descriptor)
+            let report = try room.convert(work, report: report)
             return try destination.publish() == .published ? report : nil
         }
     }

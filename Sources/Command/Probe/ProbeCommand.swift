@@ -32,8 +32,10 @@ enum ProbeCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let names = invocation.words(files)
         var failures: [Failure] = []
+        let room = ForegroundRoom()
+        defer { if let warning = room.warning { console.warn(warning) } }
         for (index, name) in names.enumerated() {
-            let result = probe(name, invocation, console)
+            let result = probe(name, in: room, invocation, console)
             if let signal = result.signal { return signal }
             switch result.value {
             case .success(let facts):
@@ -64,11 +66,11 @@ enum ProbeCommand {
 
     private static func probe(
         _ name: String,
+        in room: ForegroundRoom,
         _ invocation: Invocation,
         _ console: Console
     ) -> ForegroundWork.Result<Result<Facts, Failure>> {
-        let probe = SourceProbe(nameHint: name == "-" ? nil : name, raw: invocation[SourceOptions.rawInput])
-        let scanning = invocation[scan]
+        let (raw, scanning) = (invocation[SourceOptions.rawInput], invocation[scan])
         let display = ProgressDisplay(
             invocation[ProgressOption.option],
             title: name == "-" ? "standard input" : name,
@@ -79,11 +81,17 @@ enum ProbeCommand {
         let start = clock.now
         let result = ForegroundWork.run(
             onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
-            onSignal: { probe.stop() },
+            onSignal: { room.stop() },
             { () -> Result<Facts, Failure> in
                 do {
                     let source = try SourceFile.opening(word: name)
-                    let report = try probe.describe(source.descriptor, scanning: scanning) { now in
+                    let probe = RoomProbe(
+                        source.descriptor,
+                        nameHint: name == "-" ? nil : name,
+                        raw: raw,
+                        scans: scanning
+                    )
+                    let report = try room.describe(probe) { now in
                         latest.withLock { $0 = now }
                     }
                     return .success(Facts(report: report, bytes: source.kind == .file ? source.byteCount : nil))

@@ -25,6 +25,23 @@ extension String {
         return kept + mark
     }
 
+    /// JSON on one line, as it can be shown whatever it holds: JSON permits controls of eight bits and marks of direction, and
+    /// terminals obey them. A program reads the same.
+    var printableAsJSON: String {
+        guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            if scalar.isUnprintable {
+                // None of them lies beyond the first 65,536.
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
     /// As it can be shown whatever it holds: control characters, and those that turn the direction of writing, are escaped.
     ///
     /// Names and tags come out of other people's files. Raw, they could move the cursor or forge a line.

@@ -9,7 +9,7 @@ enum JSONText {
             var container = encoder.singleValueContainer()
             try container.encode(date.formatted(.iso8601WithMilliseconds))
         }
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        return String(decoding: try encoder.encode(value), as: UTF8.self).printableAsJSON
     }
 }
 

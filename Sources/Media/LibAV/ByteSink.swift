@@ -50,7 +50,7 @@ final class ByteSink {
 
     private static func requireFile(_ descriptor: Int32) throws {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
+        guard sluice_fstat(descriptor, &status) == 0 else {
             throw MediaError(.destinationIO, at: .open, "the output's descriptor cannot be used: \(errnoText(errno))")
         }
         guard lseek(descriptor, 0, SEEK_CUR) >= 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -126,7 +126,8 @@ final class ByteSink {
     func cutAtEnd() throws {
         if isStream { return }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size <= size || ftruncate(descriptor, off_t(size)) == 0 else {
+        guard sluice_fstat(descriptor, &status) == 0, status.st_size <= size || ftruncate(descriptor, off_t(size)) == 0
+        else {
             throw MediaError(.destinationIO, at: .finish, "the output cannot be cut to its length: \(errnoText(errno))")
         }
     }

@@ -31,7 +31,7 @@ final class ByteSource {
 
     init(descriptor: Int32, stop: StopSignal) throws {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
+        guard sluice_fstat(descriptor, &status) == 0 else {
             throw MediaError(.sourceIO, at: .open, "the source's descriptor cannot be used: \(errnoText(errno))")
         }
         let kind = status.st_mode & S_IFMT

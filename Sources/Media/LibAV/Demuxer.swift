@@ -71,17 +71,42 @@ final class Demuxer {
                 let detail = "the streams of this \(name) file cannot be described"
                 throw MediaError(error, source.failure == nil ? .unreadableContainer : .sourceIO, at: .probe, detail)
             }
-            if source.isOverBudget { throw Demuxer.overBudget(.invalid("avformat_find_stream_info"), name) }
+            if source.isOverBudget { throw Demuxer.overBudget(.invalid("avformat_find_stream_info"), source, name) }
             discardAllButAudio(sparesUnknown: false)
         }
         if reading.raw == nil, streams.first?.isAudio == true {
             framed = FramedPackets(source, streams[0], demuxer: name)
         }
         if Int(context!.pointee.nb_streams) > Demuxer.mostStreams { throw Demuxer.tooManyStreams(name) }
+        try refuseHugeMetadata()
         source.isOpen = true
     }
 
     deinit { avformat_close_input(&context) }
+
+    /// Bytes of all tags and titles together: hundreds of times what songs come to. A cover in a tag is no text.
+    static let mostTagBytes = 16 << 20
+    /// Bytes of a cover. FLAC's blocks, in which most are kept, hold no larger one.
+    static let mostCoverBytes = 16 << 20
+
+    private func refuseHugeMetadata() throws {
+        var bytes = 0
+        func count(_ dictionary: OpaquePointer?) {
+            var entry: UnsafeMutablePointer<AVDictionaryEntry>?
+            while let next = av_dict_get(dictionary, "", entry, AV_DICT_IGNORE_SUFFIX) {
+                bytes += strlen(next.pointee.key) + strlen(next.pointee.value)
+                entry = next
+            }
+        }
+        count(context!.pointee.metadata)
+        for stream in streams {
+            count(stream.pointer.pointee.metadata)
+            guard stream.pointer.pointee.attached_pic.size > Self.mostCoverBytes else { continue }
+            throw Demuxer.hugeMetadata("a cover of \(stream.pointer.pointee.attached_pic.size) bytes", name)
+        }
+        for index in 0..<Int(context!.pointee.nb_chapters) { count(context!.pointee.chapters[index]!.pointee.metadata) }
+        if bytes > Self.mostTagBytes { throw Demuxer.hugeMetadata("\(bytes) bytes of tags", name) }
+    }
 
     /// The largest piece of memory that libav may ask for: headers of a few bytes can claim tables of gigabytes.
     private static let allocationLimit: Void = av_max_alloc(1 << 30)
@@ -288,8 +313,17 @@ extension Demuxer {
     /// Covers count as streams; no honest file comes near it.
     static let mostStreams = 256
 
-    private static func overBudget(_ error: LibAVError, _ name: String) -> MediaError {
-        MediaError(
+    private static func hugeMetadata(_ what: String, _ name: String) -> MediaError {
+        MediaError(.metadataTooLarge, at: .open, "the \(name) file has \(what)", hint: "take the cover or the tags out")
+    }
+
+    private static func overBudget(_ error: LibAVError, _ source: ByteSource, _ name: String) -> MediaError {
+        // A tag in front says how long it is.
+        if let size = source.size, case let end = TagBlocks.end(in: source, before: size), end > ByteSource.openingBytes
+        {
+            return hugeMetadata("\(end) bytes of tags before its sound", name)
+        }
+        return MediaError(
             error,
             .unreadableContainer,
             at: .open,
@@ -305,7 +339,7 @@ extension Demuxer {
             return MediaError(error, .protectedContent, at: .open, "the file is protected (\(mark))")
         }
         if error.lastWords?.contains("max_streams") == true { return tooManyStreams(name) }
-        if source.isOverBudget { return overBudget(error, name) }
+        if source.isOverBudget { return overBudget(error, source, name) }
         if !isRecognised(source, as: name) {
             return MediaError(error, .unknownContainer, at: .open, "nothing but its name says that this is \(name)")
         }

@@ -11,6 +11,8 @@ enum LibAVLog {
         av_log_set_level(AV_LOG_ERROR)
         av_log_set_callback { context, level, format, arguments in
             guard level <= AV_LOG_ERROR, let format, let arguments, let slot = LibAVLog.slot() else { return }
+            // What follows from too many streams is called a lack of memory; the cause explains more.
+            guard strstr(slot, "max_streams") == nil else { return }
             var printsPrefix: Int32 = 1
             slot[0] = 0
             av_log_format_line2(context, level, format, arguments, slot, Int32(LibAVLog.capacity), &printsPrefix)

@@ -17,28 +17,37 @@ public final class Pump {
     /// Called on the pump's thread after a block, at most once for every tenth of a second of CPU-bound work.
     public typealias Report = (Progress) -> Void
 
-    private let carry: (Report?) throws -> Void
+    private let carry: (Report?, BudgetWatch?) throws -> Void
 
     /// Samples, decoded and encoded.
     public init(from output: some SampleOutput, to input: WriterInput) {
-        carry = { report in try Pump.carrySamples(output, input, report) }
+        carry = { report, budget in try Pump.carrySamples(output, input, report, budget) }
     }
 
     /// Packets, as they are.
     public init(from output: PacketOutput, to input: WriterInput) {
-        carry = { report in try Pump.carryPackets(output, input, report) }
+        carry = { report, budget in try Pump.carryPackets(output, input, report, budget) }
     }
 
     /// Runs until the output has no more. The writer's `finish()` is the caller's next step.
-    public func run(report: Report? = nil) throws { try carry(report) }
+    public func run(report: Report? = nil) throws { try carry(report, nil) }
 
-    private static func carrySamples(_ output: some SampleOutput, _ input: WriterInput, _ report: Report?) throws {
+    /// The same, until `budget` is used up.
+    func run(within budget: BudgetWatch, report: Report?) throws { try carry(report, budget) }
+
+    private static func carrySamples(
+        _ output: some SampleOutput,
+        _ input: WriterInput,
+        _ report: Report?,
+        _ budget: BudgetWatch?
+    ) throws {
         var block = try SampleBlock()
         let (rate, total) = (output.clockRateHz, output.promisedFrames)
         var nextReport: Int64 = 0
         while try output.next(into: &block) {
             let reached = block.position + Int64(block.frameCount)
             try input.append(&block)
+            try budget?.check(frames: output.deliveredFrames, bytes: input.writtenBytes, rate: rate)
             guard let report, output.deliveredFrames >= nextReport else { continue }
             // A second of sound is far less than 50 ms of work: often enough for eyes, cheap enough for clocks.
             nextReport = output.deliveredFrames + Int64(rate)
@@ -52,12 +61,18 @@ public final class Pump {
         }
     }
 
-    private static func carryPackets(_ output: PacketOutput, _ input: WriterInput, _ report: Report?) throws {
+    private static func carryPackets(
+        _ output: PacketOutput,
+        _ input: WriterInput,
+        _ report: Report?,
+        _ budget: BudgetWatch?
+    ) throws {
         var packet = try Packet()
         let rate = output.track.sampleRateHz
         var nextReport: Int64 = 0
         while try output.next(into: &packet) {
             try input.append(&packet)
+            try budget?.check(frames: output.deliveredFrames, bytes: input.writtenBytes, rate: rate)
             guard let report, output.deliveredFrames >= nextReport else { continue }
             nextReport = output.deliveredFrames + Int64(rate)
             report(

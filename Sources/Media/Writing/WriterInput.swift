@@ -63,6 +63,9 @@ public final class WriterInput {
     /// Frames that the output must have for what was appended so far.
     public var plannedFrames: Int64 { samples?.plannedFrames ?? source?.deliveredFrames ?? 0 }
 
+    /// Bytes that the output has so far, as far as they have left the buffer.
+    var writtenBytes: Int64 { writer?.sink.size ?? 0 }
+
     private func liveWriter(at stage: MediaError.Stage) throws -> Writer {
         guard let writer else {
             throw MediaError(.writerFailed, at: stage, "the writer of this input is gone")

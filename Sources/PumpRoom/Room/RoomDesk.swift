@@ -7,15 +7,29 @@ import Synchronization
 final class RoomDesk: Sendable {
     private struct Request {
         let job: Int64
-        let recipe: Recipe
+        let task: Task
         let source: Descriptor
-        let destination: Descriptor
+        /// `nil` where nothing is written.
+        let destination: Descriptor?
+    }
+
+    /// What a request comes to.
+    private enum Task {
+        case convert(RecipeConversion, streams: Bool)
+        case probe(SourceProbe, scans: Bool)
+
+        func stop() {
+            switch self {
+            case .convert(let conversion, _): conversion.stop()
+            case .probe(let probe, _): probe.stop()
+            }
+        }
     }
 
     private struct State {
         var waiting: [Request] = []
         /// The only one who holds its descriptors, so that to forget it is to close them.
-        var current: (request: Request, conversion: RecipeConversion)?
+        var current: Request?
     }
 
     /// Often enough for eyes, and for whoever watches whether the room is alive.
@@ -24,14 +38,43 @@ final class RoomDesk: Sendable {
     private let socket: Int32
     private let state = Mutex(State())
     private let bell = DispatchSemaphore(value: 0)
+    /// Opened once the process is locked.
+    private let gate = DispatchSemaphore(value: 0)
 
     init(socket: Int32) { self.socket = socket }
 
+    /// Waits for the first message of a slot. Whoever hangs up instead wants no room.
+    static func hearRules(on socket: Int32) -> RoomRules {
+        var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
+        switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: false, waits: true) {
+        case .message(let bytes, _):
+            guard case .settle(let rules)? = try? WireCoder().message(RoomRequest.self, in: bytes) else {
+                RoomProcess.giveUp("a first request that is not about the lock")
+            }
+            return rules
+        case .ended: _exit(0)
+        case .nothing: RoomProcess.giveUp("a socket that does not wait")
+        case .broken(let why): RoomProcess.giveUp("a request that cannot be read: \(why)")
+        }
+    }
+
+    /// Starts the thread that will take requests in. When this returns it waits for the hello, with no system call before it
+    /// that a lock could forbid.
+    func startListener() {
+        let hasStarted = DispatchSemaphore(value: 0)
+        RoomThread.start("room listener") { [self] in
+            hasStarted.signal()
+            gate.wait()
+            listen()
+        }
+        hasStarted.wait()
+    }
+
     /// Says hello and works, until the other end hangs up.
-    func work() -> Never {
-        RoomThread.start("room listener") { [self] in listen() }
+    func work(_ level: RoomLevel) -> Never {
         let coder = WireCoder()
-        say(.hello(version: wireVersion), coder)
+        say(.hello(version: wireVersion, level: level.bounded), coder)
+        gate.signal()
         while true {
             bell.wait()
             // What was stopped meanwhile has been answered.
@@ -44,7 +87,7 @@ final class RoomDesk: Sendable {
     /// The request under way, as the working thread needs it.
     private struct Errand {
         let job: Int64
-        let conversion: RecipeConversion
+        let task: Task
         let source: Int32
         let destination: Int32
     }
@@ -53,34 +96,58 @@ final class RoomDesk: Sendable {
         state.withLock { state in
             guard !state.waiting.isEmpty else { return nil }
             let request = state.waiting.removeFirst()
-            let conversion = RecipeConversion(request.recipe)
-            state.current = (request, conversion)
+            state.current = request
             return Errand(
                 job: request.job,
-                conversion: conversion,
+                task: request.task,
                 source: request.source.number,
-                destination: request.destination.number
+                destination: request.destination?.number ?? -1
             )
         }
     }
 
     private func carryOut(_ errand: Errand, _ coder: WireCoder) {
         let job = errand.job
-        var lastReport = ContinuousClock.now
-        let result = Result { () throws(Failure) in
-            try errand.conversion.run(from: errand.source, to: errand.destination) { progress in
-                let now = ContinuousClock.now
-                guard now - lastReport >= Self.progressInterval else { return }
-                lastReport = now
-                // A slot that has no time for it now does not need it.
-                self.say(.progress(job: job, progress), coder, waits: false)
+        // The first is said at once: behind a pipe, the next may take its time.
+        var lastReport: ContinuousClock.Instant?
+        let report: (ConversionProgress) -> Void = { progress in
+            let now = ContinuousClock.now
+            if let lastReport, now - lastReport < Self.progressInterval { return }
+            lastReport = now
+            // A slot that has no time for it now does not need it.
+            self.say(.progress(job: job, progress), coder, waits: false)
+        }
+        let result = Result { () throws(Failure) -> (WireCost) -> RoomReply in
+            switch errand.task {
+            case .convert(let conversion, let streams):
+                let report = try conversion.run(
+                    from: errand.source,
+                    to: errand.destination,
+                    streaming: streams,
+                    report: report
+                ).bounded
+                return { .converted(job: job, report, $0) }
+            case .probe(let probe, let scans):
+                let description = try probe.describe(errand.source, scanning: scans, report: report)
+                return { self.fitting(description, job, $0, coder) }
             }
         }
         // Whoever hears of the end may close and publish: the room lets go first.
         state.withLock { $0.current = nil }
         switch result {
-        case .success(let report): say(.converted(job: job, report.bounded, .now()), coder)
+        case .success(let reply): say(reply(.now()), coder)
         case .failure(let failure): say(.failed(job: job, failure.bounded, .now()), coder)
+        }
+    }
+
+    /// `report` as it fits into a message: whole, if it can be, or with less and less of tags and chapters.
+    private func fitting(_ report: SourceReport, _ job: Int64, _ cost: WireCost, _ coder: WireCoder) -> RoomReply {
+        var (count, bytes) = (2_048, 64 << 10)
+        while true {
+            let reply = RoomReply.described(job: job, report.bounded(count: count, bytes: bytes), cost)
+            // What cannot be written at all is said by whoever sends it.
+            guard let size = try? coder.bytes(reply).count, size > Datagram.byteLimit, count > 1 else { return reply }
+            (count, bytes) = (max(1, count / 2), max(Bound.name, bytes / 2))
         }
     }
 
@@ -111,13 +178,28 @@ final class RoomDesk: Sendable {
             RoomProcess.giveUp("a request that cannot be read: \(error)")
         }
         switch request {
-        case .convert(let job, let recipe):
+        case .convert(let job, let recipe, let streams):
             guard descriptors.count == 2 else { RoomProcess.giveUp("a request without its descriptors") }
-            let request = Request(job: job, recipe: recipe, source: descriptors[0], destination: descriptors[1])
-            state.withLock { $0.waiting.append(request) }
-            bell.signal()
+            take(
+                Request(
+                    job: job,
+                    task: .convert(RecipeConversion(recipe), streams: streams),
+                    source: descriptors[0],
+                    destination: descriptors[1]
+                )
+            )
+        case .probe(let job, let nameHint, let raw, let scans):
+            guard descriptors.count == 1 else { RoomProcess.giveUp("a request without its descriptor") }
+            let probe = SourceProbe(nameHint: nameHint, raw: raw)
+            take(Request(job: job, task: .probe(probe, scans: scans), source: descriptors[0], destination: nil))
         case .stop(let job): stop(job, coder)
+        case .settle: RoomProcess.giveUp("a second request about the lock")
         }
+    }
+
+    private func take(_ request: Request) {
+        state.withLock { $0.waiting.append(request) }
+        bell.signal()
     }
 
     private func stop(_ job: Int64, _ coder: WireCoder) {
@@ -126,7 +208,7 @@ final class RoomDesk: Sendable {
                 state.waiting.remove(at: place)
                 return true
             }
-            if let current = state.current, current.request.job == job { current.conversion.stop() }
+            if let current = state.current, current.job == job { current.task.stop() }
             return false
         }
         if hadNotBegun { say(.failed(job: job, .cancelledBeforeItBegan, .now()), coder) }

@@ -16,8 +16,11 @@ public enum RoomProcess {
         }
         settle()
         preload()
-        lock()
-        RoomDesk(socket: socket).work()
+        // The slot's first message says how far to go. Nothing else has been read by then, and the process has one thread.
+        let rules = RoomDesk.hearRules(on: socket)
+        let desk = RoomDesk(socket: socket)
+        let level = RoomLock.close(rules) { desk.startListener() }
+        desk.work(level)
     }
 
     /// Arranges how the process dies and how it shares the processor.
@@ -28,8 +31,11 @@ public enum RoomProcess {
         // Too large a file and a closed pipe are errors where they happen, not the end of a room.
         signal(SIGXFSZ, SIG_IGN)
         signal(SIGPIPE, SIG_IGN)
+        // A terminal is nothing to read from in a group of its own: that is an error too, where it would stop the room.
+        signal(SIGTTIN, SIG_IGN)
+        signal(SIGTTOU, SIG_IGN)
         // Dies with the thread that started it. Had that ended before this line, the socket would be closed.
-        _ = GNUFunctions.processControl(KernelNumber.parentDeathSignal, UInt(SIGKILL), 0, 0, 0)
+        RoomLock.diesWithItsStarter()
         // Workers have beats to give in between. A room that may not be polite is no less of a room.
         _ = nice(5)
         offerItselfFirst()
@@ -48,11 +54,8 @@ public enum RoomProcess {
     private static func preload() {
         _ = RoomLibraries.versions
         ProcessMemory.prepareForManyConversions()
+        RoomMemory.prepare()
     }
-
-    /// The place of the lock on the door: no new privileges, landlock, seccomp, limits. The process has one thread here, all
-    /// that the work needs is loaded, and not a byte of anybody's has been read.
-    private static func lock() {}
 
     /// Ends the room with its last words.
     static func giveUp(_ words: String, status: Int32 = 70) -> Never {

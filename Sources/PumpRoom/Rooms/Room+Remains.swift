@@ -1,4 +1,5 @@
 import Conversion
+import Glibc
 
 /// What a room leaves behind.
 struct RoomRemains {
@@ -49,14 +50,23 @@ extension Room {
             return Failure(.brokenProtocol, "the room was killed for what it said: \(why)", at: last)
         case .disobeyed(.cancelled): return .cancelledLate(last)
         // A room that was about to be stopped and died before is a crash all the same, unless nobody wants to know.
-        case .notReady, .dismissed, nil:
-            let end = rest.map { "\($0.end)" } ?? "a signal that it does not obey"
+        case .notReady, .notLocked, .dismissed, nil:
+            let end = rest.map { describe($0.end) } ?? "a signal that it does not obey"
             return Failure(.crash, "the room ended in the middle of the job, with \(end)", at: last)
         }
     }
 
+    /// With the system call, where it says that its lock stopped one.
+    private func describe(_ end: RoomChild.End) -> String {
+        guard end == .signalled(SIGSYS), let call = LastCall.name(in: lastWords.text) else { return "\(end)" }
+        return "\(end): its lock stopped the system call \(call)"
+    }
+
     private var startFailure: Failure {
-        let end = rest.map { "ended with \($0.end)" } ?? "does not end"
+        if case .notLocked(let why) = verdict {
+            return Failure(.notLocked, why, hint: "best-effort goes without what is missing; see docs/security.md")
+        }
+        let end = rest.map { "ended with \(describe($0.end))" } ?? "does not end"
         let why =
             switch verdict {
             case .notReady: "it was not ready within \(configuration.startLimit.seconds)"

@@ -6,6 +6,8 @@ final class Room {
     /// Why we end a room, where it does not end by itself.
     enum Verdict {
         case notReady
+        /// Its lock is not what is required.
+        case notLocked(String)
         case stalled(Duration)
         case disobeyed(SentJob.Stop)
         case brokeProtocol(String)
@@ -20,6 +22,8 @@ final class Room {
     private(set) var socket: Descriptor?
     let lastWords: LastWords
     private(set) var isReady = false
+    /// How far it has locked itself, as it says; known once it is ready.
+    private(set) var level: RoomLevel?
     var inFlight: [SentJob] = []
     /// Messages that its socket has not taken yet.
     private var outbox: [(job: Int64, bytes: [UInt8], descriptors: [Int32])] = []
@@ -40,7 +44,8 @@ final class Room {
     /// Killed, and not gone: somewhere in the kernel it waits for a disk that does not answer.
     private(set) var isStuck = false
 
-    init(_ configuration: RoomConfiguration, coder: WireCoder) throws(SystemError) {
+    /// `rules` is the first message to it.
+    init(_ configuration: RoomConfiguration, rules: [UInt8], coder: WireCoder) throws(SystemError) {
         self.configuration = configuration
         self.coder = coder
         let (ours, theirs) = try Datagram.pair()
@@ -48,6 +53,8 @@ final class Room {
         child = try RoomChild.start(configuration.executable, socket: theirs, words: words.writing)
         socket = ours
         lastWords = LastWords(from: words.reading)
+        // The first of a new pair fits; where it did not, the room would not become ready, and that is told.
+        _ = Datagram.send(rules, to: ours.number, waits: false)
     }
 
     /// Whether it may be given another job now.
@@ -72,7 +79,7 @@ final class Room {
     func give(_ job: RoomJob) {
         let bytes: [UInt8]
         do {
-            bytes = try coder.bytes(RoomRequest.convert(job: job.id, recipe: job.work.recipe.withoutPlaces))
+            bytes = try coder.bytes(job.errand.request(job: job.id, configuration))
         } catch {
             return job.fail(.refused("a number in the recipe cannot be written as JSON"))
         }
@@ -82,7 +89,7 @@ final class Room {
         }
         takenCount += 1
         inFlight.append(SentJob(job))
-        outbox.append((job.id, bytes, [job.work.source, job.work.destination]))
+        outbox.append((job.id, bytes, job.errand.descriptors))
         flush()
     }
 
@@ -246,9 +253,14 @@ final class Room {
     /// Believes `reply`; returns what is wrong with it where it cannot be true.
     private func take(_ reply: RoomReply) -> String? {
         switch reply {
-        case .hello(let version):
+        case .hello(let version, let level):
             guard !isReady else { return "a second hello" }
             guard version == wireVersion else { return "version \(version) of the messages; known: \(wireVersion)" }
+            guard configuration.sandbox != .require || level.isComplete else {
+                kill(for: .notLocked(level.bounded.warning ?? "not as required"))
+                return nil
+            }
+            self.level = level.bounded
             isReady = true
         case .begun(let job, let spent):
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
@@ -261,10 +273,16 @@ final class Room {
             }
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
         case .converted(let job, let report, let spent):
-            guard let place = begun(job), spent.isCredible, report.isCredible else {
-                return "a report of job \(job) that cannot be true"
-            }
+            guard let place = begun(job), case .convert = inFlight[place].job.errand, spent.isCredible,
+                report.isCredible
+            else { return "a report of job \(job) that cannot be true" }
             end(place, spent) { .converted(report.bounded, $0.cost(spent)) }
+        case .described(let job, let report, let spent):
+            guard let place = begun(job), case .probe = inFlight[place].job.errand, spent.isCredible,
+                report.isCredible
+            else { return "a description of job \(job) that cannot be true" }
+            // As long as a message may be, and no longer: what is in it has been bounded by that.
+            end(place, spent) { .described(report, $0.cost(spent)) }
         case .failed(let job, let failure, let spent):
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
                 let failure = failure.credible,
@@ -278,7 +296,7 @@ final class Room {
 
     private func begun(_ job: Int64) -> Int? { inFlight.firstIndex { $0.id == job && $0.hasBegun } }
 
-    private func end(_ place: Int, _ spent: WireCost, _ outcome: (SentJob) -> RoomOutcome) {
+    private func end(_ place: Int, _ spent: WireCost, _ outcome: (SentJob) -> RoomAnswer) {
         let job = inFlight.remove(at: place)
         if job.hasBegun {
             endedCount += 1

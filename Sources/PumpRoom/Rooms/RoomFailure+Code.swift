@@ -11,6 +11,8 @@ extension RoomFailure {
         case brokenProtocol = "room_protocol"
         /// No room could be started.
         case notStarted = "room_start"
+        /// No room could be locked as far as is required.
+        case notLocked = "sandbox_unavailable"
         /// The job took longer than it may.
         case deadlineExceeded = "deadline_exceeded"
 
@@ -18,7 +20,7 @@ extension RoomFailure {
         public var kind: Failure.Kind {
             switch self {
             case .crash, .stalled, .brokenProtocol: .transient
-            case .notStarted: .infrastructure
+            case .notStarted, .notLocked: .infrastructure
             case .deadlineExceeded: .permanent
             }
         }

@@ -4,10 +4,10 @@ import Synchronization
 /// One call of `run`, on its way through a slot.
 struct RoomJob: Sendable {
     let id: Int64
-    let work: RoomWork
+    let errand: RoomErrand
     let report: @Sendable (ConversionProgress) -> Void
     /// Called once.
-    let finish: @Sendable (RoomOutcome) -> Void
+    let finish: @Sendable (RoomAnswer) -> Void
     let ticket: RoomTicket
     /// How many rooms it was given to that ended before they began it.
     var moves = 0
@@ -84,16 +84,16 @@ struct SentJob {
 
     /// How long it may go on, by its recipe and the slot.
     func wallLimit(_ configuration: RoomConfiguration) -> Duration? {
-        let own = job.work.recipe.limits?.wallSeconds.map { Duration.seconds($0) }
+        let own = job.errand.limits?.wallSeconds.map { Duration.seconds($0) }
         return [own, configuration.wallLimit].compactMap { $0 }.min()
     }
 
     /// How long it may take no frame.
     func stallLimit(_ configuration: RoomConfiguration) -> Duration {
-        let own = job.work.recipe.limits?.stallSeconds.map { Duration.seconds($0) }
+        let own = job.errand.limits?.stallSeconds.map { Duration.seconds($0) }
         let limit = min(own ?? configuration.stallLimit, configuration.stallLimit)
         // Verifying takes no frames from the source. It decodes the output, which takes less than making it did.
-        return job.work.recipe.verify ? max(limit, elapsedAtLastFrame) : limit
+        return job.errand.verifies ? max(limit, elapsedAtLastFrame) : limit
     }
 
     /// What it cost, by what the room has used in all.

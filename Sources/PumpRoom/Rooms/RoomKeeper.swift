@@ -12,6 +12,11 @@ final class RoomKeeper: Sendable {
         case close(@Sendable () -> Void)
     }
 
+    private struct Lock {
+        var level: RoomLevel?
+        var hasWarned = false
+    }
+
     private struct Inbox {
         var orders: [Order] = []
         /// Readable while there are orders; `nil` once the slot is over.
@@ -22,7 +27,15 @@ final class RoomKeeper: Sendable {
     private let lastJob = Atomic<Int64>(0)
     private let currentProcess = Atomic<Int32>(0)
 
-    init(_ number: Int, _ configuration: RoomConfiguration) {
+    private let lock = Mutex(Lock())
+    private let warn: @Sendable (String) -> Void
+
+    init(
+        _ number: Int,
+        _ configuration: RoomConfiguration,
+        warn: @escaping @Sendable (String) -> Void = RoomSlot.complain
+    ) {
+        self.warn = warn
         let bell: Pipe
         do {
             try configuration.validate()
@@ -80,6 +93,19 @@ final class RoomKeeper: Sendable {
     var process: Int32? {
         let process = currentProcess.load(ordering: .acquiring)
         return process == 0 ? nil : process
+    }
+
+    var level: RoomLevel? { lock.withLock { $0.level } }
+
+    /// Keeps what the latest room says of its lock, and warns once where that is not whole.
+    func note(_ level: RoomLevel) {
+        let warning = lock.withLock { lock -> String? in
+            lock.level = level
+            guard !lock.hasWarned, let warning = level.warning else { return nil }
+            lock.hasWarned = true
+            return warning
+        }
+        if let warning { warn(warning) }
     }
 
     func note(process: Int32?) { currentProcess.store(process ?? 0, ordering: .releasing) }

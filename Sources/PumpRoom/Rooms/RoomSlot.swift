@@ -1,12 +1,30 @@
 public import Conversion
+import Glibc
+import Synchronization
 
 /// A place for one conversion at a time, in a process of its own. What is given while one is under way waits its turn, in order.
 public final class RoomSlot: Sendable {
     private let keeper: RoomKeeper
 
     /// Opens the slot and starts its first room. `configuration` must be valid.
-    public init(_ number: Int, configuration: RoomConfiguration = RoomConfiguration()) {
-        keeper = RoomKeeper(number, configuration)
+    ///
+    /// `warn` is called at most once, on the slot's own thread, where a room's lock is not whole; without it, the first slot of
+    /// the process says so on standard error.
+    public init(
+        _ number: Int,
+        configuration: RoomConfiguration = RoomConfiguration(),
+        warn: @escaping @Sendable (String) -> Void = RoomSlot.complain
+    ) {
+        keeper = RoomKeeper(number, configuration, warn: warn)
+    }
+
+    private static let hasComplained = Atomic<Bool>(false)
+
+    /// Says `warning` on standard error, the first time that it is called.
+    public static let complain: @Sendable (String) -> Void = { warning in
+        guard !hasComplained.exchange(true, ordering: .relaxed) else { return }
+        let line = Array("sluice: \(warning)\n".utf8)
+        _ = retryingInterrupts { write(STDERR_FILENO, line, line.count) }
     }
 
     deinit { keeper.post(.close({})) }
@@ -19,11 +37,26 @@ public final class RoomSlot: Sendable {
         _ work: RoomWork,
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
     ) async -> RoomOutcome {
+        RoomOutcome(await answer(to: .convert(work), report))
+    }
+
+    /// Looks at what is behind an open descriptor, as `run` converts it.
+    public func describe(
+        _ probe: RoomProbe,
+        report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
+    ) async -> RoomProbeOutcome {
+        RoomProbeOutcome(await answer(to: .probe(probe), report))
+    }
+
+    private func answer(
+        to errand: RoomErrand,
+        _ report: @escaping @Sendable (ConversionProgress) -> Void
+    ) async -> RoomAnswer {
         let (job, ticket) = (keeper.nextJob(), RoomTicket())
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let finish: @Sendable (RoomOutcome) -> Void = { continuation.resume(returning: $0) }
-                let order = RoomJob(id: job, work: work, report: report, finish: finish, ticket: ticket)
+                let finish: @Sendable (RoomAnswer) -> Void = { continuation.resume(returning: $0) }
+                let order = RoomJob(id: job, errand: errand, report: report, finish: finish, ticket: ticket)
                 if !keeper.post(.run(order)) { finish(.handedBack) }
             }
         } onCancel: {
@@ -40,6 +73,9 @@ public final class RoomSlot: Sendable {
             if !keeper.post(.close({ continuation.resume() })) { continuation.resume() }
         }
     }
+
+    /// How far the latest room has locked itself; `nil` until the first one is ready.
+    public var level: RoomLevel? { keeper.level }
 
     /// The process that works or would work next, for logs; `nil` while there is none.
     public var process: Int32? { keeper.process }

@@ -7,11 +7,14 @@ public struct RoomWork: Sendable {
     public var source: Int32
     /// A new, empty file, open for reading and writing. Lent until the outcome is there.
     public var destination: Int32
+    /// Whether the destination may be a pipe, which headerless PCM and WAV can be written to.
+    public var streams: Bool
 
-    public init(_ recipe: Recipe, from source: Int32, to destination: Int32) {
+    public init(_ recipe: Recipe, from source: Int32, to destination: Int32, streams: Bool = false) {
         self.recipe = recipe
         self.source = source
         self.destination = destination
+        self.streams = streams
     }
 }
 

@@ -13,6 +13,8 @@ final class SlotLoop {
     private let ear: Int32
     private let configuration: RoomConfiguration
     private let coder = WireCoder()
+    /// What each room is told first.
+    private let rules: [UInt8]
     private var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
 
     private var waiting = WaitingLine<RoomJob>()
@@ -25,6 +27,8 @@ final class SlotLoop {
     /// Killed and not gone. Nobody waits for them, and they are reaped when they can be.
     private var stuck: [Room] = []
 
+    /// The room whose level the keeper knows.
+    private var levelOf: pid_t?
     /// Rooms in a row that were of no use.
     private var uselessCount = 0
     /// Counted while we wait before the next start.
@@ -38,6 +42,11 @@ final class SlotLoop {
         self.keeper = keeper
         self.ear = ear
         self.configuration = configuration
+        do {
+            rules = try coder.bytes(RoomRequest.settle(configuration.rules))
+        } catch {
+            preconditionFailure("whole numbers can be written as JSON: \(error)")
+        }
     }
 
     private var rooms: [Room] { [current, next].compactMap { $0 } + leaving }
@@ -115,11 +124,13 @@ final class SlotLoop {
         if let current, current.isReady, current.isNearlySpent, next == nil, pause <= .zero { next = start() }
     }
 
-    private func noteProcess() { keeper.note(process: current?.child.id) }
+    private func noteProcess() {
+        keeper.note(process: current?.child.id)
+    }
 
     private func start() -> Room? {
         do throws(SystemError) {
-            return try Room(configuration, coder: coder)
+            return try Room(configuration, rules: rules, coder: coder)
         } catch {
             noteUseless(RoomFailure(Failure(.notStarted, "no room could be started: \(error.text)")))
             return nil
@@ -181,6 +192,10 @@ final class SlotLoop {
                 room.flush()
             }
             if waited[3 * place + 1].revents != 0 { room.look(into: &buffer) }
+        }
+        if let current, let level = current.level, levelOf != current.child.id {
+            levelOf = current.child.id
+            keeper.note(level)
         }
         for room in rooms { room.judge() }
         for room in rooms where room.isOver { remove(room) }

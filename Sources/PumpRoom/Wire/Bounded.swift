@@ -50,6 +50,35 @@ extension Failure {
     }
 }
 
+extension SourceReport {
+    /// The report with at most `count` tags and chapters, and texts of at most `bytes` bytes. What is left out is counted in
+    /// the last of them.
+    func bounded(count: Int, bytes: Int) -> SourceReport {
+        var report = self
+        report.container = container.shortened(to: Bound.name)
+        report.tags = tags.prefix(count).map {
+            TagReport(
+                name: $0.name.shortened(to: Bound.name),
+                value: $0.value.shortened(to: bytes),
+                isTechnical: $0.isTechnical
+            )
+        }
+        if tags.count > count {
+            let rest = "\(tags.count - count) more"
+            report.tags.append(TagReport(name: "…", value: rest, isTechnical: true))
+        }
+        report.chapters = chapters.prefix(count).map {
+            ChapterReport(start: $0.start, end: $0.end, title: $0.title?.shortened(to: min(bytes, Bound.name)))
+        }
+        if let last = chapters.last, chapters.count > count {
+            let rest = "… \(chapters.count - count) more"
+            report.chapters.append(ChapterReport(start: chapters[count].start, end: last.end, title: rest))
+        }
+        report.scan?.damage.stretches = Array((scan?.damage.stretches ?? []).prefix(Bound.stretches))
+        return report
+    }
+}
+
 extension ConversionReport {
     /// The report with every text and list within its bound. Counts stay whole: `damage.stretchCount` still says how many
     /// stretches there are, and the last of too many lost tags how many more.

@@ -24,6 +24,15 @@ extension ConversionReport {
     }
 }
 
+extension SourceReport {
+    /// Whether it can be what a file is.
+    var isCredible: Bool {
+        tracks.allSatisfy { track in
+            track.sampleRateHz >= 0 && track.channelCount >= 0 && (track.frames ?? 0) >= 0 && (track.bitRate ?? 0) >= 0
+        } && (scan?.frames ?? 0) >= 0 && (cover.map { $0.bytes >= 0 && $0.width >= 0 && $0.height >= 0 } ?? true)
+    }
+}
+
 extension Failure {
     /// The failure with the class that its code has, whatever the room said of it; `nil` if no conversion fails like that.
     var credible: Failure? {

@@ -28,8 +28,6 @@ enum GNUFunctions {
 
 /// Numbers of the kernel's interface that Swift cannot see for the same reason.
 enum KernelNumber {
-    /// PR_SET_PDEATHSIG.
-    static let parentDeathSignal: Int32 = 1
     /// pidfd_open, since Linux 5.3; the same on every architecture.
     static let pidfdOpen = 434
 }

@@ -1,26 +1,31 @@
 import Conversion
 import FoundationEssentials
 
-/// What a slot says to its room. A request comes with two descriptors: source, destination.
+/// What a slot says to its room. What is to be done comes with its descriptors: source, then destination.
 enum RoomRequest: Codable {
-    case convert(job: Int64, recipe: Recipe)
+    /// Said once, before anything else, without descriptors.
+    case settle(RoomRules)
+    /// With `streams`, into what cannot be gone back to.
+    case convert(job: Int64, recipe: Recipe, streams: Bool)
+    case probe(job: Int64, nameHint: String?, raw: Recipe.RawDescription?, scans: Bool)
     /// Ends the job: at once where it has not begun, within 50 ms where it has. A job that has ended is not known any more.
     case stop(job: Int64)
 }
 
-/// What a room says to its slot. About a job: at most one `begun`, then `progress`, then one of the last two.
+/// What a room says to its slot. About a job: at most one `begun`, then `progress`, then one of the last three.
 enum RoomReply: Codable {
-    /// Said once, when the room can take its first job.
-    case hello(version: Int)
+    /// Said once, when the room is locked and can take its first job.
+    case hello(version: Int, level: RoomLevel)
     /// Said before the job's descriptors are touched. `spent` is what the room has used so far.
     case begun(job: Int64, spent: WireCost)
     case progress(job: Int64, ConversionProgress)
     case converted(job: Int64, ConversionReport, WireCost)
+    case described(job: Int64, SourceReport, WireCost)
     case failed(job: Int64, Failure, WireCost)
 }
 
 /// The version of these messages. Both ends are one binary; another number means that it was exchanged in between.
-let wireVersion = 1
+let wireVersion = 2
 
 /// What work took, in whole numbers that a liar cannot make overflow unseen.
 struct WireCost: Codable, Hashable {
@@ -65,7 +70,8 @@ extension Recipe {
         return recipe
     }
 
-    private static func placeless(_ location: String, _ name: String) -> String {
+    /// A name with the extension of `location`, or just the name.
+    static func placeless(_ location: String, _ name: String) -> String {
         guard !location.isEmpty else { return location }
         let last = location.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         guard let point = last.lastIndex(of: "."), point != last.startIndex else { return name }

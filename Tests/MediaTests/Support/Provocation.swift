@@ -30,7 +30,7 @@ struct Provocation: Sendable {
         throw SupportError("provoke \(code.rawValue)", "nothing went wrong")
     }
 
-    static let all: [Provocation] = sources + damage + requests + outputs
+    static let all: [Provocation] = sources + damage + requests + outputs + budgets
 
     // MARK: What is no source
 
@@ -240,16 +240,16 @@ extension Provocation {
         withUnsafeBytes(of: number.littleEndian, Array.init)
     }
 
-    private static func read(_ bytes: [UInt8], _ name: String) throws {
+    static func read(_ bytes: [UInt8], _ name: String) throws {
         if let error = try Readout(bytes, name: name).error { throw error }
     }
 
-    private static func drain(_ output: TrackOutput) throws {
+    static func drain(_ output: TrackOutput) throws {
         var block = try SampleBlock()
         while try output.next(into: &block) {}
     }
 
-    private static func withSource(_ bytes: [UInt8], _ body: (Int32) throws -> Void) throws {
+    static func withSource(_ bytes: [UInt8], _ body: (Int32) throws -> Void) throws {
         let folder = try TemporaryFolder.create()
         try Bytes.write(bytes, to: folder.path("source"))
         let file = try OpenFile.reading(folder.path("source"))

@@ -1,5 +1,6 @@
 import Conversion
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -18,6 +19,15 @@ import Testing
 
     /// A slot whose rooms run `script`, which finds what it needs to speak.
     private func slot(_ script: String, _ change: (inout RoomConfiguration) -> Void = { _ in }) throws -> RoomSlot {
+        let path = try self.script(script)
+        return bench.slot {
+            $0.executable = path
+            change(&$0)
+        }
+    }
+
+    /// A program that runs `script`.
+    private func script(_ script: String) throws -> String {
         let prelude = """
             #!\(python) -IS
             import json, os, socket, time
@@ -26,7 +36,9 @@ import Testing
             starts = "\(bench.folder.path("starts"))"
             with open(starts, "a") as file: file.write(".")
             def say(message): wire.send(json.dumps(message).encode())
-            def hello(): say({"hello": {"version": 1}})
+            rules = json.loads(wire.recv(1 << 18) or os._exit(0))["settle"]["_0"]
+            level = {"sandbox": "off", "layers": [], "missing": [], "user": 0}
+            def hello(): say({"hello": {"version": 2, "level": level}})
             def hear():
                 data, descriptors, flags, address = socket.recv_fds(wire, 1 << 18, 8)
                 if not data: os._exit(0)
@@ -47,10 +59,7 @@ import Testing
         let path = bench.folder.path("room")
         try Bytes.write(Array((prelude + script + "\ntime.sleep(60)\n").utf8), to: path)
         chmod(path, 0o755)
-        return bench.slot {
-            $0.executable = path
-            change(&$0)
-        }
+        return path
     }
 
     /// What a room of ours says of the clip.
@@ -70,13 +79,49 @@ import Testing
         await slot.close()
     }
 
+    @Test func roomThatIsNotLockedIsNotUsedWhereItsLockIsRequired() async throws {
+        let part = "level = {'sandbox': 'require', 'layers': ['seccomp'], 'missing': [], 'user': 1}"
+        let slot = try slot("\(part)\nhello()\njob = begin()\nconvert(job, report)") { $0.sandbox = .require }
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        #expect(failure.failure.code == "sandbox_unavailable")
+        #expect(failure.failure.kind == .infrastructure)
+        #expect(slot.level == nil)
+        await slot.close()
+    }
+
+    @Test func partOfALockIsWarnedOfOnce() async throws {
+        let part = """
+            level = {'sandbox': 'best-effort', 'layers': ['seccomp'], 'user': 1,
+                'missing': [{'layer': 'landlock', 'reason': 'not in this kernel'}]}
+            hello()
+            while True: job = begin(); convert(job, report)
+            """
+        let warnings = Mutex<[String]>([])
+        let path = try script(part)
+        let slot = RoomSlot(
+            1,
+            configuration: SlotBench.configuration {
+                $0.executable = path
+                $0.jobsPerRoom = 1
+            },
+            warn: { warning in warnings.withLock { $0.append(warning) } }
+        )
+        for _ in 0..<3 { #expect(await SlotRun(try bench.short(), in: slot).isConverted) }
+        #expect(startCount >= 3)
+        #expect(
+            warnings.withLock { $0 } == ["pump rooms are not fully locked: no landlock (not in this kernel)"]
+        )
+        #expect(slot.level?.isComplete == false)
+        await slot.close()
+    }
+
     @Test(arguments: [
         "wire.send(b'no JSON')",
         "wire.send(b'{}')",
         "wire.send(b'[' * 100_000)",
-        "say({'hello': {'version': 1}})",
+        "hello()",
         "wire.send(b' ' * 140_000)",
-        "socket.send_fds(wire, [json.dumps({'hello': {'version': 1}}).encode()], [0])",
+        "socket.send_fds(wire, [b'{}'], [0])",
         "convert(job + 1, report)",
         "convert(job, report | {'writtenFrames': report['writtenFrames'] - 1})",
         "convert(job, report | {'bytes': -1})",
@@ -137,7 +182,7 @@ import Testing
         await slot.close()
     }
 
-    @Test(arguments: ["os.write(2, b'no, thank you'); os._exit(7)", "say({'hello': {'version': 2}})"])
+    @Test(arguments: ["os.write(2, b'no, thank you'); os._exit(7)", "say({'hello': {'version': 3, 'level': level}})"])
     func roomThatDoesNotStartFailsThoseWhoWait(script: String) async throws {
         let slot = try slot(script)
         let start = ContinuousClock.now

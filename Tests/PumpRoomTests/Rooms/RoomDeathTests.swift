@@ -11,7 +11,7 @@ import Testing
 
     init() throws { bench = try SlotBench() }
 
-    @Test(arguments: [(SIGSEGV, "SIGSEGV"), (SIGKILL, "SIGKILL"), (SIGABRT, "SIGABRT")])
+    @Test(arguments: [(SIGSEGV, "SIGSEGV"), (SIGKILL, "SIGKILL"), (SIGABRT, "SIGABRT"), (SIGSYS, "SIGSYS")])
     func deathCostsTheJobUnderWayAndNoOther(signal: Int32, name: String) async throws {
         let slot = bench.slot()
         let long = SlotRun(try bench.long(), in: slot)

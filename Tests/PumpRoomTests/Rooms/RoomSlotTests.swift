@@ -66,9 +66,17 @@ import Testing
         let keeper = RoomKeeper(1, SlotBench.configuration())
         let (ended, continuation) = AsyncStream<Int>.makeStream()
         for (place, work) in works.enumerated() {
-            let finish: @Sendable (RoomOutcome) -> Void = { _ in continuation.yield(place) }
+            let finish: @Sendable (RoomAnswer) -> Void = { _ in continuation.yield(place) }
             keeper.post(
-                .run(RoomJob(id: Int64(place), work: work.room, report: { _ in }, finish: finish, ticket: RoomTicket()))
+                .run(
+                    RoomJob(
+                        id: Int64(place),
+                        errand: .convert(work.room),
+                        report: { _ in },
+                        finish: finish,
+                        ticket: RoomTicket()
+                    )
+                )
             )
         }
         var order: [Int] = []

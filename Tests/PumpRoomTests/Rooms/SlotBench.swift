@@ -30,6 +30,7 @@ final class SlotBench: Sendable {
     /// The built command, beside the running test bundle.
     static let program = built("sluice")
     static let slotProcess = built("slot-process")
+    static let hostileProcess = built("hostile-process")
 
     private static func built(_ name: String) -> String {
         // The runner may live with the toolchain; then the bundle is among its words.

@@ -1,0 +1,64 @@
+// What a process locks itself with, and Swift's Glibc leaves out. No logic lives here.
+#ifndef SLUICE_CSANDBOX_SHIM_H
+#define SLUICE_CSANDBOX_SHIM_H
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <malloc.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Landlock's numbers are the same on every architecture. The rules' structure has grown since the headers of Linux 6.1: the
+// kernel takes a longer one than it knows, as long as what it does not know is zero.
+#define SLUICE_LANDLOCK_CREATE_RULESET 444
+#define SLUICE_LANDLOCK_RESTRICT_SELF 446
+static const uint32_t SLUICE_LANDLOCK_VERSION = 1U << 0;
+
+struct sluice_landlock_rules {
+    uint64_t handled_access_fs;
+    uint64_t handled_access_net;
+    uint64_t scoped;
+};
+
+// Variadic in C, and so out of Swift's reach.
+static inline long sluice_landlock_create_ruleset(const struct sluice_landlock_rules *rules, size_t size, uint32_t flags) {
+    return syscall(SLUICE_LANDLOCK_CREATE_RULESET, rules, size, flags);
+}
+static inline long sluice_landlock_restrict_self(int rules) {
+    return syscall(SLUICE_LANDLOCK_RESTRICT_SELF, rules, 0);
+}
+static inline int sluice_prctl(int option, unsigned long argument) { return prctl(option, argument, 0UL, 0UL, 0UL); }
+static inline int sluice_capget(struct __user_cap_header_struct *header, struct __user_cap_data_struct *sets) {
+    return (int)syscall(SYS_capget, header, sets);
+}
+static inline int sluice_capset(struct __user_cap_header_struct *header, const struct __user_cap_data_struct *sets) {
+    return (int)syscall(SYS_capset, header, sets);
+}
+// glibc carries these to all threads, which takes signals; the kernel's own change the one thread that there is.
+static inline long sluice_setresuid(uid_t user) { return syscall(SYS_setresuid, user, user, user); }
+static inline long sluice_setresgid(gid_t group) { return syscall(SYS_setresgid, group, group, group); }
+static inline long sluice_clear_groups(void) { return syscall(SYS_setgroups, 0, NULL); }
+// A macro with an argument.
+static const uint32_t SLUICE_REFUSE_ACCESS = SCMP_ACT_ERRNO(EACCES);
+// The resource's type is an enumeration in C++ mode and an int elsewhere.
+static inline int sluice_setrlimit(int resource, uint64_t limit) {
+    struct rlimit both = {limit, limit};
+    return setrlimit(resource, &both);
+}
+static inline uint64_t sluice_hard_limit(int resource) {
+    struct rlimit both = {0, 0};
+    return getrlimit(resource, &both) == 0 ? both.rlim_max : 0;
+}
+static const int SLUICE_RLIMIT_AS = RLIMIT_AS;
+static const int SLUICE_RLIMIT_CPU = RLIMIT_CPU;
+static const int SLUICE_RLIMIT_FSIZE = RLIMIT_FSIZE;
+static const int SLUICE_RLIMIT_NOFILE = RLIMIT_NOFILE;
+static const int SLUICE_RLIMIT_NPROC = RLIMIT_NPROC;
+static const int SLUICE_RLIMIT_CORE = RLIMIT_CORE;
+
+#endif

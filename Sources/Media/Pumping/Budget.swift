@@ -1,0 +1,115 @@
+import Conversion
+
+/// What one conversion may use. What is `nil` is not limited.
+public struct Budget: Sendable, Hashable {
+    /// Bytes of the output.
+    public var outputBytes: Int64?
+    /// Seconds of sound that come out of the decoder.
+    public var decodedSeconds: Int?
+    /// Decoded bytes for each byte of the source. Counts once more has been decoded than honest silence comes to.
+    public var expansionRatio: Double?
+    /// Seconds of processor time on the converting thread.
+    public var cpuSeconds: Int?
+
+    public init(
+        outputBytes: Int64? = nil,
+        decodedSeconds: Int? = nil,
+        expansionRatio: Double? = nil,
+        cpuSeconds: Int? = nil
+    ) {
+        self.outputBytes = outputBytes
+        self.decodedSeconds = decodedSeconds
+        self.expansionRatio = expansionRatio
+        self.cpuSeconds = cpuSeconds
+    }
+
+    /// So many bytes may come of a source of any size: a few seconds of silence are no bomb.
+    static let freeBytes: Int64 = 256 << 20
+}
+
+/// A budget while it is being used: asked once for each block, and so free of allocations.
+final class BudgetWatch {
+    /// Asking for processor time is a system call: often enough at this distance, and in a short clip never.
+    private static let blocksPerLook = 32
+
+    private let frameLimit: Int64
+    private let expandedFrameLimit: Int64
+    private let byteLimit: Int64
+    private let cpuLimit: Duration?
+    private let budget: Budget
+    private let cpuAtStart: Duration
+    private var blocks = 0
+
+    /// `sourceBytes` is `nil` for a source of unknown size, whose expansion cannot be told.
+    init(_ budget: Budget, track: Track, sourceBytes: Int64?) {
+        self.budget = budget
+        let rate = Double(max(1, track.sampleRateHz))
+        frameLimit = budget.decodedSeconds.map { Int64(clamping: $0, times: rate) } ?? .max
+        byteLimit = budget.outputBytes ?? .max
+        cpuLimit = budget.cpuSeconds.map { .seconds($0) }
+        cpuAtStart = cpuLimit == nil ? .zero : ThreadClock.cpu()
+        if let ratio = budget.expansionRatio, let sourceBytes {
+            let frameBytes = Double(max(1, track.channelCount) * (track.bitDepth > 0 ? (track.bitDepth + 7) / 8 : 2))
+            let allowed = max(Double(sourceBytes) * ratio, Double(Budget.freeBytes))
+            expandedFrameLimit = Int64(min(allowed / frameBytes, Double(Int64.max / 2)))
+        } else {
+            expandedFrameLimit = .max
+        }
+    }
+
+    /// Throws once `frames` have been decoded, or `bytes` written, that are too many, or too much time has gone by.
+    func check(frames: Int64, bytes: Int64, rate: Int) throws {
+        if frames > frameLimit || frames > expandedFrameLimit || bytes > byteLimit {
+            throw exceeded(frames: frames, bytes: bytes, rate: rate)
+        }
+        blocks += 1
+        guard blocks >= Self.blocksPerLook, let cpuLimit else { return }
+        blocks = 0
+        guard ThreadClock.cpu() - cpuAtStart > cpuLimit else { return }
+        throw error(
+            .cpuExceeded,
+            at: .decode,
+            "it took more than the \(budget.cpuSeconds!) s of processor time that it may take",
+            frames,
+            rate,
+            hint: "raise cpuSeconds"
+        )
+    }
+
+    private func exceeded(frames: Int64, bytes: Int64, rate: Int) -> MediaError {
+        if bytes > byteLimit {
+            let detail = "the output has more than the \(byteLimit) bytes that it may have"
+            return error(.outputBytesExceeded, at: .write, detail, frames, rate, hint: "raise outputBytes")
+        }
+        if frames > frameLimit {
+            let detail = "more than the \(budget.decodedSeconds!) s of sound came out that may"
+            return error(.decodedSecondsExceeded, at: .decode, detail, frames, rate, hint: "raise decodedSeconds")
+        }
+        let detail = "more than \(budget.expansionRatio!) bytes were decoded for each byte of the source"
+        return error(.expansionExceeded, at: .decode, detail, frames, rate, hint: "raise expansionRatio")
+    }
+
+    private func error(
+        _ code: MediaError.Code,
+        at stage: MediaError.Stage,
+        _ detail: String,
+        _ frames: Int64,
+        _ rate: Int,
+        hint: String
+    ) -> MediaError {
+        MediaError(
+            code,
+            at: stage,
+            detail,
+            position: MediaTime(frames: frames, rate: rate),
+            frame: frames,
+            hint: "\(hint), if the file is what it should be"
+        )
+    }
+}
+
+extension Int64 {
+    fileprivate init(clamping seconds: Int, times rate: Double) {
+        self = Int64(Swift.min(Double(seconds) * rate, Double(Int64.max / 2)))
+    }
+}

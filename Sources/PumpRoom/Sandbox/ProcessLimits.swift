@@ -1,0 +1,43 @@
+import CSandbox
+import Glibc
+
+/// Bounds on what the process may use.
+enum ProcessLimits {
+    /// Two for each job that a room may hold, and what it has itself.
+    private static let descriptorLimit: UInt64 = 2 * 64 + 32
+
+    static func set(_ rules: RoomRules) throws(RoomLock.Refusal) {
+        let mapped = try mappedBytes()
+        let wanted: [(name: String, resource: Int32, limit: UInt64)] = [
+            ("RLIMIT_CORE", SLUICE_RLIMIT_CORE, 0),
+            ("RLIMIT_AS", SLUICE_RLIMIT_AS, mapped + UInt64(clamping: rules.memoryBytes)),
+            ("RLIMIT_CPU", SLUICE_RLIMIT_CPU, UInt64(clamping: rules.cpuSeconds)),
+            ("RLIMIT_FSIZE", SLUICE_RLIMIT_FSIZE, UInt64(clamping: rules.fileBytes)),
+            ("RLIMIT_NOFILE", SLUICE_RLIMIT_NOFILE, descriptorLimit),
+        ]
+        for (name, resource, limit) in wanted {
+            // Somebody who set a lower one meant it.
+            guard sluice_setrlimit(resource, min(limit, sluice_hard_limit(resource))) == 0 else {
+                throw RoomLock.Refusal(call: name)
+            }
+        }
+    }
+
+    /// No process and no thread from here on. The filter of system calls says the same, and says it to root as well; this is
+    /// for kernels without it.
+    static func forbidProcesses() { _ = sluice_setrlimit(SLUICE_RLIMIT_NPROC, 0) }
+
+    /// Address space that the program has taken so far: libraries, mostly, of which debug builds have many.
+    private static func mappedBytes() throws(RoomLock.Refusal) -> UInt64 {
+        let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw RoomLock.Refusal(call: "/proc/self/statm") }
+        defer { close(file) }
+        var text = [UInt8](repeating: 0, count: 64)
+        let count = retryingInterrupts { read(file, &text, text.count) }
+        guard count > 0, let pages = UInt64(String(decoding: text[..<count].prefix { $0 != 0x20 }, as: UTF8.self))
+        else {
+            throw RoomLock.Refusal("/proc/self/statm is not as expected")
+        }
+        return pages * UInt64(sysconf(Int32(_SC_PAGESIZE)))
+    }
+}

@@ -1,0 +1,93 @@
+import CSandbox
+import Glibc
+
+/// The system calls that a locked room may make. Any other ends it with SIGSYS.
+enum SystemCallFilter {
+    /// A call that may be made, as far as each argument is as it says.
+    private struct Rule {
+        let name: String
+        let arguments: [scmp_arg_cmp]
+
+        init(_ name: String, _ arguments: scmp_arg_cmp...) {
+            self.name = name
+            self.arguments = arguments
+        }
+    }
+
+    /// What converting between open descriptors takes, in this order: most frequent first.
+    private static func rules(process: pid_t) -> [Rule] {
+        [
+            // Bytes of jobs. Descriptors come in over the socket alone.
+            Rule("pread64"), Rule("pwrite64"), Rule("read"), Rule("write"), Rule("lseek"),
+            Rule("sendmsg", equal(0, UInt64(RoomProcess.socket))),
+            Rule("recvmsg", equal(0, UInt64(RoomProcess.socket))),
+            Rule("close"), Rule("fstat"), Rule("ftruncate"), Rule("fadvise64"), Rule("poll"), Rule("ppoll"),
+            Rule("fcntl", equal(1, UInt64(F_GETFL))), Rule("fcntl", equal(1, UInt64(F_GETFD))),
+            Rule("fcntl", equal(1, UInt64(F_DUPFD_CLOEXEC))),
+            // Memory that is not to be executed.
+            Rule("mmap", isNotExecutable), Rule("mprotect", isNotExecutable), Rule("munmap"), Rule("mremap"),
+            Rule("brk"),
+            Rule("madvise"),
+            // Waiting, telling time, being counted.
+            Rule("futex"), Rule("clock_gettime"), Rule("clock_getres"), Rule("gettimeofday"), Rule("clock_nanosleep"),
+            Rule("nanosleep"), Rule("sched_yield"), Rule("restart_syscall"), Rule("getrusage"), Rule("getrandom"),
+            Rule("sysinfo"), Rule("sched_getaffinity", equal(0, 0)), Rule("prlimit64", equal(0, 0), equal(2, 0)),
+            Rule("getpid"), Rule("gettid"),
+            // Dying: abort sends itself a signal.
+            Rule("rt_sigprocmask"), Rule("rt_sigreturn"), Rule("tgkill", equal(0, UInt64(process))), Rule("exit"),
+            Rule("exit_group"),
+        ]
+    }
+
+    /// Filters for all threads that there are; none can be started later, because cloning is not among the rules.
+    static func load() throws(RoomLock.Refusal) {
+        LastCall.prepare()
+        guard let filter = seccomp_init(SCMP_ACT_TRAP) else { throw RoomLock.Refusal("libseccomp cannot be used") }
+        defer { seccomp_release(filter) }
+        // The other ways into the kernel that a processor has, such as those of 32 bits, have other numbers for calls.
+        try check(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "foreign calls")
+        try check(seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1), "all threads")
+        for rule in rules(process: getpid()) {
+            let number = seccomp_syscall_resolve_name(rule.name)
+            // Not every architecture has each of them.
+            guard number >= 0 else { continue }
+            let added = seccomp_rule_add_array(
+                filter,
+                SCMP_ACT_ALLOW,
+                number,
+                UInt32(rule.arguments.count),
+                rule.arguments
+            )
+            try check(added, rule.name)
+        }
+        try refuseReading(filter)
+        try check(seccomp_load(filter), "load")
+    }
+
+    /// Lets glibc ask for files to read, and refuses them: its iconv looks for tables of letters when a transport stream names
+    /// its programmes, and does without. Whoever would write or create is no iconv.
+    private static func refuseReading(_ filter: scmp_filter_ctx) throws(RoomLock.Refusal) {
+        let writes = UInt64(O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND)
+        for (name, flags) in [("open", UInt32(1)), ("openat", 2)] {
+            let number = seccomp_syscall_resolve_name(name)
+            guard number >= 0 else { continue }
+            let reads = [scmp_arg_cmp(arg: flags, op: SCMP_CMP_MASKED_EQ, datum_a: writes, datum_b: 0)]
+            try check(seccomp_rule_add_array(filter, SLUICE_REFUSE_ACCESS, number, 1, reads), name)
+        }
+    }
+
+    private static func check(_ result: Int32, _ what: String) throws(RoomLock.Refusal) {
+        guard result == 0 else { throw RoomLock.Refusal("\(what): \(systemText(-result))") }
+    }
+
+    private static func equal(_ place: UInt32, _ value: UInt64) -> scmp_arg_cmp {
+        scmp_arg_cmp(arg: place, op: SCMP_CMP_EQ, datum_a: value, datum_b: 0)
+    }
+
+    private static let isNotExecutable = scmp_arg_cmp(
+        arg: 2,
+        op: SCMP_CMP_MASKED_EQ,
+        datum_a: UInt64(PROT_EXEC),
+        datum_b: 0
+    )
+}

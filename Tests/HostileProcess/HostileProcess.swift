@@ -1,0 +1,60 @@
+// A decoder that was taken over: locks itself as a room does, and then tries what the lock is there to forbid. Each try has
+// a process of its own, because most of them end it.
+import Glibc
+import HostileActions
+import PumpRoom
+
+@main
+struct HostileProcess {
+    static let usage = """
+        usage: hostile-process list
+               hostile-process locked|open ACTION FOLDER SOCKET PORT
+        """
+
+    static func main() {
+        let words = CommandLine.arguments
+        switch words.count {
+        case 2 where words[1] == "list": list()
+        case 6: attempt(words)
+        default:
+            say(usage)
+            exit(64)
+        }
+    }
+
+    private static func list() {
+        for place in 0..<hostile_count() {
+            say("\(String(cString: hostile_name(place))) \(hostile_is_possible(place) ? "possible" : "doubtful")")
+        }
+    }
+
+    private static func attempt(_ words: [String]) {
+        guard let place = (0..<hostile_count()).first(where: { String(cString: hostile_name($0)) == words[2] }) else {
+            say("there is no action \(words[2])")
+            exit(64)
+        }
+        let file = open("\(words[3])/open", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let (folder, socket) = (strdup(words[3]), strdup(words[4]))
+        var aim = hostile_aim(
+            folder: folder,
+            socket: socket,
+            port: Int32(words[5]) ?? 0,
+            file: file,
+            parent: getppid()
+        )
+        // As in a room: too large a file is an error where it happens.
+        signal(SIGXFSZ, SIG_IGN)
+        if words[1] == "locked" {
+            let level = RoomLock.close()
+            say(level.isComplete ? "locked" : "not locked: \(level)")
+        }
+        let problem = hostile_try(place, &aim)
+        say(problem == 0 ? "succeeded" : "refused \(problem)")
+    }
+
+    /// Prints a line at once: what comes next may be the end.
+    private static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = write(1, bytes, bytes.count)
+    }
+}

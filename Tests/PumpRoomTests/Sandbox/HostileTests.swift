@@ -1,0 +1,198 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PumpRoom
+
+/// What code that has taken a room over can do: nothing of what it tries.
+@Suite(.timeLimit(.minutes(3))) struct HostileTests {
+    /// One thing to try, by the name that it has in the program that tries it.
+    struct Action: CustomTestStringConvertible, Sendable {
+        let name: String
+        /// Whether root can do it where there is no lock, so that a refusal says something.
+        let isPossible: Bool
+
+        var testDescription: String { name }
+
+        static let all: [Action] = {
+            // Without a list there would be nothing to test, and that must not pass.
+            guard let run = try? Run.program(SlotBench.hostileProcess, ["list"]).checked() else {
+                preconditionFailure("\(SlotBench.hostileProcess) does not list its actions")
+            }
+            return run.outputText.split(separator: "\n").map { line in
+                let words = line.split(separator: " ")
+                return Action(name: String(words[0]), isPossible: words[1] == "possible")
+            }
+        }()
+    }
+
+    private let folder: TemporaryFolder
+    private let unix: Listener
+    private let tcp: Listener
+
+    init() throws {
+        folder = try TemporaryFolder.create()
+        // The locked process is somebody else, who may write here as far as the folder is concerned.
+        chmod(folder.path("."), 0o777)
+        try Bytes.write(Array("victim".utf8), to: folder.path("victim"))
+        chmod(folder.path("victim"), 0o666)
+        unix = try Listener.unix(folder.path("socket"))
+        tcp = try Listener.tcp()
+    }
+
+    private enum Outcome: Equatable { case succeeded, refused, killed }
+
+    private func attempt(_ action: Action, locked: Bool) throws -> Outcome {
+        // Behind a shell, which is then the parent that has something to hide.
+        let words = [
+            "-c", "\"$@\"; exit $?", "sh", SlotBench.hostileProcess, locked ? "locked" : "open", action.name,
+            folder.path("."), folder.path("socket"), "\(tcp.port)",
+        ]
+        let run = try Run.program("sh", words, environment: ["PATH": "/usr/bin:/bin", "SECRET": "password"])
+        let lines = run.outputText.split(separator: "\n").map(String.init)
+        if locked { #expect(lines.first == "locked", "\(run.outputText) \(run.errorText)") }
+        switch (lines.last, run.status) {
+        case ("succeeded", .exited(0)): return .succeeded
+        case (let last?, .exited(0)) where last.hasPrefix("refused"): return .refused
+        // The shell's number for SIGSYS.
+        case (_, .exited(128 + 31)): return .killed
+        // It has become another program.
+        case (_, .exited(0)): return .succeeded
+        default: throw SupportError("try \(action.name)", "\(run.status): \(run.outputText) \(run.errorText)")
+        }
+    }
+
+    @Test func thereAreEnoughOfThem() {
+        #expect(Action.all.count >= 100)
+        #expect(Set(Action.all.map(\.name)).count == Action.all.count)
+    }
+
+    @Test(arguments: Action.all) func lockedRoomCannot(action: Action) throws {
+        #expect(try attempt(action, locked: true) != .succeeded)
+        #expect(try Bytes.read(folder.path("victim")) == Array("victim".utf8))
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path("."))
+        #expect(Set(names) == ["victim", "socket", "open"])
+        #expect(!unix.wasCalled && !tcp.wasCalled)
+    }
+
+    /// The other half of the proof: without a lock the same tries succeed.
+    @Test(
+        .enabled(if: geteuid() == 0, "what is possible is listed for root"),
+        arguments: Action.all.filter(\.isPossible)
+    )
+    func withoutItsLockItCould(action: Action) throws {
+        #expect(try attempt(action, locked: false) == .succeeded)
+    }
+
+    /// Those that glibc makes for honest reasons are refused; all others are the end.
+    @Test func mostTriesAreTheEndOfTheRoom() throws {
+        let refused = try Action.all.filter { try attempt($0, locked: true) == .refused }.map(\.name)
+        #expect(
+            Set(refused) == [
+                "read_passwords", "read_victim", "read_own_maps", "read_environment_of_parent", "read_words_of_parent",
+                "list_folder", "find_path", "write_beyond_budget", "cut_beyond_budget", "take_memory_beyond_budget",
+            ]
+        )
+    }
+
+    @Test func killedRoomSaysWhichCallItWas() throws {
+        let run = try Run.program(
+            SlotBench.hostileProcess,
+            ["locked", "open_ring", folder.path("."), folder.path("socket"), "1"]
+        )
+        #expect(run.status == .signalled(SIGSYS))
+        #expect(LastCall.name(in: run.errorText) == "io_uring_setup")
+    }
+
+    // MARK: Secrets
+
+    /// Whoever reads all of a room's memory finds no word of what its worker knows.
+    @Test(.enabled(if: geteuid() == 0, "root alone may look into a locked room"))
+    func roomKnowsNoPassword() async throws {
+        let bench = try SlotBench()
+        let secret = "sesame-\(UInt64.random(in: 0...UInt64.max))"
+        let url = "postgres://worker:\(secret)@db.invalid/sluice"
+        let words = try OpenPipe.open()
+        let feed = try OpenPipe.open()
+        let child = try ChildProcess.spawn(
+            SlotBench.slotProcess,
+            ["hold", SlotBench.program, bench.endless, bench.folder.path("long.opus"), "60000"],
+            environment: ["SLUICE_DATABASE_URL": url, "PGPASSWORD": secret],
+            folder: nil,
+            input: feed.reading,
+            output: words.writing,
+            errors: STDERR_FILENO
+        )
+        defer { child.kill() }
+        words.closeWriting()
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(words.reading, &byte, 1) == 1, byte != 0x0A { line.append(byte) }
+        let room = try #require(String(decoding: line, as: UTF8.self).split(separator: " ").last.flatMap { Int32($0) })
+        let parent = try #require(ProcessMemoryFacts.parent(of: room))
+        let (inParent, parentBytes) = try ProcessMemoryFacts.count(of: secret, in: parent)
+        let (inRoom, roomBytes) = try ProcessMemoryFacts.count(of: secret, in: room)
+        // Found where it is, so that not finding it means something.
+        #expect(inParent > 0)
+        #expect(parentBytes > 1 << 20 && roomBytes > 1 << 20)
+        #expect(inRoom == 0)
+        #expect(try ProcessMemoryFacts.whole("/proc/\(parent)/environ").isEmpty == false)
+        #expect(try ProcessMemoryFacts.whole("/proc/\(room)/environ").isEmpty)
+    }
+}
+
+/// What lies in the memory of another process.
+private enum ProcessMemoryFacts {
+    static func parent(of process: Int32) -> Int32? {
+        let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        return text?.split(separator: "\n").first { $0.hasPrefix("PPid:") }?.split(separator: "\t").last.flatMap {
+            Int32($0)
+        }
+    }
+
+    /// How often `text` occurs, in how many bytes that could be read.
+    static func count(of text: String, in process: Int32) throws -> (hits: Int, bytes: Int) {
+        let maps = String(decoding: try whole("/proc/\(process)/maps"), as: UTF8.self)
+        let file = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw SupportError("open the memory of \(process)", errno: errno) }
+        defer { close(file) }
+        var (hits, bytes) = (0, 0)
+        for line in maps.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            let ends = words[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
+            // The kernel's own page cannot be read like this, and what is reserved holds nothing.
+            guard ends.count == 2, words[1].hasPrefix("r"), !line.hasSuffix("[vsyscall]") else { continue }
+            var piece = [UInt8](repeating: 0, count: Int(ends[1] - ends[0]))
+            let got = pread(file, &piece, piece.count, off_t(Int64(bitPattern: ends[0])))
+            guard got > 0 else { continue }
+            bytes += got
+            hits += piece.withUnsafeBytes {
+                count(of: Array(text.utf8), in: UnsafeRawBufferPointer(rebasing: $0[..<got]))
+            }
+        }
+        return (hits, bytes)
+    }
+
+    /// All of a file that has no size and comes a page at a time.
+    static func whole(_ path: String) throws -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw SupportError("open \(path)", errno: errno) }
+        defer { close(file) }
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
+        while case let got = read(file, &piece, piece.count), got > 0 { bytes += piece[..<got] }
+        return bytes
+    }
+
+    private static func count(of word: [UInt8], in memory: UnsafeRawBufferPointer) -> Int {
+        var (found, place) = (0, 0)
+        while place + word.count <= memory.count,
+            let hit = memchr(memory.baseAddress! + place, Int32(word[0]), memory.count - word.count + 1 - place)
+        {
+            place = memory.baseAddress!.distance(to: UnsafeRawPointer(hit))
+            if memcmp(hit, word, word.count) == 0 { found += 1 }
+            place += 1
+        }
+        return found
+    }
+}
