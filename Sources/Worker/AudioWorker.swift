@@ -58,8 +58,12 @@ public final class AudioWorker: Sendable {
         shop.sessions.begin(Session(entry))
         shop.say(.started(worker: entry.worker, lease: entry.leaseLength))
 
-        let rooms = (0..<configuration.slots).map { RoomSlot($0, configuration: configuration.room) }
+        // What their locks lack is said as an event.
+        let rooms = (0..<configuration.slots).map { number in
+            RoomSlot(number, configuration: configuration.room, warn: { _ in })
+        }
         await withDiscardingTaskGroup { group in
+            group.addTask { await shop.announceRooms(rooms) }
             group.addTask(executorPreference: shop.pulse) { await Beater(shop: shop).run() }
             group.addTask(executorPreference: shop.pulse) { await Guardian(shop: shop).run() }
             let claimer = Claimer(shop)

@@ -1,6 +1,7 @@
 import Conversion
 import Ledger
 import Publishing
+import PumpRoom
 import Storage
 import Synchronization
 
@@ -23,6 +24,7 @@ final class Workshop: Sendable {
     private let health: Mutex<HealthWatch>
     private let wish = Mutex(WorkerWish.run)
     private let isLedgerAway = Mutex(false)
+    private let level = Mutex<RoomLevel?>(nil)
     private let beatAsked = Mutex<ContinuousClock.Instant?>(nil)
     private let tell: @Sendable (WorkerEvent) -> Void
 
@@ -49,6 +51,22 @@ final class Workshop: Sendable {
     }
 
     func say(_ event: WorkerEvent) { tell(event) }
+
+    /// How far the rooms are locked; `nil` until the first is ready.
+    var roomLevel: RoomLevel? { level.withLock { $0 } }
+
+    /// Says how far the rooms are locked, as soon as one can say so itself.
+    func announceRooms(_ rooms: [RoomSlot]) async {
+        guard let first = rooms.first else { return }
+        while !Task.isCancelled {
+            if let reached = first.level {
+                level.withLock { $0 = reached }
+                return say(.rooms(reached))
+            }
+            // Cancelled: the loop sees it.
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
 
     var registration: WorkerRegistration {
         WorkerRegistration(

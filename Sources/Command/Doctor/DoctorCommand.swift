@@ -20,7 +20,9 @@ enum DoctorCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let machine = MachineExamination(roots: invocation.all(ServiceOptions.root))
         let ledger = LedgerExamination(configuration: try LedgerOptions.configuration(invocation))
-        let result = ForegroundWork.run { () async -> [Finding] in await ledger.findings() + machine.findings() }
+        let result = ForegroundWork.run { () async -> [Finding] in
+            await ledger.findings() + (await machine.findings())
+        }
         if let signal = result.signal { return signal }
         let findings = result.value
         for finding in findings {

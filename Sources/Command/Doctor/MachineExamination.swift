@@ -10,10 +10,28 @@ struct MachineExamination: Sendable {
     /// Below it, a disk is said to be nearly full.
     private static let littleRoom: UInt64 = 1 << 30
 
-    func findings() -> [Finding] {
+    func findings() async -> [Finding] {
         var findings = roots.flatMap { root in Self.findings(of: root) }
+        findings.append(await Self.sandbox())
         findings.append(.ok("codecs", "libav \(RoomLibraries.release)"))
         return findings
+    }
+
+    /// Starts a room and hears how far it locks itself.
+    private static func sandbox() async -> Finding {
+        let slot = RoomSlot(1, warn: { _ in })
+        let deadline = ContinuousClock.now + .seconds(10)
+        while slot.level == nil, .now < deadline, !Task.isCancelled {
+            // Cancelled: the loop sees it.
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        let level = slot.level
+        await slot.close()
+        guard let level else {
+            return .fail("sandbox", "no pump room starts here", "sluice probe FILE says why")
+        }
+        guard let warning = level.warning else { return .ok("sandbox", "\(level)") }
+        return .warn("sandbox", warning, "docs/security.md says what each layer keeps out; --sandbox require insists")
     }
 
     private static func findings(of root: WorkerConfiguration.RootPlace) -> [Finding] {

@@ -1,4 +1,5 @@
 import Ledger
+import PumpRoom
 import Worker
 
 /// `sluice worker`: takes jobs from the ledger and carries them out until it is told to stop.
@@ -30,6 +31,21 @@ enum WorkerCommand {
         in: .work
     )
 
+    private static let sandbox = SettledOption<RoomSandbox>(
+        "sandbox",
+        .choice("HOW") { how in
+            switch how {
+            case .require: "no room works that is not locked whole"
+            case .bestEffort: "a layer that the kernel lacks is warned of"
+            case .off: "no lock, to find out what it has to do with a failure"
+            }
+        },
+        fallback: "best-effort",
+        "how far pump rooms have to be locked",
+        environment: "SLUICE_SANDBOX",
+        in: .work
+    )
+
     @Sendable private static func nonEmpty(_ text: String) throws(Misfit) -> String {
         guard !text.isEmpty, text.utf8.count <= 200 else { throw Misfit(why: "has to have 1 to 200 bytes") }
         return text
@@ -45,7 +61,8 @@ enum WorkerCommand {
                 + "pauses, says so, and goes on when they are back. A database that goes away is waited for.",
             "Every attempt is a line on standard error: of JSON, or readable on a terminal.",
         ],
-        options: [slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form] + LedgerOptions.forms,
+        options: [slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, sandbox.form]
+            + LedgerOptions.forms,
         examples: [
             Example(
                 line: "sluice worker --root in=/mnt/uploads --root out=/mnt/archive",
@@ -67,6 +84,7 @@ enum WorkerCommand {
         configuration.roots = invocation.all(ServiceOptions.root)
         configuration.name = invocation[name] ?? configuration.name
         configuration.gracePeriod = invocation[grace]
+        configuration.room.sandbox = invocation[sandbox]
         let journal = Journal(console)
         do {
             let worker = try AudioWorker(configuration, ledger: LedgerOptions.configuration(invocation)) { event in

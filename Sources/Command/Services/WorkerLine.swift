@@ -1,4 +1,5 @@
 import Conversion
+import PumpRoom
 import Worker
 
 /// A worker's event as a line.
@@ -12,7 +13,7 @@ struct WorkerLine: JournalRecord {
     private enum Keys: String, CodingKey {
         case event, worker, lease_seconds, reason, wait_seconds, stopped, failure, running, handed_back, count, folder
         case job, epoch, batch, queue, attempt, max_attempts, slot, outcome, source, destination, seconds, frames
-        case audio_seconds, bytes
+        case audio_seconds, bytes, sandbox, warning
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -22,6 +23,9 @@ struct WorkerLine: JournalRecord {
         case .started(let worker, let lease):
             try fields.encode(worker, forKey: .worker)
             try fields.encode(lease.seconds, forKey: .lease_seconds)
+        case .rooms(let level):
+            try fields.encode(level.description, forKey: .sandbox)
+            try fields.encodeIfPresent(level.warning, forKey: .warning)
         case .attempt(let line): try encode(line, to: &fields)
         case .paused(let reason, let wait):
             try fields.encode(reason.cut, forKey: .reason)
@@ -67,6 +71,7 @@ struct WorkerLine: JournalRecord {
     private var name: String {
         switch event {
         case .started: "started"
+        case .rooms: "rooms"
         case .attempt: "attempt"
         case .paused: "paused"
         case .resumed: "resumed"
@@ -88,6 +93,8 @@ struct WorkerLine: JournalRecord {
         switch event {
         case .started(let worker, let lease):
             "\(paint("started", .good)): worker \(worker), lease \(Figures.duration(seconds: lease.seconds))"
+        case .rooms(let level):
+            level.warning.map { "\(paint("note", .careful)): \($0.bounded)" } ?? "rooms are locked: \(level)"
         case .attempt(let line): describe(line, paint)
         case .paused(let reason, let wait):
             "\(paint("paused", .careful)): \(reason.bounded); looks again in \(Figures.duration(seconds: wait.seconds))"

@@ -106,6 +106,12 @@ enum WorkersCommand {
                 guard let why = worker.status.pausedBecause else { continue }
                 console.warn("\(worker.name.printable) has paused itself: \(why.printable)")
             }
+            for worker in workers where worker.endedAt == nil {
+                guard let sandbox = worker.status.sandbox, sandbox == "off" || sandbox.contains("without ") else {
+                    continue
+                }
+                console.warn("rooms of \(worker.name.printable) are not fully locked: \(sandbox.printable)")
+            }
         }
     }
 
@@ -157,6 +163,7 @@ private struct WorkerRecord: Encodable {
     let abilities: [String]
     let wish: WorkerWish
     let pausedBecause: String?
+    let sandbox: String?
     let startedAt: Date
     let beatAt: Date
     let leaseUntil: Date
@@ -167,6 +174,7 @@ private struct WorkerRecord: Encodable {
         (id, name, host, build) = (worker.worker, worker.name, worker.host, worker.build)
         (slots, busySlots, jobs) = (worker.slots, worker.status.busySlots, worker.holds)
         (abilities, wish, pausedBecause) = (worker.abilities, worker.wish, worker.status.pausedBecause)
+        sandbox = worker.status.sandbox
         (startedAt, beatAt, leaseUntil) = (worker.startedAt, worker.beatAt, worker.leaseUntil)
         (endedAt, ending) = (worker.endedAt, worker.ending)
     }

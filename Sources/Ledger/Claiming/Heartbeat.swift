@@ -67,10 +67,13 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
     public var busySlots: Int?
     /// Why it claims nothing, if that is its own wish.
     public var pausedBecause: String?
+    /// How far its pump rooms are locked, in words.
+    public var sandbox: String?
 
-    public init(busySlots: Int? = nil, pausedBecause: String? = nil) {
+    public init(busySlots: Int? = nil, pausedBecause: String? = nil, sandbox: String? = nil) {
         self.busySlots = busySlots
         self.pausedBecause = pausedBecause
+        self.sandbox = sandbox
     }
 }
 

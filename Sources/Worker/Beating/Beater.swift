@@ -1,5 +1,6 @@
 import Conversion
 import Ledger
+import PumpRoom
 
 /// The worker's signs of life. Runs on a thread of its own, and waits for nothing but its own connection.
 struct Beater: Sendable {
@@ -23,7 +24,11 @@ struct Beater: Sendable {
     private func beat(for session: Session) async -> Duration {
         let interval = session.leaseLength / 3
         let board = shop.board
-        let status = WorkerStatus(busySlots: board.busySlots, pausedBecause: shop.pausedBecause)
+        let status = WorkerStatus(
+            busySlots: board.busySlots,
+            pausedBecause: shop.pausedBecause,
+            sandbox: shop.roomLevel?.description
+        )
         do {
             let reply = try await shop.heartbeat.beat(
                 session.worker,

@@ -1,9 +1,12 @@
 public import Conversion
 import Ledger
+public import PumpRoom
 
 /// What a worker has to say of itself, as it happens.
 public enum WorkerEvent: Sendable, Hashable {
     case started(worker: Int64, lease: Duration)
+    /// Its rooms are ready, and so far locked.
+    case rooms(RoomLevel)
     case attempt(AttemptLine)
     /// It claims nothing until what is named here is mended, and looks after `wait`.
     case paused(because: String, wait: Duration)
