@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults build install lint format docs bench bench-scale
+.PHONY: help demo test faults fuzz-files build install lint format docs bench bench-scale
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,11 @@ faults: ## kill, stop and starve workers, rooms and databases five times as ofte
 	swift build --build-tests
 	SLUICE_FAULT_SCALE=5 swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.' | tee .build/faults.log
 	@grep -h '^faults: ' .build/faults.log | sed 's/^faults: //'
+
+fuzz-files: ## put 10,000 corrupt files through locked rooms
+	@scripts/prepare build test
+	swift build --build-tests
+	SLUICE_FUZZ_FILES=10000 swift test --skip-build --disable-xctest --filter '^PumpRoomTests\.CorruptionTests'
 
 build: ## build the command for release
 	@scripts/prepare build
