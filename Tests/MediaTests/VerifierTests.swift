@@ -22,6 +22,15 @@ import Testing
         if row.rule.isLossless { #expect(found.digest == outcome.summary.digest) }
     }
 
+    /// Resampling fills 32 bits, of which an output of 24 keeps the upper ones.
+    @Test(arguments: [Container.wav, .aiff, .caf, .flac, .wavpack, .m4a, .mka])
+    func bitsThatAnOutputDoesNotKeepAreNotMissed(container: Container) throws {
+        let codec: Codec? = container == .m4a ? .alac : nil
+        let format = AudioFormat(container: container, codec: codec, sampleRateHz: 44_100, bitDepth: 24)
+        let outcome = try Converted.file(wav, to: folder.path("out"), as: format, verifies: true)
+        #expect(try #require(outcome.verified).digest == outcome.summary.digest)
+    }
+
     /// A bit of the sound, in the middle of the file.
     @Test(arguments: [Container.wav, .aiff, .caf, .flac, .wavpack, .m4a, .mka])
     func flippedBitIsFound(container: Container) throws {

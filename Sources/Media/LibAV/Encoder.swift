@@ -63,6 +63,12 @@ struct Encoder: ~Copyable {
         return encoder
     }
 
+    /// Of a sample, the upper bits that it keeps.
+    var keptBits: Int {
+        let bits = Int(context.pointee.bits_per_raw_sample)
+        return bits > 0 ? bits : 32
+    }
+
     /// Frames per block; zero where any length will do.
     var frameSize: Int {
         let anyLength = context.pointee.codec.pointee.capabilities & AV_CODEC_CAP_VARIABLE_FRAME_SIZE != 0

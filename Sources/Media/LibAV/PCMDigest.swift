@@ -15,8 +15,12 @@ public final class PCMDigest {
     private var bytes: Int64 = 0
     private var interleaved: [UInt8] = []
     private var finished: Value?
+    /// Of 32-bit samples, the bits that count.
+    private let kept: UInt32
 
-    init() {
+    /// Of samples in 32 bits only the upper `bits` count: what lies below them an encoder of so many bits leaves out.
+    init(bits: Int = 32) {
+        kept = (1..<32).contains(bits) ? ~0 << UInt32(32 - bits) : ~0
         guard av_hash_alloc(&context, "MD5") >= 0 else { fatalError("libavutil has no MD5") }
         av_hash_init(context)
     }
@@ -25,7 +29,8 @@ public final class PCMDigest {
 
     func update(_ block: borrowing SampleBlock) {
         guard let shape = block.shape, block.frameCount > 0 else { return }
-        if !shape.format.isPlanar || shape.channelCount == 1 {
+        let isNarrowed = kept != ~0 && shape.format.interleaved == .s32
+        if !isNarrowed, !shape.format.isPlanar || shape.channelCount == 1 {
             block.withPlane(0) { plane in
                 bytes += Int64(plane.count)
                 av_hash_update(context, plane.baseAddress, plane.count)
@@ -36,7 +41,8 @@ public final class PCMDigest {
         let count = block.frameCount * width * channels
         if interleaved.count < count { interleaved = [UInt8](repeating: 0, count: count) }
         interleaved.withUnsafeMutableBytes { target in
-            for channel in 0..<channels {
+            for channel in 0..<(shape.format.isPlanar ? channels : 1) {
+                let channels = shape.format.isPlanar ? channels : 1
                 block.withPlane(channel) { plane in
                     switch width {
                     case 1: scatter(plane, UInt8.self, into: target, channel, channels)
@@ -45,6 +51,10 @@ public final class PCMDigest {
                     default: scatter(plane, UInt64.self, into: target, channel, channels)
                     }
                 }
+            }
+            if isNarrowed {
+                let words = target.bindMemory(to: UInt32.self)
+                for word in 0..<count / width { words[word] &= kept }
             }
             bytes += Int64(count)
             av_hash_update(context, target.baseAddress, count)

@@ -26,7 +26,7 @@ final class SampleInput {
         queue = try SampleQueue.open(encoder.shape, room: max(blockFrames * 2, 1))
         encoderBlock = try SampleBlock()
         packet = try Packet()
-        digest = digests ? PCMDigest() : nil
+        digest = digests ? PCMDigest(bits: encoder.keptBits) : nil
         self.sink = sink
         self.encoder = EncoderBox(encoder)
         if leadInFrames > 0 { try queueSilence(leadInFrames) }

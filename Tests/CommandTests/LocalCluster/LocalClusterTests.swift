@@ -38,7 +38,7 @@ struct LocalClusterTests {
 
         /// Waits until a process is gone.
         func untilGone(_ id: Int32) throws {
-            let deadline = ContinuousClock.now + .seconds(60)
+            let deadline = ContinuousClock.now + .seconds(200)
             while runs(id) {
                 guard ContinuousClock.now < deadline else { throw SupportError("wait for \(id)", "it goes on") }
                 usleep(10_000)
@@ -54,7 +54,7 @@ struct LocalClusterTests {
 
         /// Waits until all parts run again, one of them under another number.
         func untilReplaced(_ part: String, _ old: Int32) throws -> Facts {
-            let deadline = ContinuousClock.now + .seconds(60)
+            let deadline = ContinuousClock.now + .seconds(200)
             while true {
                 let facts = try up()
                 if let now = facts.processes[part], now != old, runs(now) { return facts }

@@ -199,11 +199,11 @@ final class HeldLock {
 
     func letGo() throws {
         feed.closeWriting()
-        guard child.wait(until: .now + .seconds(60)) != nil else { throw SupportError("end psql", "it goes on") }
+        guard child.wait(until: .now + .seconds(200)) != nil else { throw SupportError("end psql", "it goes on") }
     }
 
     private func until(_ count: String) throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(200)
         while try server.run(count, database: database).trimmingCharacters(in: .whitespacesAndNewlines) == "0" {
             guard ContinuousClock.now < deadline else { throw SupportError("wait for a lock", count) }
         }

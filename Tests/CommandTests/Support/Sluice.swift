@@ -31,7 +31,7 @@ enum Sluice {
             input: input,
             environment: environment(more),
             folder: folder?.path,
-            limit: .seconds(60)
+            limit: .seconds(200)
         )
     }
 
@@ -48,7 +48,7 @@ enum Sluice {
             ["-c", line],
             environment: environment(["SLUICE": path].merging(more) { $1 }),
             folder: folder.path,
-            limit: .seconds(60)
+            limit: .seconds(200)
         )
     }
 

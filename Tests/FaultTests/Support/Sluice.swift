@@ -31,7 +31,7 @@ enum Sluice {
             input: input,
             environment: environment(more),
             folder: folder?.path,
-            limit: .seconds(60)
+            limit: .seconds(200)
         )
     }
 
@@ -44,7 +44,7 @@ enum Sluice {
             ["-c", line],
             environment: environment(["SLUICE": path]),
             folder: folder.path,
-            limit: .seconds(60)
+            limit: .seconds(200)
         )
     }
 

@@ -151,7 +151,7 @@ enum ProcessFacts {
 
     /// Waits for its end, looking again and again; false after 20 seconds.
     static func waitForEnd(of process: Int32) -> Bool {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(200)
         while isAlive(process) {
             guard ContinuousClock.now < deadline else { return false }
             poll(nil, 0, 10)

@@ -14,7 +14,7 @@ struct StorageProcess {
     /// Runs it, behind the words of another program (`strace`, `sh`) if there are any.
     func run(behind wrapper: [String] = [], in folder: String? = nil) throws -> Run {
         let all = wrapper + [Self.path] + words
-        return try Run.program(all[0], Array(all.dropFirst()), folder: folder, limit: .seconds(60))
+        return try Run.program(all[0], Array(all.dropFirst()), folder: folder, limit: .seconds(200))
     }
 
     /// What it said: the outcome, or code and stage of the error.
