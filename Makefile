@@ -30,7 +30,7 @@ test: ## build and run all tests
 	swift build -c release --product pump-allocations
 	swift build --build-tests
 	swift test --skip-build --disable-xctest --filter '^MediaTests\.'
-	swift test --skip-build --disable-xctest --skip '^(MediaTests|LedgerTests|WorkerTests|FaultTests)\.'
+	swift test --skip-build --disable-xctest --no-parallel --skip '^(MediaTests|LedgerTests|WorkerTests|FaultTests)\.'
 	swift test --skip-build --disable-xctest --filter '^LedgerTests\.'
 	swift test --skip-build --disable-xctest --no-parallel --filter '^WorkerTests\.'
 	swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.'

@@ -70,9 +70,11 @@ struct Options {
     /// Less of everything: says whether it works, not how well.
     private(set) var isQuick = false
     private(set) var jsonPath: String?
+    /// How often the cluster's rivals take turns, where somebody has less time, or more.
+    private(set) var rounds: Int?
 
     static let usage =
-        "usage: bench [start|clips|hour|memory|soak|cluster|ledger|scale|held|all]... [--quick] [--json FILE]"
+        "usage: bench [start|clips|hour|memory|soak|cluster|ledger|scale|held|all]... [--quick] [--rounds N] [--json FILE]"
 
     init(_ words: [String]) throws {
         var rest = words[...]
@@ -82,6 +84,11 @@ struct Options {
             case "--json":
                 guard let path = rest.popFirst() else { throw Refusal(words: "--json wants a file") }
                 jsonPath = path
+            case "--rounds":
+                guard let count = rest.popFirst().flatMap({ Int($0) }), count > 0 else {
+                    throw Refusal(words: "--rounds wants a number")
+                }
+                rounds = count
             case "all": sections = SectionName.all
             default:
                 guard let section = SectionName(rawValue: word) else { throw Refusal(words: "what is \"\(word)\"?") }

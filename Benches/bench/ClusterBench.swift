@@ -19,7 +19,7 @@ enum ClusterBench {
 
     private static func clips(_ bench: Workbench) async throws -> Section {
         let count = bench.isQuick ? 200 : 2_000
-        let rounds = bench.isQuick ? 1 : 3
+        let rounds = bench.rounds ?? (bench.isQuick ? 1 : 3)
         let clips = try Material.clips(count, in: bench.largeFolder.folder("in"))
         let wide = try Material.clips(count, rate: 16_000, in: bench.largeFolder.folder("in-16k"))
         let cores = ProcessInfo.processInfo.activeProcessorCount
@@ -89,7 +89,7 @@ enum ClusterBench {
 
     private static func hour(_ bench: Workbench) async throws -> Section {
         let minutes = bench.isQuick ? 2 : 60
-        let rounds = bench.isQuick ? 1 : 3
+        let rounds = bench.rounds ?? (bench.isQuick ? 1 : 3)
         let folder = try bench.largeFolder.folder("in")
         let path = "\(folder)/hour.wav"
         let frames = try Material.piece(minutes: minutes, to: path)

@@ -4,6 +4,7 @@ import TestSupport
 /// Where the benches work: the programs, the core they are pinned to, and folders for what they read and write.
 struct Workbench {
     let isQuick: Bool
+    let rounds: Int?
     /// The program that converts with Media.
     let ours: String
     /// The command.
@@ -19,6 +20,7 @@ struct Workbench {
 
     init(_ options: Options) throws {
         isQuick = options.isQuick
+        rounds = options.rounds
         let here = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
         ours = try Self.find("bench-ours", beside: here, "swift build -c release --product bench-ours")
         sluice = try Self.find("sluice", beside: here, "swift build -c release --product sluice --static-swift-stdlib")

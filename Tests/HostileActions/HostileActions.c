@@ -346,7 +346,7 @@ static const struct { const char *name; action *run; bool is_possible; } actions
     POSSIBLE(control_device), POSSIBLE(own_signals_of_file), POSSIBLE(lock_file),
     POSSIBLE(start_process), POSSIBLE(start_process_anew), DOUBTFUL(start_namespace), POSSIBLE(start_thread),
     POSSIBLE(execute_program), POSSIBLE(execute_memory), POSSIBLE(trace_parent), POSSIBLE(be_traced),
-    POSSIBLE(read_memory_of_parent), DOUBTFUL(write_memory_of_parent), POSSIBLE(signal_parent),
+    DOUBTFUL(read_memory_of_parent), DOUBTFUL(write_memory_of_parent), POSSIBLE(signal_parent),
     POSSIBLE(signal_thread_of_parent), POSSIBLE(signal_by_number_of_thread), POSSIBLE(queue_signal),
     POSSIBLE(signal_itself), POSSIBLE(get_hold_of_parent), DOUBTFUL(compare_with_parent), POSSIBLE(take_priority),
     DOUBTFUL(take_processor), POSSIBLE(bind_to_processor), DOUBTFUL(leave_session), DOUBTFUL(leave_group),

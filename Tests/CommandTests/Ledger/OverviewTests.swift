@@ -98,7 +98,8 @@ struct OverviewTests {
         _ = try await bench.worker()
         try bench.age(seconds: 700)
         let row = try bench.output("workers").split(separator: "\n")[1]
-        #expect(row.contains(" unheard ") && row.contains("11 min ago"))
+        // Or later, on a machine that takes its time.
+        #expect(row.contains(" unheard ") && row.contains(#/1[1-9] min ago/#))
     }
 
     // MARK: - Errors
