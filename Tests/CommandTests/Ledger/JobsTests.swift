@@ -158,7 +158,8 @@ struct JobsTests {
         let jobs = try await bench.submit(3)
         let worker = try await bench.worker()
         let fences = try await bench.claim(3, for: worker)
-        let running = try bench.start("jobs", "--follow", "--batch", "1", "-q")
+        // From an hour ago on, for the first may have ended before it looks.
+        let running = try bench.start("jobs", "--follow", "--batch", "1", "-q", "--ended-since", "1h")
         try await bench.complete(fences[0])
         try running.waitForOutput("\(jobs[0])\n")
         try await bench.fail(fences[2])
