@@ -133,6 +133,8 @@ def test_no_bar_without_progress(folder, sound):
 
 def test_part_counts_from_its_beginning(folder, sound):
     with Terminal([SLUICE, "convert", "sound.wav", "out.flac", "--from", "30", "--to", "50"], folder) as terminal:
+        sound.feed_to(41, terminal)
+        time.sleep(0.2)
         sound.feed_to(42, terminal)
         wait_for_percent(terminal, 45)
         assert re.search(r"0:(09|1[0-2]) of 0:20 ", terminal.text()), terminal.text()
