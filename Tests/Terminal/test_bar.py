@@ -89,6 +89,8 @@ def test_bar_is_ascii_outside_utf8(folder, sound, variables):
 
 def test_bar_of_unknown_length_has_no_share(folder, sound):
     with Terminal([SLUICE, "convert", "sound.wav", "out.flac"], folder) as terminal:
+        sound.feed_to(29, terminal)
+        time.sleep(0.2)
         sound.feed_to(30, terminal)
         terminal.wait(lambda: re.fullmatch(r"out\.flac  0:(2[7-9]|30)   \S+x", terminal.text()), "half a minute")
         assert finish(sound, terminal) == 0
@@ -107,6 +109,8 @@ def test_long_and_wide_names_leave_room_for_the_bar(folder, sound):
 
 def test_no_bar_where_standard_error_is_no_terminal(folder, sound):
     with Terminal(["sh", "-c", f"{SLUICE} {PART} 2>talk"], folder) as terminal:
+        sound.feed_to(29, terminal)
+        time.sleep(0.2)
         sound.feed_to(30, terminal)
         # A bar would have come after 0.2 s.
         terminal.listen(0.5)
@@ -125,6 +129,8 @@ def test_bar_stays_where_standard_output_is_no_terminal(folder, sound):
 
 def test_no_bar_without_progress(folder, sound):
     with Terminal([*WORDS, "--progress", "none"], folder) as terminal:
+        sound.feed_to(29, terminal)
+        time.sleep(0.2)
         sound.feed_to(30, terminal)
         terminal.listen(0.5)
         assert terminal.raw == b""
