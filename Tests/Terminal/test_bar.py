@@ -2,7 +2,6 @@
 
 import re
 import signal
-import time
 
 import pytest
 
@@ -25,9 +24,6 @@ def wait_for_percent(terminal, least):
 
 def begin(sound, terminal, seconds=30):
     """Feeds so much of the minute, and waits until the bar says so. The last second may be on its way."""
-    sound.feed_to(seconds - 1, terminal)
-    # A room says ten times a second where it is, and only while there is sound to move.
-    time.sleep(0.2)
     sound.feed_to(seconds, terminal)
     wait_for_percent(terminal, (seconds - 3) * 100 // 60)
 
@@ -89,8 +85,6 @@ def test_bar_is_ascii_outside_utf8(folder, sound, variables):
 
 def test_bar_of_unknown_length_has_no_share(folder, sound):
     with Terminal([SLUICE, "convert", "sound.wav", "out.flac"], folder) as terminal:
-        sound.feed_to(29, terminal)
-        time.sleep(0.2)
         sound.feed_to(30, terminal)
         terminal.wait(lambda: re.fullmatch(r"out\.flac  0:(2[7-9]|30)   \S+x", terminal.text()), "half a minute")
         assert finish(sound, terminal) == 0
@@ -109,8 +103,6 @@ def test_long_and_wide_names_leave_room_for_the_bar(folder, sound):
 
 def test_no_bar_where_standard_error_is_no_terminal(folder, sound):
     with Terminal(["sh", "-c", f"{SLUICE} {PART} 2>talk"], folder) as terminal:
-        sound.feed_to(29, terminal)
-        time.sleep(0.2)
         sound.feed_to(30, terminal)
         # A bar would have come after 0.2 s.
         terminal.listen(0.5)
@@ -129,8 +121,6 @@ def test_bar_stays_where_standard_output_is_no_terminal(folder, sound):
 
 def test_no_bar_without_progress(folder, sound):
     with Terminal([*WORDS, "--progress", "none"], folder) as terminal:
-        sound.feed_to(29, terminal)
-        time.sleep(0.2)
         sound.feed_to(30, terminal)
         terminal.listen(0.5)
         assert terminal.raw == b""
@@ -139,8 +129,6 @@ def test_no_bar_without_progress(folder, sound):
 
 def test_part_counts_from_its_beginning(folder, sound):
     with Terminal([SLUICE, "convert", "sound.wav", "out.flac", "--from", "30", "--to", "50"], folder) as terminal:
-        sound.feed_to(41, terminal)
-        time.sleep(0.2)
         sound.feed_to(42, terminal)
         wait_for_percent(terminal, 45)
         assert re.search(r"0:(09|1[0-2]) of 0:20 ", terminal.text()), terminal.text()

@@ -30,6 +30,10 @@ final class RoomDesk: Sendable {
         var waiting: [Request] = []
         /// The only one who holds its descriptors, so that to forget it is to close them.
         var current: Request?
+        /// When the progress of the current one was last said; `nil` before the first time.
+        var lastReport: ContinuousClock.Instant?
+        /// Where it is since then. Said by the listener, if nothing else comes: behind a pipe that has fallen silent too.
+        var unsaid: ConversionProgress?
     }
 
     /// Often enough for eyes, and for whoever watches whether the room is alive.
@@ -108,14 +112,11 @@ final class RoomDesk: Sendable {
 
     private func carryOut(_ errand: Errand, _ coder: WireCoder) {
         let job = errand.job
-        // The first is said at once: behind a pipe, the next may take its time.
-        var lastReport: ContinuousClock.Instant?
         let report: (ConversionProgress) -> Void = { progress in
-            let now = ContinuousClock.now
-            if let lastReport, now - lastReport < Self.progressInterval { return }
-            lastReport = now
-            // A slot that has no time for it now does not need it.
-            self.say(.progress(job: job, progress), coder, waits: false)
+            self.state.withLock { state in
+                state.unsaid = progress
+                self.sayWhatIsDue(&state, coder)
+            }
         }
         let result = Result { () throws(Failure) -> (WireCost) -> RoomReply in
             switch errand.task {
@@ -133,11 +134,23 @@ final class RoomDesk: Sendable {
             }
         }
         // Whoever hears of the end may close and publish: the room lets go first.
-        state.withLock { $0.current = nil }
+        state.withLock { ($0.current, $0.lastReport, $0.unsaid) = (nil, nil, nil) }
         switch result {
         case .success(let reply): say(reply(.now()), coder)
         case .failure(let failure): say(.failed(job: job, failure.bounded, .now()), coder)
         }
+    }
+
+    /// Says how far the current request is, if there is news and the last time is long enough ago. With the lock held, so that
+    /// nothing is said of a request whose end has been.
+    private func sayWhatIsDue(_ state: inout State, _ coder: WireCoder) {
+        let now = ContinuousClock.now
+        guard let progress = state.unsaid, let job = state.current?.job,
+            state.lastReport.map({ now - $0 >= Self.progressInterval }) ?? true
+        else { return }
+        (state.unsaid, state.lastReport) = (nil, now)
+        // A slot that has no time for it now does not need it.
+        say(.progress(job: job, progress), coder, waits: false)
     }
 
     /// `report` as it fits into a message: whole, if it can be, or with less and less of tags and chapters.
@@ -156,7 +169,15 @@ final class RoomDesk: Sendable {
     private func listen() -> Never {
         let coder = WireCoder()
         var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
-        while true { hear(&buffer, coder) }
+        while true {
+            // While something is under way it may leave news behind that it has no time to say.
+            let isWorking = state.withLock { $0.current != nil || !$0.waiting.isEmpty }
+            var waited = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            let interval = Int32(Self.progressInterval / .milliseconds(1))
+            let heard = retryingInterrupts { Int(poll(&waited, 1, isWorking ? interval : -1)) }
+            state.withLock { sayWhatIsDue(&$0, coder) }
+            if heard > 0 { hear(&buffer, coder) }
+        }
     }
 
     /// Waits for one message. A function of its own, so that no descriptor of the last one outlives it in a local variable.
