@@ -29,12 +29,7 @@ test: ## build and run all tests
 	@scripts/prepare build test python
 	swift build -c release --product pump-allocations
 	swift build --build-tests
-	swift test --skip-build --disable-xctest --filter '^MediaTests\.'
-	swift test --skip-build --disable-xctest --no-parallel --skip '^(MediaTests|LedgerTests|WorkerTests|FaultTests)\.'
-	swift test --skip-build --disable-xctest --filter '^LedgerTests\.'
-	swift test --skip-build --disable-xctest --no-parallel --filter '^WorkerTests\.'
-	swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.'
-	PYTHONDONTWRITEBYTECODE=1 .build/python/bin/python -m pytest --quiet -p no:cacheprovider Tests/Terminal
+	@scripts/run-tests
 
 faults: ## kill, stop and starve workers, rooms and databases five times as often as make test does: 15 minutes
 	@scripts/prepare build test
