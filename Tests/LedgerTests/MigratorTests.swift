@@ -53,6 +53,35 @@ struct MigratorTests {
         #expect(name == "a")
     }
 
+    /// A service asks this first, and must begin beside a server that is just being restarted.
+    @Test func aConnectionThatBreaksUnderThePlanIsReplaced() async throws {
+        let name = PrivatePostgres.freshName()
+        let configuration = try configuration(url: PrivatePostgres.shared().url() + "?application_name=\(name)")
+        let migrator = try Migrator(configuration, migrations: [Self.first])
+        try await migrator.run()
+        let schema = configuration.schema
+        let holder = try ConnectionSource(.patient(url: PrivatePostgres.shared().url()))
+        let plan = try await holder.run("hold the plan up") { connection in
+            try connection.transaction {
+                try connection.execute("lock table \(schema).migration in access exclusive mode")
+                let plan = Task { try await migrator.plan() }
+                var cut = 0
+                while cut == 0 {
+                    cut = try connection.value(
+                        """
+                        select count(pg_terminate_backend(pid, 300000)) from pg_stat_activity
+                        where application_name = \(name) and wait_event_type = 'Lock'
+                        """
+                    )
+                    // The statistics of one transaction are those of its first look.
+                    try connection.execute("select pg_stat_clear_snapshot(), pg_sleep(0.01)")
+                }
+                return plan
+            }
+        }
+        #expect(try await plan.value.version == 1)
+    }
+
     @Test func aPlanChangesNothing() async throws {
         let configuration = try configuration()
         let plan = try await Migrator(configuration, migrations: [Self.first, Self.second]).plan(to: 1)

@@ -31,15 +31,21 @@ public struct Migrator: Sendable {
     ///
     /// Throws `schemaTooNew`, `migrationChanged`, or `badConfiguration` if there is no way to `target`.
     public func plan(to target: Int? = nil) async throws -> MigrationPlan {
-        let connection = try await open()
-        let result = try await connection.run("plan a migration", within: configuration.operationTimeout) {
-            connection in
-            try connection.transaction(.snapshot) {
-                try connection.migrationPlan(configuration.schema, migrations, target)
+        let source = try ConnectionSource(configuration)
+        let result: Result<MigrationPlan, any Error>
+        do {
+            // Every service begins with this question; a connection that breaks under it must not be its end.
+            let plan = try await source.settle("plan a migration") { connection, _ in
+                try connection.transaction(.snapshot) {
+                    try connection.migrationPlan(configuration.schema, migrations, target)
+                }
             }
+            result = .success(plan)
+        } catch {
+            result = .failure(error)
         }
-        await connection.close()
-        return result
+        await source.close()
+        return try result.get()
     }
 
     /// Applies what is pending, each migration in a transaction of its own; what was done.

@@ -66,11 +66,17 @@ final class ClusterProcess: @unchecked Sendable {
         }
     }
 
-    /// Asks it to end in order, and waits until it has.
-    @discardableResult
-    func stop() throws -> Run.Status {
+    /// Waits for its end, and throws unless that was a good one.
+    func waitForGoodEnd() throws {
+        let status = try wait()
+        guard status != .exited(0) else { return }
+        throw SupportError("end process \(id) in order", "\(status); it said:\n\(try said().suffix(3_000))")
+    }
+
+    /// Asks it to end in order, and throws unless it does.
+    func stop() throws {
         send(SIGTERM)
-        return try wait()
+        try waitForGoodEnd()
     }
 
     /// Its children: the pump rooms of a worker, the worker of a tracer.
