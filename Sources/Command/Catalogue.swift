@@ -23,7 +23,7 @@ enum Catalogue {
             BatchesCommand.value, ErrorsCommand.value, RetryCommand.value, CancelCommand.value, PrioritizeCommand.value,
             QueuesCommand.value, WorkersCommand.value, ExportCommand.value, WorkerCommand.value,
             CoordinatorCommand.value, UpCommand.value, DownCommand.value, DoctorCommand.value,
-            MigrateCommand.value,
+            MigrateCommand.value, ConfigCommand.value { root },
             UpCommand.supervising,
             HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },
             PumpRoomCommand.value,

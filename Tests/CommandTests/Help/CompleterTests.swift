@@ -12,7 +12,7 @@ struct CompleterTests {
         let all = [
             "convert", "probe", "formats", "presets", "submit", "wait", "status", "jobs", "job", "batches", "errors",
             "retry", "cancel", "prioritize", "queues", "workers", "export", "worker",
-            "coordinator", "up", "down", "doctor", "migrate", "help", "completion",
+            "coordinator", "up", "down", "doctor", "migrate", "config", "help", "completion",
         ]
         #expect(words(offer("")) == all)
         #expect(words(offer("pr")) == ["probe", "presets", "prioritize"])
