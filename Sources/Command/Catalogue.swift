@@ -21,7 +21,7 @@ enum Catalogue {
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
             SubmitCommand.value, WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
             BatchesCommand.value, ErrorsCommand.value, RetryCommand.value, CancelCommand.value, PrioritizeCommand.value,
-            QueuesCommand.value, WorkersCommand.value, ExportCommand.value, WorkerCommand.value,
+            QueuesCommand.value, WorkersCommand.value, WatchCommand.value, ExportCommand.value, WorkerCommand.value,
             CoordinatorCommand.value, UpCommand.value, DownCommand.value, DoctorCommand.value,
             MigrateCommand.value, ConfigCommand.value { root },
             UpCommand.supervising,
