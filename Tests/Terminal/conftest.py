@@ -4,6 +4,7 @@ import wave
 
 import pytest
 
+from ledgers import Server
 from terminal import HeldSound
 
 
@@ -24,3 +25,17 @@ def sound(tmp_path):
     held = HeldSound(tmp_path / "sound.wav")
     yield held
     held.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A PostgreSQL that all tests share, a ledger each."""
+    server = Server(tmp_path_factory.mktemp("postgres", numbered=True))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def ledger(server, tmp_path):
+    """Words to call `sluice` with a fresh ledger, in which twelve jobs wait."""
+    return server.ledger(tmp_path)

@@ -1,75 +1,10 @@
 """What the commands over a ledger draw: the watch, the wait, the question, and tables."""
 
-import os
-import pathlib
 import re
 import signal
-import subprocess
 
 import pytest
 from wcwidth import wcswidth
-
-from terminal import SLUICE, Terminal, environment, run
-
-
-def postgres_program(name):
-    found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    assert found, "no PostgreSQL; run scripts/prepare test"
-    return str(found[-1])
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """A PostgreSQL of these tests' own, reachable by a socket alone."""
-    folder = tmp_path_factory.mktemp("postgres", numbered=True)
-    # PostgreSQL does not run as root.
-    other = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
-    if other:
-        subprocess.run(["chown", "postgres", str(folder)], check=True)
-        for parent in list(folder.parents)[:2]:
-            parent.chmod(0o755)
-    data = f"{folder}/data"
-    initialise = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres", "-D", data]
-    subprocess.run([*other, postgres_program("initdb"), *initialise], check=True, capture_output=True, cwd="/")
-    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-    control = [*other, postgres_program("pg_ctl"), "-D", data, "-l", f"{folder}/log", "-w"]
-    subprocess.run([*control, "-o", options, "start"], check=True, capture_output=True, cwd="/")
-    yield f"postgresql://postgres@/{{}}?host={folder}"
-    subprocess.run([*control, "-m", "immediate", "stop"], check=True, capture_output=True, cwd="/")
-
-
-@pytest.fixture
-def ledger(server, tmp_path):
-    """Words to call `sluice` with a fresh ledger, in which twelve jobs wait."""
-    name = f"test_{os.urandom(6).hex()}"
-    psql = [postgres_program("psql"), "--quiet", server.format("postgres"), "-c"]
-    subprocess.run([*psql, f"create database {name}"], check=True)
-    ledger = Ledger(server.format(name), tmp_path)
-    ledger.run("migrate")
-    for number in range(12):
-        (tmp_path / f"a recording with quite a long name, number {number:02}.wav").touch()
-    ledger.run("submit", "-r", ".", "--to", "out/{stem}.mp3", "--preset", "podcast-mp3", "--label", "recordings")
-    return ledger
-
-
-class Ledger:
-    def __init__(self, url, folder):
-        self.folder = folder
-        self.variables = {"SLUICE_DATABASE_URL": url}
-
-    def run(self, *words):
-        done = subprocess.run(
-            [str(SLUICE), *words], cwd=self.folder, env=environment(**self.variables), capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def terminal(self, *words, **more):
-        return Terminal([SLUICE, *words], self.folder, **more, **self.variables)
-
-    def shown(self, *words, columns):
-        return run(list(words), self.folder, columns, **self.variables)
-
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_tables_fit_the_terminal(ledger, columns):

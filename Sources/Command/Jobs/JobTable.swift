@@ -11,12 +11,14 @@ struct JobTable {
     /// Whether columns stand even where these jobs have nothing in them, so that pages have the same.
     var isPage = false
 
-    func lines(for outlet: Outlet, headed: Bool = true) -> [String] {
+    func lines(for outlet: Outlet, headed: Bool = true) -> [String] { table.lines(for: outlet, headed: headed) }
+
+    var table: TextTable {
         let hasCodes = isPage || jobs.contains { $0.code != nil }
         let hasProgress = jobs.contains { $0.state == .running }
         var columns: [TextTable.Column] = [.init(title: "ID", isNumber: true)]
         if showsState { columns.append(.init(title: "STATE")) }
-        columns.append(.init(title: "SOURCE", isElastic: true))
+        columns.append(.init(title: "SOURCE", isElastic: true, keepsEnd: true))
         if hasCodes { columns.append(.init(title: "CODE")) }
         if hasProgress { columns.append(.init(title: "DONE", isNumber: true)) }
         columns += [
@@ -34,7 +36,7 @@ struct JobTable {
             cells += [.init("\(job.attempts)"), .init(when), .init(job.place ?? "")]
             table.add(cells)
         }
-        return table.lines(for: outlet, headed: headed)
+        return table
     }
 }
 

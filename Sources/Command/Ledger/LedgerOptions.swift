@@ -17,16 +17,35 @@ enum LedgerOptions {
         in: .ledger
     )
 
-    private static func address(_ invocation: Invocation) throws -> LedgerConfiguration {
-        let (url, environment) = (
-            invocation[database] ?? invocation.environment["DATABASE_URL"], invocation.environment
-        )
-        if url != nil || namesDatabase(environment) {
-            return try LedgerConfiguration(url: url, environment: environment)
+    /// Who says where the ledger is.
+    enum Place: Sendable, Hashable {
+        /// An address; what it leaves open, PostgreSQL's own variables say.
+        case url(String, Invocation.Origin)
+        /// PostgreSQL's own variables alone.
+        case variables
+        /// Nobody does: it is that of the private cluster.
+        case cluster
+    }
+
+    static func place(_ invocation: Invocation) -> Place {
+        if let url = invocation[database] {
+            return .url(url, invocation.origin(of: database.form) ?? .commandLine)
         }
-        let cluster = try LocalCluster(environment: environment)
-        _ = try cluster.ensureRunning()
-        return try LocalPostgres.configuration(cluster.place)
+        if let url = invocation.environment["DATABASE_URL"] {
+            return .url(url, .environment(variable: "DATABASE_URL"))
+        }
+        return namesDatabase(invocation.environment) ? .variables : .cluster
+    }
+
+    private static func address(_ invocation: Invocation) throws -> LedgerConfiguration {
+        switch place(invocation) {
+        case .url(let url, _): return try LedgerConfiguration(url: url, environment: invocation.environment)
+        case .variables: return try LedgerConfiguration(environment: invocation.environment)
+        case .cluster:
+            let cluster = try LocalCluster(environment: invocation.environment)
+            _ = try cluster.ensureRunning()
+            return try LocalPostgres.configuration(cluster.place)
+        }
     }
 
     /// Whether PostgreSQL's own variables say where to go. PGAPPNAME, PGSSLMODE and the like alone do not.

@@ -2,5 +2,7 @@
 enum LookPause {
     /// Half a second, and so long that looking takes a tenth of the time at most: what ended lately is looked for among all
     /// that ever ended, which takes seconds where that is tens of millions.
-    static func length(after look: Duration) -> Duration { max(.milliseconds(500), look * 9) }
+    static func length(after look: Duration, atLeast least: Duration = .milliseconds(500)) -> Duration {
+        max(least, look * 9)
+    }
 }

@@ -116,7 +116,7 @@ enum QueuesCommand {
         }
     }
 
-    private static func table(_ queues: [QueueSummary]) -> TextTable {
+    static func table(_ queues: [QueueSummary]) -> TextTable {
         var table = TextTable([
             .init(title: "QUEUE", isElastic: true), .init(title: "STATE"), .init(title: "WAITING", isNumber: true),
             .init(title: "DELAYED", isNumber: true, mayGo: true), .init(title: "RUNNING", isNumber: true),

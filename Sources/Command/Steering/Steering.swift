@@ -44,7 +44,7 @@ struct Steering: Sendable {
             console.complain("there is nothing to \(verb)")
             return .nothingMatched
         }
-        let what = sentence(prospect.count)
+        let what = change.sentence(prospect.count)
         if invocation[Question.dryRun] {
             if invocation[Self.json] {
                 try show(nil, count: prospect.count, invocation, console)
@@ -105,16 +105,6 @@ struct Steering: Sendable {
 
     // MARK: - Doing it
 
-    /// `cancel 12 jobs`, `move 12 jobs to priority 5`
-    private func sentence(_ count: Int) -> String {
-        let jobs = Figures.count(count, "job")
-        switch change {
-        case .cancel: return "cancel \(jobs)"
-        case .retry: return "put \(jobs) back into line, all attempts before them again"
-        case .prioritize(let priority): return "move \(jobs) to priority \(priority)"
-        }
-    }
-
     private func carryOut(_ prospect: Prospect, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let sofar = Latest<ChangeTally?>(nil)
         let bar = SteeringBar(whole: prospect.count, outlet: console.talk)
@@ -128,20 +118,8 @@ struct Steering: Sendable {
         } catch {
             bar.clear()
             // What was done before stays done, and whoever reads the error has to know how much that is.
-            if let tally = sofar.value, tally.changed > 0 { console.say(words(tally) + " before it ended") }
+            if let tally = sofar.value, tally.changed > 0 { console.say(change.words(tally) + " before it ended") }
             throw error
-        }
-    }
-
-    private func words(_ tally: ChangeTally) -> String {
-        let least = tally.isLowerBound ? "at least " : ""
-        let jobs = Figures.count(tally.changed, "job")
-        switch change {
-        case .cancel:
-            let asked = tally.asked > 0 ? ", \(Figures.grouped(tally.asked)) running asked to stop" : ""
-            return "\(least)\(jobs) cancelled\(asked)"
-        case .retry: return "\(least)\(jobs) back in line"
-        case .prioritize(let priority): return "\(least)\(jobs) moved to priority \(priority)"
         }
     }
 
@@ -150,7 +128,7 @@ struct Steering: Sendable {
         if invocation[Self.json] {
             try console.print(JSONText.line(Record(verb: verb, count: count, tally: tally)))
         } else if let tally {
-            try console.print(words(tally))
+            try console.print(change.words(tally))
         }
     }
 

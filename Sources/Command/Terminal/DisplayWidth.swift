@@ -25,6 +25,19 @@ extension String {
         return kept + mark
     }
 
+    /// Cut in the middle to so many columns: two thirds of what is left are its end.
+    func shortenedInside(to width: Int, unicode: Bool = true) -> String {
+        guard displayWidth > width, width >= 8 else { return shortened(to: width, unicode: unicode) }
+        let tail = (width - 1) * 2 / 3
+        var (kept, columns) = (Substring(), 0)
+        for (place, character) in zip(indices, self).reversed() {
+            columns += character.displayWidth
+            if columns > tail { break }
+            kept = self[place...]
+        }
+        return shortened(to: width - String(kept).displayWidth, unicode: unicode) + kept
+    }
+
     /// JSON on one line, as it can be shown whatever it holds: JSON permits controls of eight bits and marks of direction, and
     /// terminals obey them. A program reads the same.
     var printableAsJSON: String {

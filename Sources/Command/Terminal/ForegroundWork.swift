@@ -198,7 +198,7 @@ private final class ThreadBody: Sendable {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
 
-private func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
     var (thread, attributes) = (pthread_t(), pthread_attr_t())
     pthread_attr_init(&attributes)
     pthread_attr_setstacksize(&attributes, 8 << 20)

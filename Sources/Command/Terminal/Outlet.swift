@@ -99,4 +99,6 @@ enum Ink: String, Sendable {
     case bad = "31"
     case good = "32"
     case careful = "33"
+    /// Where the cursor of a full screen is.
+    case chosen = "7"
 }

@@ -7,6 +7,8 @@ struct TextTable {
         var isElastic = false
         /// Whether it is left out, the last one first, where the others would have to be cut for it.
         var mayGo = false
+        /// Whether its texts are cut in the middle: of paths, the end says most.
+        var keepsEnd = false
     }
 
     /// A cell, and the colour that it may have.
@@ -84,7 +86,10 @@ struct TextTable {
         var line = ""
         for (place, column) in shown.enumerated() {
             let (cell, width) = (cells[column], widths[place])
-            let text = cell.text.shortened(to: width, unicode: unicode)
+            let text =
+                columns[column].keepsEnd
+                ? cell.text.shortenedInside(to: width, unicode: unicode)
+                : cell.text.shortened(to: width, unicode: unicode)
             let isLast = place == shown.count - 1
             let filled =
                 columns[column].isNumber ? text.aligned(to: width) : isLast ? text : text.padded(to: width)

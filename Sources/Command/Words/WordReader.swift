@@ -189,28 +189,32 @@ struct WordReader {
     private func settled(_ reading: Reading) throws(UsageError) -> [String: Invocation.Setting] {
         var values = reading.values
         for option in reading.options where values[option.name] == nil {
-            if let variable = option.environment, let text = environment[variable], !text.isEmpty {
-                do throws(Misfit) {
-                    values[option.name] = .init(
-                        values: [try option.read(text)],
-                        origin: .environment(variable: variable)
-                    )
-                } catch {
-                    throw UsageError(
-                        "\(variable)=\(text.quotedIfNeeded) in the environment: \(error.why)",
-                        hint: error.hint ?? "the variable stands for \(option.word); unset it, or correct it",
-                        exitCode: .configuration
-                    )
-                }
-            } else if let fallback = option.fallback {
-                do throws(Misfit) {
-                    values[option.name] = .init(values: [try option.read(fallback)], origin: .fallback)
-                } catch {
-                    preconditionFailure("the default of \(option.word) does not fit: \(error.why)")
-                }
-            }
+            values[option.name] = try option.unsaid(environment)
         }
         return values
+    }
+}
+
+extension OptionForm {
+    /// What holds where the command line says nothing: what the environment says, and then the default.
+    func unsaid(_ environment: [String: String]) throws(UsageError) -> Invocation.Setting? {
+        if let variable = self.environment, let text = environment[variable], !text.isEmpty {
+            do throws(Misfit) {
+                return .init(values: [try read(text)], origin: .environment(variable: variable))
+            } catch {
+                throw UsageError(
+                    "\(variable)=\(text.quotedIfNeeded) in the environment: \(error.why)",
+                    hint: error.hint ?? "the variable stands for \(word); unset it, or correct it",
+                    exitCode: .configuration
+                )
+            }
+        }
+        guard let fallback else { return nil }
+        do throws(Misfit) {
+            return .init(values: [try read(fallback)], origin: .fallback)
+        } catch {
+            preconditionFailure("the default of \(word) does not fit: \(error.why)")
+        }
     }
 }
 

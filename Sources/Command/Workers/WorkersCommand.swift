@@ -115,7 +115,7 @@ enum WorkersCommand {
         }
     }
 
-    private static func table(_ workers: [WorkerSummary], _ now: Date) -> TextTable {
+    static func table(_ workers: [WorkerSummary], _ now: Date) -> TextTable {
         var table = TextTable([
             .init(title: "ID", isNumber: true), .init(title: "NAME", isElastic: true),
             .init(title: "HOST", mayGo: true),
@@ -136,7 +136,7 @@ enum WorkersCommand {
 }
 
 extension WorkerSummary {
-    fileprivate func stateCell(at now: Date) -> TextTable.Cell {
+    func stateCell(at now: Date) -> TextTable.Cell {
         switch ending {
         case .stopped?: return .init("stopped", .faint)
         case .lost?: return .init("lost", .bad)

@@ -69,11 +69,34 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
     public var pausedBecause: String?
     /// How far its pump rooms are locked, in words.
     public var sandbox: String?
+    /// How fast its conversions are, of those that have gone far enough to tell.
+    public var paces: [JobPace]?
 
-    public init(busySlots: Int? = nil, pausedBecause: String? = nil, sandbox: String? = nil) {
+    public init(
+        busySlots: Int? = nil,
+        pausedBecause: String? = nil,
+        sandbox: String? = nil,
+        paces: [JobPace]? = nil
+    ) {
         self.busySlots = busySlots
         self.pausedBecause = pausedBecause
         self.sandbox = sandbox
+        self.paces = paces
+    }
+}
+
+/// How fast a conversion is, by its worker's own clock.
+public struct JobPace: Sendable, Hashable, Codable {
+    public var job: Int64
+    /// Seconds of sound per second.
+    public var speed: Double
+    /// Seconds to go at that speed; `nil` where the length is not known.
+    public var remaining: Double?
+
+    public init(job: Int64, speed: Double, remaining: Double? = nil) {
+        self.job = job
+        self.speed = speed
+        self.remaining = remaining
     }
 }
 

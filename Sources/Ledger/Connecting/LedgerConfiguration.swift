@@ -43,6 +43,16 @@ public struct LedgerConfiguration: Sendable, Hashable {
     }
 }
 
+extension LedgerConfiguration {
+    /// The server and the database, without passwords: `postgresql://ada@db1:5432,db2:5432/audio`.
+    public var server: String { address.description }
+
+    /// The variables `PG...` of `environment` that say what `url` leaves open, in the order of their names.
+    public static func variables(fillingIn url: String?, from environment: [String: String]) throws -> [String] {
+        try Address.variables(fillingIn: url, from: environment)
+    }
+}
+
 extension LedgerConfiguration: CustomStringConvertible, CustomDebugStringConvertible {
     /// Where the ledger is, without passwords: `postgresql://ada@db1:5432,db2:5432/audio, schema sluice`.
     public var description: String { "\(address), schema \(schema)" }

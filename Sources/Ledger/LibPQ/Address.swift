@@ -12,7 +12,7 @@ struct Address: Sendable, Hashable {
     init(url: String?, environment: [String: String]) throws {
         keywords = [:]
         secrets = [:]
-        for (keyword, value) in Self.variables(of: environment) { set(keyword, value) }
+        for given in Self.variables(of: environment) { set(given.keyword, given.value) }
         if let url { for (keyword, value) in try Self.parse(url) { set(keyword, value) } }
         try check()
     }
@@ -26,19 +26,27 @@ struct Address: Sendable, Hashable {
     }
 
     /// The values of those variables in `environment` that libpq knows.
-    private static func variables(of environment: [String: String]) -> [(String, String)] {
+    private static func variables(
+        of environment: [String: String]
+    ) -> [(keyword: String, variable: String, value: String)] {
         guard let options = PQconndefaults() else { return [] }
         defer { PQconninfoFree(options) }
-        var found: [(String, String)] = []
+        var found: [(String, String, String)] = []
         var option = options
         while let keyword = option.pointee.keyword {
             if let variable = option.pointee.envvar, let value = environment[String(cString: variable)], !value.isEmpty
             {
-                found.append((String(cString: keyword), value))
+                found.append((String(cString: keyword), String(cString: variable), value))
             }
             option += 1
         }
         return found
+    }
+
+    /// Those of them that say what `url` leaves open.
+    static func variables(fillingIn url: String?, from environment: [String: String]) throws -> [String] {
+        let said = Set(try url.map { try parse($0) }?.map(\.0) ?? [])
+        return variables(of: environment).filter { !said.contains($0.keyword) }.map(\.variable).sorted()
     }
 
     private static func parse(_ url: String) throws -> [(String, String)] {

@@ -27,7 +27,8 @@ struct Beater: Sendable {
         let status = WorkerStatus(
             busySlots: board.busySlots,
             pausedBecause: shop.pausedBecause,
-            sandbox: shop.roomLevel?.description
+            sandbox: shop.roomLevel?.description,
+            paces: board.paces(in: session)
         )
         do {
             let reply = try await shop.heartbeat.beat(

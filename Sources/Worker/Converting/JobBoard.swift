@@ -104,6 +104,9 @@ final class JobBoard: Sendable {
         state.withLock { state in
             state.jobs[fence]?.frames = progress.frames
             state.jobs[fence]?.totalFrames = progress.totalFrames
+            if state.jobs[fence]?.pace?.note(progress, at: .now) == nil {
+                state.jobs[fence]?.pace = ConversionPace(progress, at: .now)
+            }
         }
     }
 
@@ -208,6 +211,15 @@ final class JobBoard: Sendable {
 
     /// How many wait, and how many are further.
     var counts: (queued: Int, begun: Int) { state.withLock { ($0.queue.count, $0.jobs.count - $0.queue.count) } }
+
+    /// For the beat: how fast the conversions under way are.
+    func paces(in session: Session) -> [JobPace] {
+        state.withLock { state in
+            state.jobs.values.filter { $0.session === session && $0.phase == .converting }.compactMap { job in
+                job.pace?.told(of: job.fence.job)
+            }
+        }
+    }
 
     /// For the beat: what is in hand of this session, and how far.
     func running(in session: Session) -> [RunningJob] {

@@ -25,6 +25,7 @@ struct JobInHand: Sendable {
     var convertedAt: ContinuousClock.Instant?
     var frames: Int64?
     var totalFrames: Int64?
+    var pace: ConversionPace?
     /// Why it is to come to nothing, once something or somebody says so.
     var stop: StopReason?
     var cancelConversion: (@Sendable () -> Void)?

@@ -81,7 +81,7 @@ struct DocumentationTests {
         for name in [
             "convert.jsonl", "failures.jsonl", "damage.jsonl", "probe.jsonl", "jobs.jsonl", "stories.jsonl",
             "batches.jsonl",
-            "queues.jsonl", "workers.jsonl", "changes.jsonl", "submit.jsonl",
+            "queues.jsonl", "workers.jsonl", "changes.jsonl", "submit.jsonl", "config.jsonl",
         ] {
             let lines = String(decoding: try Bytes.read(Golden.folder.appendingPathComponent(name).path), as: UTF8.self)
             for line in lines.split(separator: "\n") {

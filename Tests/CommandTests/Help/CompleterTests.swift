@@ -11,8 +11,8 @@ struct CompleterTests {
     @Test func commandsAreOfferedFirst() {
         let all = [
             "convert", "probe", "formats", "presets", "submit", "wait", "status", "jobs", "job", "batches", "errors",
-            "retry", "cancel", "prioritize", "queues", "workers", "export", "worker",
-            "coordinator", "up", "down", "doctor", "migrate", "help", "completion",
+            "retry", "cancel", "prioritize", "queues", "workers", "watch", "export", "worker",
+            "coordinator", "up", "down", "doctor", "migrate", "config", "help", "completion",
         ]
         #expect(words(offer("")) == all)
         #expect(words(offer("pr")) == ["probe", "presets", "prioritize"])

@@ -50,4 +50,13 @@ struct DisplayWidthTests {
         #expect("two  spaces in a  name".wrapped(to: 80) == ["two  spaces in a  name"])
         #expect("講演 講演".wrapped(to: 8) == ["講演", "講演"])
     }
+
+    @Test func pathsAreCutInTheMiddle() {
+        let path = "podcasts:2024/spring/episode-114.wav"
+        #expect(path.shortenedInside(to: 36) == path)
+        #expect(path.shortenedInside(to: 22) == "podcast…pisode-114.wav")
+        #expect(path.shortenedInside(to: 22, unicode: false) == "podcast~pisode-114.wav")
+        #expect("講演講演講演講演".shortenedInside(to: 12).displayWidth <= 12)
+        for width in 0..<40 { #expect(path.shortenedInside(to: width).displayWidth <= width) }
+    }
 }

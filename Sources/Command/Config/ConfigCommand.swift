@@ -1,0 +1,76 @@
+/// `sluice config`: what is in effect, and who said so.
+enum ConfigCommand {
+    private static let origin = Switch("origin", "say where each comes from", in: .output)
+    private static let json = Switch("json", "print a line of JSON for each", in: .output)
+
+    /// `root` has the options of all commands.
+    static func value(_ root: @escaping @Sendable () -> Subcommand) -> Subcommand {
+        Subcommand(
+            name: "config",
+            summary: "show the settings in effect",
+            discussion: [
+                "What the command line says goes before variables of the environment, and these before defaults. The "
+                    + "password of an address is not shown. Nothing is asked of the ledger, and no cluster is started."
+            ],
+            options: LedgerOptions.forms + [origin.form, json.form],
+            examples: [Example(line: "sluice config --origin", purpose: "what holds here, and why")],
+            children: [
+                Subcommand(
+                    name: "show",
+                    summary: "show every setting, and with --origin where it comes from",
+                    examples: [
+                        Example(line: "sluice config show", purpose: "the settings"),
+                        Example(line: "sluice config show --origin --json", purpose: "and their origins, for programs"),
+                    ],
+                    run: { try show(root(), $0, $1) }
+                )
+            ],
+            standsAlone: true,
+            run: { try show(root(), $0, $1) }
+        )
+    }
+
+    private static func show(_ root: Subcommand, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let settings = try EffectiveSetting.all(root, invocation)
+        let showsOrigin = invocation[origin]
+        if invocation[json] {
+            for setting in settings { try console.print(JSONText.line(Record(setting, showsOrigin: showsOrigin))) }
+            return .success
+        }
+        var table = TextTable(
+            [.init(title: "SETTING"), .init(title: "VALUE", isElastic: true)]
+                + (showsOrigin ? [.init(title: "ORIGIN", isElastic: true)] : [])
+                + [.init(title: "COMMANDS", isElastic: true, mayGo: true)]
+        )
+        for setting in settings {
+            table.add(
+                [.init(setting.name), .init(setting.value ?? "-", setting.isChosen ? .strong : nil)]
+                    + (showsOrigin ? [.init(setting.value == nil ? "-" : setting.origin.words)] : [])
+                    + [.init(setting.commands.isEmpty ? "all" : setting.commands.joined(separator: ", "))]
+            )
+        }
+        try console.print(table.lines(for: console.data).joined(separator: "\n"))
+        return .success
+    }
+
+    /// A setting as programs read it.
+    private struct Record: Encodable {
+        let setting: String
+        let value: String?
+        let commands: [String]
+        let origin: String?
+        let option: String?
+        let variables: [String]?
+
+        init(_ effective: EffectiveSetting, showsOrigin: Bool) {
+            (setting, value, commands) = (effective.name, effective.value, effective.commands)
+            guard showsOrigin, value != nil else {
+                (origin, option, variables) = (nil, nil, nil)
+                return
+            }
+            origin = effective.origin.name
+            if case .option(let word, _) = effective.origin { option = word } else { option = nil }
+            variables = effective.origin.variables.isEmpty ? nil : effective.origin.variables
+        }
+    }
+}

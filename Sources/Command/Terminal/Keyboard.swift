@@ -1,0 +1,46 @@
+import Glibc
+
+/// A thread that reads keys and hands them on. It lives as long as the process.
+enum Keyboard {
+    /// What came of a wait for keys.
+    enum Event: Sendable {
+        case keys([Key])
+        /// The terminal is gone.
+        case end
+    }
+
+    /// So long an Escape may be the beginning of another key's sequence; whoever presses it alone does not notice.
+    private static let escapePatience: Int32 = 50
+
+    static func listen(_ report: @escaping @Sendable (Event) -> Void) {
+        let thread = startThread {
+            var reader = KeyReader()
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            while true {
+                if reader.isWaiting, !isReady(within: escapePatience) {
+                    let keys = reader.flush()
+                    if !keys.isEmpty { report(.keys(keys)) }
+                    continue
+                }
+                let count = read(STDIN_FILENO, &bytes, bytes.count)
+                if count > 0 {
+                    let keys = reader.take(bytes.prefix(count))
+                    if !keys.isEmpty { report(.keys(keys)) }
+                } else if count < 0, errno == EINTR {
+                    continue
+                } else if count < 0, errno == EAGAIN {
+                    // Somebody left the terminal non-blocking.
+                    _ = isReady(within: -1)
+                } else {
+                    return report(.end)
+                }
+            }
+        }
+        pthread_detach(thread)
+    }
+
+    private static func isReady(within milliseconds: Int32) -> Bool {
+        var waited = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        return poll(&waited, 1, milliseconds) > 0
+    }
+}

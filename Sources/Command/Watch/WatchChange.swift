@@ -1,0 +1,74 @@
+import Ledger
+
+/// What somebody is about to change.
+enum WatchChange: Sendable, Hashable {
+    /// Jobs, and which they are in words.
+    case jobs(JobChange, JobFilter, which: String)
+    case pause(Bool, queue: String)
+    case wish(WorkerWish, worker: Int64, name: String)
+
+    /// The question, once it is known how many jobs it is about.
+    func question(about count: Int) -> String {
+        let jobs = Figures.count(count, "job")
+        return switch self {
+        case .jobs(let change, _, let which): "\(change.sentence(count)) (\(which))?"
+        case .pause(true, let queue): "pause queue \(queue)? \(jobs) in it would wait; what runs goes on"
+        case .pause(false, let queue): "let queue \(queue) go on? \(jobs) wait in it"
+        case .wish(.run, _, let name): "let worker \(name) claim again? it has \(jobs) in hand"
+        case .wish(_, _, let name): "let worker \(name) claim nothing more? the \(jobs) in its hands would go on"
+        }
+    }
+
+    /// What to say where there is nothing to change.
+    var nothing: String {
+        switch self {
+        case .jobs(.cancel, _, let which): "there is nothing to cancel (\(which))"
+        case .jobs(.retry, _, let which): "there is nothing to retry (\(which))"
+        case .jobs(.prioritize, _, let which): "nothing waits (\(which))"
+        case .pause, .wish: "there is nothing to change"
+        }
+    }
+
+    /// What is said while it happens, and once it has.
+    var underWay: String {
+        switch self {
+        case .jobs(.cancel, _, _): "cancelling"
+        case .jobs(.retry, _, _): "putting back into line"
+        case .jobs(.prioritize, _, _): "moving"
+        case .pause(true, let queue): "pausing \(queue)"
+        case .pause(false, let queue): "resuming \(queue)"
+        case .wish(_, _, let name): "asking \(name)"
+        }
+    }
+
+    func done(_ tally: ChangeTally?) -> String {
+        switch self {
+        case .jobs(let change, _, _): tally.map { change.words($0) } ?? "nothing was done"
+        case .pause(true, let queue): "queue \(queue) is paused"
+        case .pause(false, let queue): "queue \(queue) goes on"
+        case .wish(.run, _, let name): "\(name) was asked to go on; it hears at its next sign of life"
+        case .wish(_, _, let name): "\(name) was asked to be quiet; it hears at its next sign of life"
+        }
+    }
+
+    /// How many jobs it would be about now, by the ledger; `nil` where that is not for the ledger to count.
+    func count(in ledger: JobLedger) async throws -> Int? {
+        guard case .jobs(let change, let filter, _) = self else { return nil }
+        return try await ledger.count(of: change, matching: filter)
+    }
+
+    /// Carries it out. `report` hears of each chunk.
+    func carryOut(in ledger: JobLedger, _ report: @escaping @Sendable (ChangeTally) -> Void) async throws
+        -> ChangeTally?
+    {
+        switch self {
+        case .jobs(let change, let filter, _):
+            return try await ledger.apply(change, to: filter, progress: report)
+        case .pause(let isPaused, let queue):
+            try await ledger.setPaused(isPaused, queue: queue)
+        case .wish(let wish, let worker, let name):
+            guard try await ledger.wish(wish, of: worker) else { throw Refusal.missing("worker \(name) any more") }
+        }
+        return nil
+    }
+}

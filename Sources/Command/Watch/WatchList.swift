@@ -1,0 +1,85 @@
+import Ledger
+
+/// What the middle of the screen lists.
+enum WatchList: Int, Sendable, CaseIterable {
+    case running = 1, waiting, failed, ended, queues, workers
+
+    var title: String {
+        switch self {
+        case .running: "running"
+        case .waiting: "waiting"
+        case .failed: "failed"
+        case .ended: "ended"
+        case .queues: "queues"
+        case .workers: "workers"
+        }
+    }
+
+    /// The states of the jobs in it; none for a list of something else.
+    var states: [JobState] {
+        switch self {
+        case .running: [.running, .publishing]
+        case .waiting: [.delayed, .waiting]
+        case .failed: [.failed]
+        case .ended: [.completed, .failed, .cancelled]
+        case .queues, .workers: []
+        }
+    }
+
+    var isOfJobs: Bool { !states.isEmpty }
+}
+
+/// Which of them are listed: words that people type, as in `batch=17 queue=nightly code=truncated pods:2024/`.
+struct WatchFilter: Sendable, Hashable {
+    var batch: Int64?
+    var queue: String?
+    var code: String?
+    /// What the source begins with, or the name of a queue or worker.
+    var beginning: String?
+
+    init(batch: Int64? = nil, queue: String? = nil) { (self.batch, self.queue) = (batch, queue) }
+
+    /// Throws for a word that cannot be meant.
+    init(words: String) throws(Misfit) {
+        for word in words.split(separator: " ").map(String.init) {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            switch (parts[0], parts.count == 2 ? parts[1] : nil) {
+            case ("batch", let number?): batch = try ValueType<Int64>.id.read(number)
+            case ("queue", let name?): queue = name
+            case ("code", let name?): code = name
+            case ("source", let start?): beginning = start
+            default:
+                // A name with a space in it is one text.
+                beginning = beginning.map { "\($0) \(word)" } ?? word
+            }
+        }
+    }
+
+    /// The words that say it.
+    var words: String {
+        [batch.map { "batch=\($0)" }, queue.map { "queue=\($0)" }, code.map { "code=\($0)" }, beginning]
+            .compactMap { $0 }.joined(separator: " ")
+    }
+
+    var isEmpty: Bool { self == WatchFilter() }
+
+    /// For the ledger. Few jobs run, and those are looked through here: by source it would look at all there ever were.
+    func jobs(in list: WatchList) -> JobFilter {
+        JobFilter(
+            states: list.states,
+            batch: batch,
+            queue: queue,
+            codes: code.map { [$0] },
+            sourcePrefix: list == .running ? nil : beginning
+        )
+    }
+
+    /// For a change, which means all that are listed and no others.
+    func change(in list: WatchList) -> JobFilter {
+        var filter = jobs(in: list)
+        filter.sourcePrefix = beginning
+        return filter
+    }
+
+    func allows(_ name: String) -> Bool { beginning.map { name.hasPrefix($0) } ?? true }
+}

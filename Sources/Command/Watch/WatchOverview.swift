@@ -1,0 +1,181 @@
+import FoundationEssentials
+import Ledger
+
+/// What stands above the list and below it: how everything is.
+struct WatchOverview {
+    let state: WatchState
+    let size: ScreenSize
+    let style: ScreenStyle
+
+    private var facts: WatchFacts { state.facts }
+    private var status: LedgerStatus { facts.status }
+    private var columns: Int { size.columns }
+    /// How many lines a part may have.
+    private var depth: Int { max(1, min(8, (size.rows - 12) / 6)) }
+    private static let margin = 10
+
+    var lines: [String] {
+        var lines = [head]
+        if let absence { lines.append(absence) }
+        guard size.rows >= 10 else { return lines }
+        lines += batches
+        lines += flow("queues", queues, none: "none yet; \"sluice submit\" makes one")
+        lines += flow("workers", workers, none: "none lives; \"sluice worker\" starts one")
+        if size.rows >= 16, let note { lines.append(label("note", .careful) + note) }
+        return lines
+    }
+
+    private func label(_ word: String, _ ink: Ink = .faint) -> String {
+        style.paint(word.padded(to: Self.margin), ink)
+    }
+
+    // MARK: - The head
+
+    /// What is most worth knowing first; the clock at the end, where there is room.
+    private var head: String {
+        let jobs = status.jobs
+        var parts: [(String, Ink?)] = [
+            ("\(Figures.grouped(jobs.waiting)) waiting", nil),
+            ("\(Figures.grouped(jobs.running + jobs.publishing)) running", nil),
+        ]
+        let pace = facts.pace()
+        if let pace {
+            parts.append((pace.words("files"), .strong))
+            if pace.speed > 0 { parts.append((Figures.speed(pace.speed), .strong)) }
+        }
+        if jobs.failed > 0 { parts.append(("\(Figures.grouped(jobs.failed)) failed", .bad)) }
+        parts.append(("\(Figures.grouped(jobs.completed)) done", .good))
+        if let pace, pace.perSecond > 0, jobs.open > 0 {
+            parts.append(("\(TimeWords.span(seconds: Double(jobs.open) / pace.perSecond)) left", nil))
+        }
+        if jobs.delayed > 0 { parts.append(("\(Figures.grouped(jobs.delayed)) delayed", .careful)) }
+        if jobs.cancelled > 0 { parts.append(("\(Figures.grouped(jobs.cancelled)) cancelled", .faint)) }
+        parts.append((facts.place.printable, .faint))
+        let clock = TimeWords.clock(state.now, at: state.now)
+        var line = style.paint("sluice", .strong)
+        var width = 6
+        for (text, ink) in parts where width + 3 + text.displayWidth <= columns - clock.count - 2 {
+            line += (width == 6 ? "    " : "   ") + (ink.map { style.paint(text, $0) } ?? text)
+            width += text.displayWidth + (width == 6 ? 4 : 3)
+        }
+        guard width + clock.count + 2 <= columns else { return line }
+        return line + String(repeating: " ", count: columns - width - clock.count) + style.paint(clock, .faint)
+    }
+
+    private var absence: String? {
+        guard let absence = state.absence else { return nil }
+        let since = TimeWords.clock(absence.since, at: state.now)
+        let text = "the ledger does not answer since \(since) (\(absence.code)); what is shown is old"
+        return style.paint(text.clipped(to: columns, unicode: style.unicode), .bad)
+    }
+
+    /// What somebody should look at, as far as a look each second tells.
+    private var note: String? {
+        let facts = StatusFacts(place: facts.place, status: status, unable: [], chores: [])
+        // That no worker lives is said where the workers are.
+        return facts.notes.first { !$0.hasPrefix("no worker lives") }?.printable
+    }
+
+    // MARK: - Batches
+
+    private var batches: [String] {
+        let width = columns - Self.margin
+        // Those of which something runs come first: there may be more than there is room for.
+        let all = facts.batches.sorted { (Self.rank($0), $1.batch) < (Self.rank($1), $0.batch) }
+        let titles = all.prefix(depth).map { batch in
+            ("\(batch.batch)" + (batch.name.map { " \($0.printable)" } ?? ""))
+                .shortened(to: max(8, min(30, width / 3)), unicode: style.unicode)
+        }
+        let column = titles.reduce(0) { max($0, $1.displayWidth) }
+        return zip(all, titles).enumerated().map { place, batch in
+            let jobs = batch.0.jobs
+            let percent = "\(Int(jobs.share * 100))%".aligned(to: 4)
+            var words = "\(Figures.grouped(jobs.ended)) of \(Figures.grouped(jobs.total))"
+            if jobs.failed > 0 { words += "   \(Figures.grouped(jobs.failed)) failed" }
+            if place == depth - 1, all.count > depth { words += "   +\(all.count - depth) more" }
+            let room = width - column - percent.count - words.displayWidth - 6
+            let bar = room >= 6 ? Bar.text(jobs.share, columns: min(room, 30), unicode: style.unicode) + "  " : ""
+            let line = "\(batch.1.padded(to: column))  \(style.paint(bar, .good))\(percent)  \(words)"
+            return label(place == 0 ? "batches" : "") + line.clipped(to: max(1, width), unicode: style.unicode)
+        }
+    }
+
+    private static func rank(_ batch: BatchSummary) -> Int { batch.jobs.running + batch.jobs.publishing > 0 ? 0 : 1 }
+
+    // MARK: - Queues and workers
+
+    private var queues: [String] {
+        // Those in which something is to be done come first; there may be more than there is room for.
+        facts.queues.sorted { ($0.jobs.open > 0 ? 0 : 1, $0.name) < ($1.jobs.open > 0 ? 0 : 1, $1.name) }.map { queue in
+            var parts: [String] = []
+            if queue.isPaused { parts.append(style.paint("paused", .careful)) }
+            parts.append("\(Figures.grouped(queue.jobs.waiting)) waiting")
+            let running = queue.jobs.running + queue.jobs.publishing
+            let limit = queue.runningLimit.map { " of \(Figures.grouped($0))" } ?? ""
+            if running > 0 || queue.runningLimit != nil { parts.append("\(Figures.grouped(running))\(limit) running") }
+            if queue.jobs.delayed > 0 { parts.append("\(Figures.grouped(queue.jobs.delayed)) delayed") }
+            if let pace = facts.pace(of: queue.name) { parts.append(pace.words()) }
+            let name = queue.name.printable.shortened(to: max(8, columns / 4), unicode: style.unicode)
+            return style.paint(name, .strong) + " " + parts.joined(separator: style.dot)
+        }
+    }
+
+    private var workers: [String] {
+        let troubled = facts.workers.filter { $0.stateCell(at: state.now).ink != .good }
+        let well = facts.workers.filter { $0.stateCell(at: state.now).ink == .good }
+        return (troubled + well).map { worker in
+            let busy = min(worker.slots, worker.status.busySlots ?? worker.holds)
+            let share = worker.slots > 0 ? Double(busy) / Double(worker.slots) : 0
+            let bar = Bar.text(share, columns: min(8, max(1, worker.slots)), unicode: style.unicode)
+            let name = worker.name.printable.shortened(to: max(8, columns / 4), unicode: style.unicode)
+            let word = worker.stateCell(at: state.now)
+            let verdict = word.ink == .good ? "" : " " + (word.ink.map { style.paint(word.text, $0) } ?? word.text)
+            return "\(style.paint(name, .strong)) \(style.paint(bar, .good)) \(busy)/\(worker.slots)\(verdict)"
+        }
+    }
+
+    /// Cells beside each other, on as many lines as there may be; the last one says how many are left out.
+    private func flow(_ word: String, _ cells: [String], none: String) -> [String] {
+        guard !cells.isEmpty else { return [label(word) + style.paint(none, .careful)] }
+        let width = max(1, columns - Self.margin)
+        var (lines, line, used, shown) = ([String](), "", 0, 0)
+        for cell in cells {
+            let wide = min(cell.shownWidth, width)
+            let left = cells.count - shown - 1
+            // On the last line there has to be room for the word about the others.
+            let reserve = lines.count == depth - 1 && left > 0 ? " +\(left) more".count + 2 : 0
+            if used > 0, used + 4 + wide + reserve > width {
+                guard lines.count < depth - 1 else { break }
+                lines.append(line)
+                (line, used) = ("", 0)
+            }
+            line +=
+                (used > 0 ? "    " : "") + cell.clipped(to: width - (used > 0 ? 0 : reserve), unicode: style.unicode)
+            used += wide + (used > 0 ? 4 : 0)
+            shown += 1
+        }
+        if shown < cells.count { line += style.paint("   +\(cells.count - shown) more", .faint) }
+        return (lines + [line]).enumerated().map { label($0.offset == 0 ? word : "") + $0.element }
+    }
+
+    // MARK: - Failures
+
+    /// What failed last, where the screen has room for it.
+    var failures: [String] {
+        let count = min(facts.failures.count, max(1, min(6, (size.rows - 12) / 6)))
+        guard size.rows >= 16, count > 0 else { return [] }
+        var table = TextTable([
+            .init(title: ""), .init(title: ""), .init(title: "", isNumber: true),
+            .init(title: "", isElastic: true, keepsEnd: true),
+        ])
+        for group in facts.failures.prefix(count) {
+            let example = ["\(group.example)", group.exampleSource].compactMap { $0 }.joined(separator: " ")
+            table.add([
+                .init(TimeWords.ago(group.lastAt, at: state.now)), .init(group.code, group.jobs > 0 ? .bad : .faint),
+                group.jobs > 0 ? .init(Figures.count(group.jobs, "job")) : .init("retried", .faint), .init(example),
+            ])
+        }
+        let lines = table.lines(width: columns, unicode: style.unicode, headed: false, paint: style.paint)
+        return [style.rule("last failures", columns: columns)] + lines
+    }
+}

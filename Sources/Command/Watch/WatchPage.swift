@@ -1,0 +1,189 @@
+import FoundationEssentials
+import Ledger
+
+/// How lines are to look: the terminal's letters and colours.
+struct ScreenStyle: Sendable {
+    var unicode = true
+    var paint: @Sendable (String, Ink) -> String = { text, _ in text }
+
+    /// A line that parts what is above from what is below, with a word in it.
+    func rule(_ word: String, columns: Int) -> String {
+        let mark = unicode ? "─" : "-"
+        let head = String(repeating: mark, count: 2) + (word.isEmpty ? "" : " \(word) ")
+        return paint(
+            (head + String(repeating: mark, count: max(0, columns - head.displayWidth))).clipped(to: columns),
+            .faint
+        )
+    }
+
+    var dot: String { unicode ? " · " : ", " }
+}
+
+/// The lines of the whole screen.
+struct WatchPage {
+    /// As many as the screen has, none of them wider than it is.
+    let lines: [String]
+    /// How many rows of the list, or lines of the story, there was room for.
+    let visibleRows: Int
+    /// How far a story can be moved on.
+    let lastTop: Int
+
+    init(_ state: WatchState, size: ScreenSize, style: ScreenStyle) {
+        let page = Self.page(state, size, style)
+        (visibleRows, lastTop) = (max(1, page.visible), page.lastTop)
+        let filled = page.lines + Array(repeating: "", count: max(0, size.rows - page.lines.count))
+        lines = filled.prefix(size.rows).map { $0.clipped(to: size.columns, unicode: style.unicode) }
+    }
+
+    private typealias Parts = (lines: [String], visible: Int, lastTop: Int)
+
+    private static func page(_ state: WatchState, _ size: ScreenSize, _ style: ScreenStyle) -> Parts {
+        let foot = WatchFoot(state: state, columns: size.columns, style: style).line
+        switch state.mode {
+        case .help:
+            return (fill(WatchHelp.lines(style, columns: size.columns), size.rows - 1) + [foot], size.rows - 1, 0)
+        case .story(_, let lines, let top):
+            let folded = lines.flatMap { $0.folded(to: size.columns, indent: 9) }
+            let room = max(1, size.rows - 1)
+            let last = max(0, folded.count - room)
+            return (fill(Array(folded.dropFirst(min(top, last))), room) + [foot], room, last)
+        case .list, .typing, .counting, .asking: break
+        }
+        let overview = WatchOverview(state: state, size: size, style: style)
+        let failures = overview.failures
+        // Where lines are few, they are for jobs.
+        let rule = size.rows >= 24 ? [style.rule("", columns: size.columns)] : []
+        let above = overview.lines + rule + [WatchTabs(state: state, columns: size.columns, style: style).line]
+        // The heading of the list, and the foot.
+        let room = size.rows - above.count - failures.count - 2
+        let rows = WatchRows(state: state, columns: size.columns, style: style).lines(atMost: max(1, room))
+        let list = fill(rows, max(1, room) + 1)
+        return (above + list + failures + [foot], room, 0)
+    }
+
+    /// Exactly so many lines.
+    private static func fill(_ lines: [String], _ count: Int) -> [String] {
+        lines.prefix(count) + Array(repeating: "", count: max(0, count - lines.count))
+    }
+}
+
+/// The line of the lists there are, with the one that is shown.
+struct WatchTabs {
+    let state: WatchState
+    let columns: Int
+    let style: ScreenStyle
+
+    var line: String {
+        let choices = [tabs(counted: { _ in true }, gap: "   "), tabs(counted: { _ in true }, gap: "  ")]
+        let narrow = [tabs(counted: { $0 == state.list }, gap: " "), numbers, here]
+        return (choices + narrow).first { $0.shownWidth <= columns } ?? here
+    }
+
+    private func tabs(counted: (WatchList) -> Bool, gap: String) -> String {
+        WatchList.allCases.map { list in
+            let words = "\(list.rawValue) \(list.title)" + (counted(list) ? count(of: list) : "")
+            return list == state.list ? style.paint("[\(words)]", .strong) : style.paint(words, .faint)
+        }.joined(separator: gap)
+    }
+
+    /// `1 2 [3 failed 2] 4 5 6`
+    private var numbers: String {
+        WatchList.allCases.map { $0 == state.list ? here : style.paint("\($0.rawValue)", .faint) }.joined(
+            separator: " "
+        )
+    }
+
+    private var here: String {
+        style.paint("[\(state.list.rawValue) \(state.list.title)\(count(of: state.list))]", .strong)
+    }
+
+    private func count(of list: WatchList) -> String {
+        let (jobs, facts) = (state.facts.status.jobs, state.facts)
+        let number =
+            switch list {
+            case .running: jobs.running + jobs.publishing
+            case .waiting: jobs.waiting + jobs.delayed
+            case .failed: jobs.failed
+            case .ended: jobs.ended
+            case .queues: facts.queues.count
+            case .workers: facts.workers.count
+            }
+        return " " + Figures.grouped(number)
+    }
+}
+
+/// The last line: a question, a message, or what the keys do.
+struct WatchFoot {
+    let state: WatchState
+    let columns: Int
+    let style: ScreenStyle
+
+    var line: String {
+        switch state.mode {
+        case .typing(let text): return typed(text)
+        case .counting: return style.paint("counting; Esc leaves it", .careful)
+        case .asking(let what, let count): return asked(what.question(about: count).printable)
+        case .help: return style.paint("any key goes back", .faint)
+        case .story: return hints([("esc", "back"), ("up/down", "move")])
+        case .list: break
+        }
+        if let message = state.message {
+            let text = message.text.printable.clipped(to: columns, unicode: style.unicode)
+            return message.ink.map { style.paint(text, $0) } ?? text
+        }
+        if let change = state.change {
+            let sofar = change.tally.map { ": \(change.what.done($0))" } ?? ""
+            return style.paint("\(change.what.underWay)\(sofar)".printable, .careful)
+        }
+        return hints(usual)
+    }
+
+    /// The end of what is typed, where there is no room for all of it.
+    private func typed(_ text: String) -> String {
+        let head = "list only: "
+        var shown = text.printable
+        while shown.displayWidth > max(1, columns - head.count - 1), !shown.isEmpty { shown.removeFirst() }
+        return style.paint(head, .strong) + shown + style.paint("_", .strong)
+    }
+
+    /// Yes and no are to be seen whatever the question is.
+    private func asked(_ question: String) -> String {
+        let answers = "  y/N"
+        return style.paint(question.shortened(to: max(1, columns - answers.count), unicode: style.unicode), .careful)
+            + style.paint(answers, .strong)
+    }
+
+    /// What is worth knowing most comes first, and goes last.
+    private var usual: [(key: String, meaning: String)] {
+        var hints = [("?", "help"), ("q", "quit")]
+        if !state.filter.isEmpty { hints.append(("esc", "drop \(state.filter.words.printable)")) }
+        switch state.list {
+        case .running: hints += [("c", "cancel"), ("p", "pause queue")]
+        case .waiting: hints += [("c", "cancel"), ("r", "go at once"), ("p", "pause queue")]
+        case .failed, .ended: hints.append(("r", "retry"))
+        case .queues: hints.append(("p", isPaused ? "resume" : "pause"))
+        case .workers: hints.append(("p", isPaused ? "let claim" : "quiet"))
+        }
+        if state.list.isOfJobs { hints.append(("enter", "story")) }
+        return hints + [("/", "filter"), ("tab", "next list")]
+    }
+
+    private var isPaused: Bool {
+        switch state.chosen {
+        case .queue(let queue)?: queue.isPaused
+        case .worker(let worker)?: worker.wish != .run
+        case .job?, nil: false
+        }
+    }
+
+    private func hints(_ all: [(key: String, meaning: String)]) -> String {
+        var (line, width) = ("", 0)
+        for hint in all {
+            let wide = hint.key.displayWidth + 1 + hint.meaning.displayWidth + (width == 0 ? 0 : 3)
+            guard width + wide <= columns else { break }
+            line += (width == 0 ? "" : "   ") + style.paint(hint.key, .strong) + " " + style.paint(hint.meaning, .faint)
+            width += wide
+        }
+        return line
+    }
+}

@@ -1,0 +1,286 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import Ledger
+import Synchronization
+
+/// The watch on a terminal: waits for keys, for the ledger and for signals, and draws.
+///
+/// The calling thread does all of that; the ledger is asked in tasks and keys are read on a thread of their own, which put what
+/// they have into a box and wake it.
+struct WatchSession {
+    private let invocation: Invocation
+    private let console: Console
+
+    init(_ invocation: Invocation, _ console: Console) { (self.invocation, self.console) = (invocation, console) }
+
+    /// Signals that are waited for instead of being obeyed on the spot: the terminal is given back first.
+    private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH]
+
+    func run() throws -> ExitCode {
+        // Before any thread starts, so that all of them leave the signals to this one.
+        let listener = SignalListener(Self.signals)
+        let filter = WatchFilter(
+            batch: invocation[JobFilterOptions.batch],
+            queue: invocation[JobFilterOptions.queue]
+        )
+        let query = WatchQuery(filter: filter, batch: filter.batch)
+        // Whatever is wrong with the ledger from the start is said on the shell's screen, as by every command.
+        let first = try LedgerWork.run(invocation) { ledger in
+            try await JobFilterOptions.requireBatch(query.batch, of: ledger)
+            return try await WatchFacts.look(at: ledger, query)
+        }
+        let ledger = try JobLedger(try LedgerOptions.configuration(invocation))
+        let loop = WatchLoop(WatchState(first, filter: filter), ledger, console, listener)
+        let ending = try loop.run()
+        Self.close(ledger)
+        if ending == .quit {
+            // By the signal itself, as the shell expects; the core file is the user's own wish.
+            listener.surrender(to: SIGQUIT)
+        }
+        return ending.exitCode
+    }
+
+    /// Says goodbye to the server. One that does not answer is not waited for.
+    private static func close(_ ledger: JobLedger) {
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            await ledger.close()
+            done.signal()
+        }
+        _ = done.wait(timeout: .now() + .milliseconds(300))
+    }
+}
+
+/// How a watch ends.
+enum WatchEnding {
+    case left, interrupted, terminated, quit
+
+    var exitCode: ExitCode {
+        switch self {
+        case .left: .success
+        case .interrupted: .interrupted
+        case .terminated, .quit: .terminated
+        }
+    }
+}
+
+/// What other threads have for the one that draws.
+private enum WatchNews: Sendable {
+    case keyboard(Keyboard.Event)
+    case look(Result<WatchFacts, any Error>, took: Duration)
+    case count(WatchChange, Result<Int, WatchFailure>)
+    case progress(WatchChange, ChangeTally)
+    case end(WatchChange, Result<ChangeTally?, WatchFailure>)
+    case story(Int64, Result<(JobStory, Date)?, WatchFailure>)
+}
+
+/// Holds news until the thread that draws takes them.
+private final class WatchBox: Sendable {
+    private let news = Mutex<[WatchNews]>([])
+    private let listener: SignalListener
+
+    init(_ listener: SignalListener) { self.listener = listener }
+
+    func put(_ one: WatchNews) {
+        news.withLock { $0.append(one) }
+        listener.wake()
+    }
+
+    func takeAll() -> [WatchNews] {
+        news.withLock { news in
+            defer { news = [] }
+            return news
+        }
+    }
+}
+
+/// The loop of a watch, from the first frame to the last.
+private final class WatchLoop {
+    private var state: WatchState
+    private let ledger: JobLedger
+    private let console: Console
+    private let listener: SignalListener
+    private let box: WatchBox
+    private let screen: FullScreen
+    private var painter = FramePainter()
+    private let style: ScreenStyle
+    private let clock = ContinuousClock()
+    private var isLooking = false
+    private var nextLook: ContinuousClock.Instant
+    /// When the ledger's clock was last read.
+    private var readAt: ContinuousClock.Instant
+
+    init(_ state: WatchState, _ ledger: JobLedger, _ console: Console, _ listener: SignalListener) {
+        (self.state, self.ledger, self.console, self.listener) = (state, ledger, console, listener)
+        (box, screen) = (WatchBox(listener), FullScreen(outlet: console.data))
+        let outlet = console.data
+        style = ScreenStyle(unicode: outlet.usesUnicode, paint: { outlet.paint($0, $1) })
+        (readAt, nextLook) = (clock.now, clock.now + .seconds(1))
+    }
+
+    func run() throws -> WatchEnding {
+        do throws(Outlet.Failure) {
+            try screen.enter()
+        } catch {
+            return .terminated
+        }
+        defer { screen.leave() }
+        Keyboard.listen { [box] in box.put(.keyboard($0)) }
+        while true {
+            do throws(Outlet.Failure) {
+                if let ending = try step() { return ending }
+            } catch {
+                // Nobody can look at it any more.
+                return .terminated
+            }
+            for news in box.takeAll() {
+                if let ending = try take(news) { return ending }
+            }
+        }
+    }
+
+    /// Draws, then waits for whatever comes first.
+    private func step() throws(Outlet.Failure) -> WatchEnding? {
+        if !isLooking, clock.now >= nextLook { look() }
+        try draw()
+        // The clock on the screen goes by seconds; a look may be due before.
+        let rest = isLooking ? Duration.seconds(1) : min(.seconds(1), max(.zero, nextLook - clock.now))
+        switch listener.wait(milliseconds: Int(rest / .milliseconds(1)) + 1) {
+        case SIGINT?: return .interrupted
+        case SIGTERM?, SIGHUP?: return .terminated
+        case SIGQUIT?: return .quit
+        case SIGTSTP?: try stop()
+        case SIGCONT?: try goOn()
+        case SIGWINCH?: painter.forget()
+        default: break
+        }
+        return nil
+    }
+
+    // MARK: - The terminal
+
+    private func draw() throws(Outlet.Failure) {
+        let size = screen.size
+        state.now = state.facts.status.time.addingTimeInterval((clock.now - readAt).seconds)
+        let page = WatchPage(state, size: size, style: style)
+        (state.visibleRows, state.lastTop) = (page.visibleRows, page.lastTop)
+        try screen.write(painter.frame(page.lines, on: size))
+    }
+
+    /// Stops as the shell wants it, the terminal given back, and takes it again when the shell lets us go on.
+    private func stop() throws(Outlet.Failure) {
+        screen.leave()
+        var only = sigset_t()
+        sigemptyset(&only)
+        sigaddset(&only, SIGTSTP)
+        // Nobody handles it: let through, it does what it does to every program. Behind that line we go on.
+        pthread_kill(pthread_self(), SIGTSTP)
+        pthread_sigmask(SIG_UNBLOCK, &only, nil)
+        pthread_sigmask(SIG_BLOCK, &only, nil)
+        try screen.enter()
+        painter.forget()
+        nextLook = clock.now
+    }
+
+    private func goOn() throws(Outlet.Failure) {
+        try screen.renew()
+        painter.forget()
+    }
+
+    // MARK: - News
+
+    private func take(_ news: WatchNews) throws -> WatchEnding? {
+        switch news {
+        case .keyboard(.end): return .terminated
+        case .keyboard(.keys(let keys)):
+            for key in keys {
+                if let effect = state.take(key), let ending = carryOut(effect) { return ending }
+            }
+        case .look(let result, let took): try take(result, took)
+        case .count(let what, .success(let count)): state.take(count: count, of: what)
+        case .count(let what, .failure(let failure)): state.end(what, .failure(failure))
+        case .progress(let what, let tally): state.take(progress: tally, of: what)
+        case .end(let what, let result):
+            state.end(what, result)
+            nextLook = clock.now
+        case .story(let job, .success(let found)):
+            let lines = found.map { StoryPage(story: $0.0, now: $0.1, console: console).lines }
+            state.take(story: lines, of: job)
+        case .story(_, .failure(let failure)): state.fail(failure)
+        }
+        return nil
+    }
+
+    private func take(_ result: Result<WatchFacts, any Error>, _ took: Duration) throws {
+        isLooking = false
+        nextLook = clock.now + LookPause.length(after: took, atLeast: .seconds(1))
+        switch result {
+        case .success(let facts):
+            readAt = clock.now
+            state.take(facts)
+            if state.isAwaitingRows { nextLook = clock.now }
+        case .failure(let error as LedgerError) where error.isTransient:
+            // The server may be back in a moment, however long it took to notice that it is away.
+            nextLook = clock.now + .seconds(1)
+            state.lose(error)
+        case .failure(let error): throw error
+        }
+    }
+
+    private func carryOut(_ effect: WatchState.Effect) -> WatchEnding? {
+        switch effect {
+        case .leave: return .left
+        case .look: nextLook = clock.now
+        case .redraw: painter.forget()
+        case .count(let what):
+            task { ledger in .count(what, await Self.result { try await what.count(in: ledger) ?? 0 }) }
+        case .carryOut(let what):
+            task { [box] ledger in
+                .end(
+                    what,
+                    await Self.result {
+                        try await what.carryOut(in: ledger) { box.put(.progress(what, $0)) }
+                    }
+                )
+            }
+        case .tell(let job):
+            task { ledger in
+                .story(
+                    job,
+                    await Self.result {
+                        guard let story = try await ledger.story(of: job) else { return nil }
+                        return (story, try await ledger.time())
+                    }
+                )
+            }
+        }
+        return nil
+    }
+
+    private func look() {
+        isLooking = true
+        let query = state.query
+        task { ledger in
+            let start = ContinuousClock.now
+            do {
+                let facts = try await WatchFacts.look(at: ledger, query)
+                return .look(.success(facts), took: .now - start)
+            } catch {
+                return .look(.failure(error), took: .now - start)
+            }
+        }
+    }
+
+    private func task(_ body: @escaping @Sendable (JobLedger) async -> WatchNews) {
+        Task { [ledger, box] in box.put(await body(ledger)) }
+    }
+
+    private static func result<Value>(_ body: () async throws -> Value) async -> Result<Value, WatchFailure> {
+        do {
+            return .success(try await body())
+        } catch {
+            return .failure(WatchFailure(error))
+        }
+    }
+}

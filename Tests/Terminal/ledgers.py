@@ -1,0 +1,88 @@
+"""A PostgreSQL of these tests' own, and ledgers in it."""
+
+import os
+import pathlib
+import subprocess
+
+from terminal import SLUICE, Terminal, environment, run
+
+
+def postgres_program(name):
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    assert found, "no PostgreSQL; run scripts/prepare test"
+    return str(found[-1])
+
+
+class Server:
+    """Reachable by a socket alone."""
+
+    def __init__(self, folder):
+        # PostgreSQL does not run as root.
+        other = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
+        if other:
+            subprocess.run(["chown", "postgres", str(folder)], check=True)
+            for parent in list(folder.parents)[:2]:
+                parent.chmod(0o755)
+        data = f"{folder}/data"
+        initialise = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres", "-D", data]
+        subprocess.run([*other, postgres_program("initdb"), *initialise], check=True, capture_output=True, cwd="/")
+        self.options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+        self.control = [*other, postgres_program("pg_ctl"), "-D", data, "-l", f"{folder}/log", "-w"]
+        self.url = f"postgresql://postgres@/{{}}?host={folder}"
+        self.start()
+
+    def start(self):
+        subprocess.run([*self.control, "-o", self.options, "start"], check=True, capture_output=True, cwd="/")
+
+    def stop(self):
+        subprocess.run([*self.control, "-m", "immediate", "stop"], check=True, capture_output=True, cwd="/")
+
+    def query(self, statement, database="postgres"):
+        psql = [postgres_program("psql"), "--quiet", "--tuples-only", "--no-align", self.url.format(database)]
+        return subprocess.run([*psql, "-c", statement], check=True, capture_output=True, text=True).stdout.strip()
+
+    def ledger(self, folder):
+        """A fresh ledger, in which twelve jobs wait."""
+        name = f"test_{os.urandom(6).hex()}"
+        self.query(f"create database {name}")
+        ledger = Ledger(self, name, folder)
+        ledger.run("migrate")
+        for number in range(12):
+            (folder / f"a recording with quite a long name, number {number:02}.wav").touch()
+        ledger.run("submit", "-r", ".", "--to", "out/{stem}.mp3", "--preset", "podcast-mp3", "--label", "recordings")
+        return ledger
+
+
+class Ledger:
+    def __init__(self, server, name, folder):
+        self.server = server
+        self.name = name
+        self.folder = folder
+        self.variables = {"SLUICE_DATABASE_URL": server.url.format(name)}
+
+    def run(self, *words):
+        done = subprocess.run(
+            [str(SLUICE), *words], cwd=self.folder, env=environment(**self.variables), capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def start(self, *words):
+        """A service, which talks into a file of the folder."""
+        with open(self.folder / f"{words[0]}.log", "wb") as log:
+            return subprocess.Popen(
+                [str(SLUICE), *words], cwd=self.folder, env=environment(**self.variables), stdout=log, stderr=log
+            )
+
+    def query(self, statement):
+        return self.server.query(statement, self.name)
+
+    def ids(self, *words):
+        """The numbers of the jobs that the options choose."""
+        return self.run("jobs", "--quiet", *words).split()
+
+    def terminal(self, *words, **more):
+        return Terminal([SLUICE, *words], self.folder, **more, **self.variables)
+
+    def shown(self, *words, columns):
+        return run(list(words), self.folder, columns, **self.variables)

@@ -1,0 +1,35 @@
+import Conversion
+import Ledger
+import Testing
+
+@testable import Worker
+
+/// How fast a conversion is.
+struct ConversionPaceTests {
+    private let start = ContinuousClock.now
+
+    private func progress(_ frames: Int64, of total: Int64? = 480_000) -> ConversionProgress {
+        // From the tenth second of the source on: the position is not what was taken.
+        let position = MediaTime(frames: frames + 480_000, rate: 48_000)
+        return ConversionProgress(position: position, frames: frames, totalFrames: total)
+    }
+
+    @Test func speedIsMeasuredFromTheFirstSignOfProgress() {
+        var pace = ConversionPace(progress(48_000), at: start)
+        #expect(pace.told(of: 7) == nil)
+        pace.note(progress(144_000), at: start + .milliseconds(500))
+        #expect(pace.told(of: 7) == JobPace(job: 7, speed: 4, remaining: 1.8))
+        pace.note(progress(480_000), at: start + .seconds(3))
+        #expect(pace.told(of: 7) == JobPace(job: 7, speed: 3, remaining: 0))
+    }
+
+    @Test func whatIsNotKnownIsNotSaid() {
+        var pace = ConversionPace(progress(48_000, of: nil), at: start)
+        pace.note(progress(48_000, of: nil), at: start + .seconds(1))
+        #expect(pace.told(of: 7) == nil)
+        pace.note(progress(96_000, of: nil), at: start)
+        #expect(pace.told(of: 7) == nil)
+        pace.note(progress(96_000, of: nil), at: start + .seconds(2))
+        #expect(pace.told(of: 7) == JobPace(job: 7, speed: 0.5))
+    }
+}
