@@ -32,6 +32,7 @@ struct ClusterUnderBench {
         let deadline = ContinuousClock.now + .seconds(30)
         while try await ledger.status().workers == 0 {
             guard ContinuousClock.now < deadline else { throw SupportError("start a worker", "none has registered") }
+            // A worker tells the ledger that it is there, and the ledger nobody.
             try await Task.sleep(for: .milliseconds(20))
         }
         return ClusterUnderBench(server: server, ledger: ledger, folder: output, processes: processes)
@@ -51,6 +52,8 @@ struct ClusterUnderBench {
         try server.settle()
         let start = ContinuousClock.now
         let receipt = try await ledger.submit(Submission(label: stem), requests)
+        // The ledger does not tell when a job ends. What a look costs the two cores and what it may come late is, at this pause,
+        // less than a hundredth of the shortest run.
         while try await ledger.status().jobs.open > 0 { try await Task.sleep(for: .milliseconds(5)) }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let ended = try server.postgres.run(

@@ -12,10 +12,19 @@ enum ProcFile {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
+    /// The same; `nil` if the process whose file it is has ended.
+    static func textIfThere(_ path: String) throws -> String? {
+        do {
+            return try text(path)
+        } catch {
+            guard access(path, F_OK) != 0 else { throw error }
+            return nil
+        }
+    }
+
     /// What stands behind `name` in a file of lines like `VmHWM:   1234 kB`; `nil` if it does not say.
-    static func value(_ name: String, in path: String) -> String? {
-        // Without the file there is nothing to say either.
-        guard let text = try? text(path) else { return nil }
+    static func value(_ name: String, in path: String) throws -> String? {
+        guard let text = try textIfThere(path) else { return nil }
         guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }
         return line.firstIndex(of: ":").map { line[line.index(after: $0)...].trimmingCharacters(in: .whitespaces) }
     }
