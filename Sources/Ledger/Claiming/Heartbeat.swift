@@ -65,14 +65,22 @@ public struct RunningJob: Sendable, Hashable {
 /// What a worker says of itself, for people.
 public struct WorkerStatus: Sendable, Hashable, Codable {
     public var busySlots: Int?
-    /// Why it claims nothing, if that is its own wish.
+    /// Why it claims nothing, or no jobs of some roots, if that is its own wish.
     public var pausedBecause: String?
+    /// The roots whose jobs it leaves alone; `nil` if that is none, or it claims nothing at all.
+    public var pausedRoots: [String]?
     /// How far its pump rooms are locked, in words.
     public var sandbox: String?
 
-    public init(busySlots: Int? = nil, pausedBecause: String? = nil, sandbox: String? = nil) {
+    public init(
+        busySlots: Int? = nil,
+        pausedBecause: String? = nil,
+        pausedRoots: [String]? = nil,
+        sandbox: String? = nil
+    ) {
         self.busySlots = busySlots
         self.pausedBecause = pausedBecause
+        self.pausedRoots = pausedRoots
         self.sandbox = sandbox
     }
 }
