@@ -9,6 +9,7 @@ struct ClusterUnderBench {
     let server: LedgerServer
     let ledger: JobLedger
     let folder: String
+    /// The worker comes last.
     let processes: [pid_t]
 
     /// How long it took, and what came out.
@@ -17,7 +18,7 @@ struct ClusterUnderBench {
         var frames: Int
     }
 
-    static func start(_ bench: Workbench, slots: Int) async throws -> ClusterUnderBench {
+    static func start(_ bench: Workbench, slots: Int, hasCoordinator: Bool = true) async throws -> ClusterUnderBench {
         let server = try LedgerServer.start()
         let url = server.postgres.url()
         try Run.program(bench.sluice, ["migrate", "--database", url]).checked()
@@ -25,7 +26,8 @@ struct ClusterUnderBench {
         let output = try bench.largeFolder.folder("cluster-out")
         let where_ = ["--database", url]
         let worker = ["worker", "--slots", "\(slots)", "--root", "in=\(input)", "--root", "out=\(output)"]
-        let processes = try [["coordinator"] + where_, worker + where_].map { words in
+        let services = hasCoordinator ? [["coordinator"], worker] : [worker]
+        let processes = try services.map { $0 + where_ }.map { words in
             try Background.start(bench.sluice, words, log: bench.largeFolder.path + "/\(words[0]).log")
         }
         let ledger = try JobLedger(LedgerConfiguration(url: url))
