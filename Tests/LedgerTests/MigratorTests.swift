@@ -58,7 +58,7 @@ struct MigratorTests {
         let name = PrivatePostgres.freshName()
         let configuration = try configuration(url: PrivatePostgres.shared().url() + "?application_name=\(name)")
         let migrator = try Migrator(configuration, migrations: [Self.first])
-        try await migrator.run()
+        _ = try await migrator.run()
         let schema = configuration.schema
         let holder = try ConnectionSource(.patient(url: PrivatePostgres.shared().url()))
         let plan = try await holder.run("hold the plan up") { connection in
