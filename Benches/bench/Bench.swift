@@ -37,6 +37,7 @@ enum Bench {
                 case .clips: [try ClipsBench.run(bench())]
                 case .hour: [try HourBench.run(bench())]
                 case .memory: [try MemoryBench.run(bench())]
+                case .slots: try await SlotMemoryBench.run(bench())
                 case .soak: [try SoakBench.run(bench())]
                 case .cluster: try await ClusterBench.run(bench())
                 case .ledger: try await LedgerBench.run(isQuick: options.isQuick)
@@ -57,7 +58,7 @@ enum Bench {
 /// What was asked for on the command line.
 struct Options {
     enum SectionName: String, CaseIterable {
-        case start, clips, hour, memory, soak, cluster, ledger, scale, held
+        case start, clips, hour, memory, slots, soak, cluster, ledger, scale, held
 
         /// Without those that fill a disk: they are asked for by name.
         static var all: [SectionName] { allCases.filter { $0 != .scale && $0 != .held } }
@@ -74,7 +75,7 @@ struct Options {
     private(set) var rounds: Int?
 
     static let usage =
-        "usage: bench [start|clips|hour|memory|soak|cluster|ledger|scale|held|all]... [--quick] [--rounds N] [--json FILE]"
+        "usage: bench [start|clips|hour|memory|slots|soak|cluster|ledger|scale|held|all]... [--quick] [--rounds N] [--json FILE]"
 
     init(_ words: [String]) throws {
         var rest = words[...]

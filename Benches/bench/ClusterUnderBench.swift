@@ -9,6 +9,7 @@ struct ClusterUnderBench {
     let server: LedgerServer
     let ledger: JobLedger
     let folder: String
+    /// The worker comes last.
     let processes: [pid_t]
 
     /// How long it took, and what came out.
@@ -17,7 +18,7 @@ struct ClusterUnderBench {
         var frames: Int
     }
 
-    static func start(_ bench: Workbench, slots: Int) async throws -> ClusterUnderBench {
+    static func start(_ bench: Workbench, slots: Int, hasCoordinator: Bool = true) async throws -> ClusterUnderBench {
         let server = try LedgerServer.start()
         let url = server.postgres.url()
         try Run.program(bench.sluice, ["migrate", "--database", url]).checked()
@@ -25,13 +26,15 @@ struct ClusterUnderBench {
         let output = try bench.largeFolder.folder("cluster-out")
         let where_ = ["--database", url]
         let worker = ["worker", "--slots", "\(slots)", "--root", "in=\(input)", "--root", "out=\(output)"]
-        let processes = try [["coordinator"] + where_, worker + where_].map { words in
+        let services = hasCoordinator ? [["coordinator"], worker] : [worker]
+        let processes = try services.map { $0 + where_ }.map { words in
             try Background.start(bench.sluice, words, log: bench.largeFolder.path + "/\(words[0]).log")
         }
         let ledger = try JobLedger(LedgerConfiguration(url: url))
         let deadline = ContinuousClock.now + .seconds(30)
         while try await ledger.status().workers == 0 {
             guard ContinuousClock.now < deadline else { throw SupportError("start a worker", "none has registered") }
+            // A worker tells the ledger that it is there, and the ledger nobody.
             try await Task.sleep(for: .milliseconds(20))
         }
         return ClusterUnderBench(server: server, ledger: ledger, folder: output, processes: processes)
@@ -51,6 +54,8 @@ struct ClusterUnderBench {
         try server.settle()
         let start = ContinuousClock.now
         let receipt = try await ledger.submit(Submission(label: stem), requests)
+        // The ledger does not tell when a job ends. What a look costs the two cores and what it may come late is, at this pause,
+        // less than a hundredth of the shortest run.
         while try await ledger.status().jobs.open > 0 { try await Task.sleep(for: .milliseconds(5)) }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let ended = try server.postgres.run(

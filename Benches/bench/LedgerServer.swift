@@ -49,9 +49,9 @@ struct LedgerServer {
     func cpuSeconds() throws -> Double {
         let first = try processNumber
         let children = try ProcFile.text("/proc/\(first)/task/\(first)/children").split(separator: " ")
-        let ticks = (["\(first)"] + children.map(String.init)).reduce(0) { sum, number in
+        let ticks = try (["\(first)"] + children.map(String.init)).reduce(0) { sum, number in
             // One that ended meanwhile is counted by the first from then on.
-            guard let text = try? ProcFile.text("/proc/\(number)/stat"), let end = text.lastIndex(of: ")") else {
+            guard let text = try ProcFile.textIfThere("/proc/\(number)/stat"), let end = text.lastIndex(of: ")") else {
                 return sum
             }
             // user, system, and the same of children that have ended

@@ -61,7 +61,7 @@ enum Report {
         let whole = Whole(
             isQuick: isQuick,
             cores: ProcessInfo.processInfo.activeProcessorCount,
-            processor: ProcFile.value("model name", in: "/proc/cpuinfo") ?? "unknown",
+            processor: try ProcFile.value("model name", in: "/proc/cpuinfo") ?? "unknown",
             sections: sections
         )
         try Bytes.write([UInt8](encoder.encode(whole)), to: path)

@@ -29,7 +29,7 @@ struct Workbench {
         largeFolder = try BenchFolder.create(in: ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp")
         let memory = "/dev/shm"
         // A machine without it measures on disk, and says so by its seconds.
-        let isRoomy = (try? BenchFolder.freeBytes(in: memory)).map { $0 > 4 << 30 } ?? false
+        let isRoomy = try access(memory, W_OK) == 0 && BenchFolder.freeBytes(in: memory) > 4 << 30
         fastFolder = isRoomy ? try BenchFolder.create(in: memory) : largeFolder
     }
 
@@ -46,7 +46,7 @@ struct Workbench {
 
     /// The last of those that this process may use: the first one serves more interrupts.
     private static func lastCore() throws -> Int {
-        let cores = ProcFile.value("Cpus_allowed_list", in: "/proc/self/status")
+        let cores = try ProcFile.value("Cpus_allowed_list", in: "/proc/self/status")
         guard let last = cores?.split(whereSeparator: { !$0.isNumber }).last, let core = Int(last) else {
             throw SupportError("choose a core", "/proc/self/status names none")
         }

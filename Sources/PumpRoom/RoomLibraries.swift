@@ -1,9 +1,13 @@
+public import Conversion
 import Media
 
 /// What does the work in a pump room, for version pages and records.
 public enum RoomLibraries {
     /// The release of libav: `5.1.9-0+deb12u1`.
     public static var release: String { LibAV.release }
+
+    /// The codecs that a room can write with them.
+    public static var writableCodecs: [Codec] { LibAV.writableCodecs }
 
     /// Each library with its version: `libavcodec 59.37.100`.
     public static var versions: [String] { LibAV.libraries.map { "\($0.name) \($0.version)" } }

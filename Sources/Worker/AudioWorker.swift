@@ -49,13 +49,14 @@ public final class AudioWorker: Sendable {
     public func stopAtOnce() { stopOrder.give(by: .now) }
 
     private func work() async throws {
-        let roots = try RootKeeper(configuration.roots)
+        let roots = try RootKeeper(configuration)
         try await Migrator(ledgerConfiguration).check()
         let ledger = try JobLedger(ledgerConfiguration)
         let heartbeat = try Heartbeat(ledgerConfiguration)
         let shop = Workshop(configuration, ledger: ledger, heartbeat: heartbeat, roots: roots, stopOrder, tell: tell)
-        let entry = try await ledger.register(shop.registration)
-        shop.sessions.begin(Session(entry))
+        let registration = shop.registration
+        let entry = try await ledger.register(registration)
+        shop.sessions.begin(Session(entry, abilities: registration.abilities))
         shop.say(.started(worker: entry.worker, lease: entry.leaseLength))
 
         // What their locks lack is said as an event.
@@ -83,6 +84,7 @@ public final class AudioWorker: Sendable {
             let caretaker = Caretaker(shop: shop)
             group.addTask { await caretaker.tidy() }
             group.addTask { await caretaker.giveWay() }
+            for root in roots.names { group.addTask { await caretaker.watch(root) } }
             if configuration.keepsHouse { group.addTask { await caretaker.keepHouse() } }
 
             await Drain(shop: shop).run()

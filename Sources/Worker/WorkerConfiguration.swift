@@ -1,3 +1,4 @@
+public import Conversion
 import FoundationEssentials
 import Glibc
 public import PumpRoom
@@ -14,6 +15,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public var queues: [String] = []
     /// Where sources are read and outputs published.
     public var roots: [RootPlace] = []
+    /// Codecs that are left to other workers, beside those that the libraries here cannot write.
+    public var codecsToLeave: Set<Codec> = []
     /// How the rooms are treated in which conversions run.
     public var room = RoomConfiguration()
     /// How long a stop leaves for what has begun.

@@ -21,6 +21,8 @@ final class Workshop: Sendable {
     /// Converted, for the digest to be taken.
     let converted = Tray<ConvertedJob>()
     let sweeper: Sweeper
+    /// What this worker writes.
+    let codecs: Set<Codec>
     private let health: Mutex<HealthWatch>
     private let wish = Mutex(WorkerWish.run)
     private let isLedgerAway = Mutex(false)
@@ -42,6 +44,7 @@ final class Workshop: Sendable {
         self.roots = roots
         self.stopOrder = stopOrder
         self.tell = tell
+        codecs = Set(RoomLibraries.writableCodecs).subtracting(configuration.codecsToLeave)
         board = JobBoard(configuration)
         finisher = PublicationFinisher(ledger)
         sweeper = Sweeper(age: configuration.sweepAge, interval: configuration.sweepInterval)
@@ -57,15 +60,9 @@ final class Workshop: Sendable {
 
     /// Says how far the rooms are locked, as soon as one can say so itself.
     func announceRooms(_ rooms: [RoomSlot]) async {
-        guard let first = rooms.first else { return }
-        while !Task.isCancelled {
-            if let reached = first.level {
-                level.withLock { $0 = reached }
-                return say(.rooms(reached))
-            }
-            // Cancelled: the loop sees it.
-            try? await Task.sleep(for: .milliseconds(50))
-        }
+        guard let reached = await rooms.first?.reachedLevel() else { return }
+        level.withLock { $0 = reached }
+        say(.rooms(reached))
     }
 
     var registration: WorkerRegistration {
@@ -74,8 +71,14 @@ final class Workshop: Sendable {
             host: WorkerConfiguration.hostName,
             build: configuration.build,
             slots: Int32(clamping: configuration.slots),
-            abilities: roots.names.map { "root:\($0)" }
+            abilities: abilities
         )
+    }
+
+    /// What this worker can do now.
+    var abilities: [String] {
+        roots.usable.names.map(AbilityWord.root)
+            + codecs.filter { $0 != .copy }.map(AbilityWord.codec).sorted()
     }
 
     // MARK: - Wishes
@@ -120,12 +123,60 @@ final class Workshop: Sendable {
 
     var healthState: HealthWatch.State { health.withLock { $0.state } }
 
-    func note(_ job: Int64, failure: Failure?) {
-        announce { $0.note(job: job, failure: failure.map { "\($0.code): \($0.message)" }, at: .now) }
+    /// An attempt ended. A failure counts against this worker where it is of what the worker runs on, and is not explained by
+    /// a root that was set aside.
+    func note(_ job: JobInHand, failure: Failure?) {
+        var reason: String?
+        if let failure, failure.kind == .infrastructure, failure.code != "cancelled" {
+            let isExplained = roots.absences.keys.contains { job.claim.recipe.concerns(root: $0) }
+            guard pausedBecause != nil || !isExplained else { return }
+            reason = "\(failure.code): \(failure.message)"
+        }
+        announce { $0.note(job: job.fence.job, failure: reason, at: .now) }
     }
 
-    func pause(because failure: Failure) {
-        announce { $0.fail(because: "\(failure.code): \(failure.message)", at: .now) }
+    /// What a failure comes to after a look at the roots concerned. One that is lost or full is set aside.
+    func judge(_ failure: Failure, roots concerned: [String], on files: BlockingQueue) async -> Failure {
+        let keeper = roots
+        let judged = await files.run { Judge.look(at: failure, roots: concerned, in: keeper) }
+        if let root = judged.root { setAside(root, because: judged.failure) }
+        return judged.failure
+    }
+
+    /// Leaves the jobs of a root to others until it is back; without any root there is nothing to do.
+    private func setAside(_ root: String, because failure: Failure) {
+        // What else fails of it says nothing new.
+        guard let wait = roots.setAside(root, because: failure) else { return }
+        let need = AbilityWord.root(root)
+        outbox.put(
+            board.takeQueued { $0.claim.recipe.concerns(root: root) }
+                .map { JobEnding(fence: $0.fence, kind: .handedBack(.unable, need: need)) }
+        )
+        if roots.areAllAway {
+            announce { $0.fail(because: "\(failure.code): \(failure.message)", at: .now) }
+        } else {
+            say(.rootLost(root, because: "\(failure.code): \(failure.message)", wait: wait))
+            pulse.poke()
+        }
+        // The ledger is told what this worker can do.
+        board.bell.ring()
+    }
+
+    /// A root is back. Where there was no other, nothing could be done without it: one job is to show whether something can.
+    func welcome(_ root: String, afterNone: Bool) {
+        if afterNone {
+            health.withLock { $0.probe() }
+        } else {
+            say(.rootBack(root))
+            pulse.poke()
+        }
+        board.bell.ring()
+    }
+
+    /// Roots that were set aside, and why the first was; `nil` if there is none.
+    var absentRoots: (names: [String], reason: String)? {
+        let absent = roots.absences.sorted { $0.key < $1.key }
+        return absent.first.map { (absent.map(\.key), $0.value.reason) }
     }
 
     /// Looks whether a pause may end; `true` if jobs may be claimed, one at a time if it still has to be shown.
@@ -134,8 +185,9 @@ final class Workshop: Sendable {
             if case .paused = healthState { return false }
             return true
         }
-        if let problem = await roots.check().first {
-            announce { $0.stayPaused(because: "\(problem.failure.code): \(problem.failure.message)", at: .now) }
+        while let lost = await roots.findLost() { setAside(lost.name, because: lost.error.failure) }
+        if roots.areAllAway, let reason = absentRoots?.reason {
+            announce { $0.stayPaused(because: reason, at: .now) }
             return false
         }
         health.withLock { $0.probe() }

@@ -10,7 +10,7 @@ struct ClockTests {
         let coordinator = try cluster.startCoordinator()
         let time = cluster.folder.path("time")
         try Bytes.write(Array("+0\n".utf8), to: time)
-        let library = try Self.library()
+        let library = try Self.fakeClock()
         // Behind another program that has loaded the library: the first that does gets no words, if it is written in Swift.
         let jumping = try cluster.startWorker(
             "jumping",
@@ -47,7 +47,7 @@ struct ClockTests {
     }
 
     /// Where Debian has it, on any architecture.
-    private static func library() throws -> String {
+    private static func fakeClock() throws -> String {
         let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"]
         let found = folders.map { $0 + "/faketime/libfaketimeMT.so.1" }.first(where: FileManager.default.fileExists)
         guard let found else { throw SupportError("find libfaketime", "not in \(folders); run scripts/prepare test") }

@@ -18,7 +18,7 @@ struct GrantTests {
         "sluice_worker": [
             "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
             "release",
-            "stop_worker", "keep_house", "take_unfinished", "standing_fences",
+            "set_abilities", "stop_worker", "keep_house", "take_unfinished", "standing_fences",
         ],
         "sluice_submitter": looking.union([
             "stage_jobs", "submit", "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue",

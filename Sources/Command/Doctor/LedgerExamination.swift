@@ -180,7 +180,7 @@ struct LedgerExamination: Sendable {
                 .warn(
                     "queue \(line.queue.printable)",
                     "no worker can do jobs that need \(missing.joined(separator: ", ").printable), such as job \(line.example)",
-                    "start a worker that can: a need root:NAME is met by --root NAME=PATH"
+                    "start a worker that can: --root NAME=PATH meets root:NAME, and libav with an encoder of it codec:NAME"
                 )
             )
         }

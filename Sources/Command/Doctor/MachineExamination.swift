@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 import PumpRoom
 import Storage
@@ -13,19 +14,37 @@ struct MachineExamination: Sendable {
     func findings() async -> [Finding] {
         var findings = roots.flatMap { root in Self.findings(of: root) }
         findings.append(await Self.sandbox())
-        findings.append(.ok("codecs", "libav \(RoomLibraries.release)"))
+        findings.append(Self.codecs)
         return findings
+    }
+
+    private static var codecs: Finding {
+        let lacking = Set(Codec.allCases).subtracting(RoomLibraries.writableCodecs).map(\.rawValue).sorted()
+        let release = "libav \(RoomLibraries.release)"
+        guard lacking.isEmpty else {
+            return .warn(
+                "codecs",
+                "\(release) does not write \(lacking.joined(separator: ", "))",
+                "install a build of it that does; until then such jobs wait for other workers"
+            )
+        }
+        return .ok("codecs", release)
     }
 
     /// Starts a room and hears how far it locks itself.
     private static func sandbox() async -> Finding {
         let slot = RoomSlot(1, warn: { _ in })
-        let deadline = ContinuousClock.now + .seconds(10)
-        while slot.level == nil, .now < deadline, !Task.isCancelled {
-            // Cancelled: the loop sees it.
-            try? await Task.sleep(for: .milliseconds(10))
+        let level = await withTaskGroup { group -> RoomLevel? in
+            group.addTask { await slot.reachedLevel() }
+            group.addTask {
+                do { try await Task.sleep(for: .seconds(10)) } catch {
+                    // The room was sooner.
+                }
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
         }
-        let level = slot.level
         await slot.close()
         guard let level else {
             return .fail("sandbox", "no pump room starts here", "sluice probe FILE says why")

@@ -28,8 +28,13 @@ struct ExportRow {
     init(_ number: Int, _ story: JobStory) {
         let attempt = story.attempts.last
         let seconds = attempt.flatMap { attempt in attempt.endedAt?.timeIntervalSince(attempt.startedAt) }
-        // A recipe of a newer build than this is exported without its destination.
-        let destination = (try? Recipe(json: story.recipe))?.outputs.first?.location
+        let destination: String?
+        do {
+            destination = try Recipe(json: story.recipe).outputs.first?.location
+        } catch {
+            // A recipe of a newer build than this is exported without its destination.
+            destination = nil
+        }
         cells =
             ExportRow(number, story.summary).cells + [
                 destination ?? "", attempt?.host ?? "", attempt?.startedAt.formatted(.iso8601WithMilliseconds) ?? "",

@@ -30,6 +30,7 @@ struct JobFollowing: Sendable {
                 let start = ContinuousClock.now
                 filter.endedFrom = max(from, edge.addingTimeInterval(-Self.overlap))
                 guard let look = try await endurance.look({ [filter] in try await look(filter, ledger) }) else {
+                    // The ledger is away; another look shows whether it is back.
                     try await Task.sleep(for: LookPause.length(after: .now - start))
                     continue
                 }
@@ -43,6 +44,7 @@ struct JobFollowing: Sendable {
                 seen = Set(look.ended.map(End.init))
                 edge = max(edge, look.ended.map(\.since).max() ?? edge)
                 if look.isOver { return .success }
+                // Nobody says when a job ends: see LookPause.
                 try await Task.sleep(for: LookPause.length(after: .now - start))
             }
         }

@@ -54,12 +54,13 @@ enum JobsCommand {
     private static func list(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let isWhole = invocation[all]
         let listing = JobListing(invocation, console)
-        let last = try LedgerWork.run(invocation) { ledger -> (shown: Int, more: Bool, last: Int64?) in
+        let list = try LedgerWork.run(invocation) { ledger -> Listed in
             let now = try await ledger.time()
             try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
             let filter = JobFilterOptions.filter(invocation, now: now)
             var cursor = try await cursor(invocation, ledger)
             var (shown, last): (Int, Int64?) = (0, nil)
+            var waitingIn: Set<String> = []
             repeat {
                 let page = try await ledger.jobs(
                     matching: filter,
@@ -67,14 +68,29 @@ enum JobsCommand {
                     limit: isWhole ? 1_000 : Int32(invocation[limit])
                 )
                 if shown == 0 || !page.jobs.isEmpty { try listing.show(page.jobs, now: now, isFirst: shown == 0) }
+                waitingIn.formUnion(page.jobs.filter { $0.state == .waiting }.map(\.queue))
                 shown += page.jobs.count
                 last = page.jobs.last?.job ?? last
                 cursor = page.next
             } while isWhole && cursor != nil
-            return (shown, cursor != nil, last)
+            var unable: [UnableLine] = []
+            // Where no worker lives, nobody can do anything, and "status" says so.
+            if !waitingIn.isEmpty, try await ledger.status().workers > 0 {
+                unable = try await ledger.unableLines().filter { waitingIn.contains($0.queue) }
+            }
+            return Listed(shown: shown, hasMore: cursor != nil, last: last, unable: unable)
         }
-        listing.remark(shown: last.shown, hasMore: last.more, last: last.last)
+        listing.remark(shown: list.shown, hasMore: list.hasMore, last: list.last)
+        listing.warn(of: list.unable)
         return .success
+    }
+
+    /// What was listed, and the lines of it that nobody can do.
+    private struct Listed: Sendable {
+        let shown: Int
+        let hasMore: Bool
+        let last: Int64?
+        let unable: [UnableLine]
     }
 
     /// Where a list goes on behind a job. Lists by source need to know where that lies.
@@ -116,6 +132,13 @@ struct JobListing: Sendable {
             )
             try console.print(table.lines(for: console.data, headed: isFirst).joined(separator: "\n"))
         }
+    }
+
+    /// Says for people why jobs wait that nobody can do.
+    func warn(of lines: [UnableLine]) {
+        guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
+        var said: Set<String> = []
+        for note in lines.map(\.note.printable) where said.insert(note).inserted { console.warn(note) }
     }
 
     /// What there is beside what was shown, for people.

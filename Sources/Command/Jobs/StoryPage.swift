@@ -110,7 +110,10 @@ struct StoryPage {
         switch why {
         case .paused: return "its queue is paused: sluice queues resume \(queue)"
         case .unable:
-            return "for a worker that can do it, \(since): it needs \(needs.joined(separator: ", ").printable)"
+            let whole = "for a worker that can do it, \(since): it needs \(needs.joined(separator: ", ").printable)"
+            let missing = story.missing.filter(needs.contains)
+            guard !missing.isEmpty, missing != needs else { return whole }
+            return "\(whole), and no living worker has \(missing.joined(separator: ", ").printable)"
         case .limit: return "its queue may have no more running: sluice queues limit \(queue) none"
         case .runAt:
             return "for its time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"

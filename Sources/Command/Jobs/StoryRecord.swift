@@ -9,7 +9,7 @@ struct StoryRecord: Encodable {
     init(_ story: JobStory) { self.story = story }
 
     private enum CodingKeys: String, CodingKey {
-        case batchName, submitter, submittedAt, runAt, cost, needs, labels, batchLabels, waitingFor, recipe,
+        case batchName, submitter, submittedAt, runAt, cost, needs, missing, labels, batchLabels, waitingFor, recipe,
             attemptRecords
     }
 
@@ -22,6 +22,7 @@ struct StoryRecord: Encodable {
         try record.encodeIfPresent(story.runAt, forKey: .runAt)
         try record.encode(story.cost, forKey: .cost)
         try record.encode(story.needs, forKey: .needs)
+        if story.waitingFor == .unable { try record.encode(story.missing, forKey: .missing) }
         try record.encode(story.labels, forKey: .labels)
         try record.encode(story.batchLabels, forKey: .batchLabels)
         try record.encodeIfPresent(story.waitingFor, forKey: .waitingFor)
@@ -81,15 +82,20 @@ struct JSONValue: Codable {
 
     /// A text that is no JSON is passed on as a text.
     init(text: String) {
-        // The ledger's column is of type jsonb, so what comes out of it can be read.
-        self = (try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))) ?? JSONValue(.text(text))
+        do {
+            self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        } catch {
+            // The ledger's column is of type jsonb. All that it holds and cannot be read here is a number beyond a Double.
+            self = JSONValue(.text(text))
+        }
     }
 
     private init(_ node: Node) { self.node = node }
 
     init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
-        // One after another, each tried for its type: a value has but one that fits.
+        // A decoder does not say which type a value has: each is tried, and its error only says that it is not this one. What
+        // the last throws is thrown.
         if value.decodeNil() {
             node = .nothing
         } else if let truth = try? value.decode(Bool.self) {

@@ -1,4 +1,7 @@
 /// How long to wait between two looks at the ledger.
+///
+/// The ledger tells by NOTIFY that there is work, not that some has ended: with thousands of ends a second that would cost
+/// every worker more than a look costs whoever wants to see them.
 enum LookPause {
     /// Half a second, and so long that looking takes a tenth of the time at most: what ended lately is looked for among all
     /// that ever ended, which takes seconds where that is tens of millions.

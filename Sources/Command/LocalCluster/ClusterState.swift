@@ -38,6 +38,7 @@ struct ClusterWishes: Sendable, Codable, Equatable {
 
 /// Values in small files that are replaced whole.
 enum JSONFile {
+    /// The value; `nil` if there is none, or none that can be read: whoever asks starts from nothing then.
     static func read<Value: Decodable>(_ type: Value.Type, _ path: String) -> Value? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -45,8 +46,12 @@ enum JSONFile {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
         let count = Glibc.read(file, &bytes, bytes.count)
         guard count > 0 else { return nil }
-        // What another version wrote may not be what this one knows.
-        return try? JSONDecoder().decode(type, from: Data(bytes.prefix(count)))
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes.prefix(count)))
+        } catch {
+            // What another version wrote may not be what this one knows; it is written anew.
+            return nil
+        }
     }
 
     static func write(_ value: some Encodable, to path: String) throws(ClusterError) {

@@ -70,8 +70,9 @@ final class ClusterSupervisor {
         let deadline = ContinuousClock.now + .seconds(60)
         while let process = state.postgres, ContinuousClock.now < deadline {
             if server.isReady(process) { return }
-            guard process.isAlive else { break }
-            usleep(5_000)
+            // The server says that it is ready in a file that it writes anew, and nowhere else; pg_ctl looks there as well.
+            // Its end needs no look: it ends the wait.
+            if try process.waitForEnd(.milliseconds(5)) { break }
         }
         throw ClusterError(
             "PostgreSQL did not start",
@@ -179,7 +180,7 @@ final class ClusterSupervisor {
         guard let slots = wishes.slots, slots != state.slots, let worker = state.worker else { return }
         say("the worker is to have \(slots) slots")
         worker.send(SIGTERM)
-        _ = worker.waitForEnd(.seconds(40))
+        _ = try worker.waitForEnd(.seconds(40))
         try start(.worker)
     }
 

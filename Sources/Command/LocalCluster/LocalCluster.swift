@@ -43,6 +43,8 @@ struct LocalCluster: Sendable {
                 supervisor = nil
             }
             onWait()
+            // A file says that all runs, and whoever writes it may be replaced meanwhile by another process; people are shown
+            // a picture of the waiting as often.
             usleep(20_000)
         }
         throw ClusterError(
@@ -90,12 +92,12 @@ struct LocalCluster: Sendable {
         if let supervisor = state.supervisor, supervisor.isAlive {
             supervisor.send(SIGTERM)
             let deadline = ContinuousClock.now + .seconds(90)
-            while supervisor.isAlive {
+            // Woken between for the picture of the waiting that people are shown.
+            while try !supervisor.waitForEnd(.milliseconds(20)) {
                 guard ContinuousClock.now < deadline else {
                     throw ClusterError("the private cluster did not end", hint: "see \(place.logs)", exitCode: .failure)
                 }
                 onWait()
-                usleep(20_000)
             }
             return true
         }
@@ -118,10 +120,10 @@ struct LocalCluster: Sendable {
             guard let part, part.isAlive else { continue }
             didRun = true
             part.send(signal)
-            if part.waitForEnd(limit) { continue }
+            if try part.waitForEnd(limit) { continue }
             // PostgreSQL is never killed but by its own word for it, and recovers from that.
             part.send(part == state.postgres ? SIGQUIT : SIGKILL)
-            guard part.waitForEnd(.seconds(30)) else {
+            guard try part.waitForEnd(.seconds(30)) else {
                 throw ClusterError("process \(part.id) does not end", exitCode: .failure)
             }
         }

@@ -1,3 +1,4 @@
+import Conversion
 import Ledger
 import PumpRoom
 import Worker
@@ -31,6 +32,14 @@ enum WorkerCommand {
         in: .work
     )
 
+    private static let withoutCodec = Option<Codec>(
+        "without-codec",
+        .choice(of: Codec.allCases.filter { $0 != .copy }, "CODEC") { $0.title },
+        "leave jobs that write it to other workers; may be said several times",
+        isRepeatable: true,
+        in: .work
+    )
+
     private static let sandbox = SettledOption<RoomSandbox>(
         "sandbox",
         .choice("HOW") { how in
@@ -57,11 +66,14 @@ enum WorkerCommand {
         discussion: [
             "Ctrl-C or SIGTERM ends it: it claims no more, what has begun has --grace to end, and the rest goes back to "
                 + "the line with no attempt spent. A second one hands all back at once.",
-            "A job whose roots this worker does not have is left for one that has them. A worker whose disks or mounts fail it "
-                + "pauses, says so, and goes on when they are back. A database that goes away is waited for.",
+            "A job whose roots or codec this worker does not have is left for one that has them. Where a disk or a mount "
+                + "fails, the jobs of that root are left to others until it is back; a worker without another root pauses, "
+                + "says so, and goes on by itself. A database that goes away is waited for.",
             "Every attempt is a line on standard error: of JSON, or readable on a terminal.",
         ],
-        options: [slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, sandbox.form]
+        options: [
+            slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, withoutCodec.form, sandbox.form,
+        ]
             + LedgerOptions.forms,
         examples: [
             Example(
@@ -84,6 +96,7 @@ enum WorkerCommand {
         configuration.roots = invocation.all(ServiceOptions.root)
         configuration.name = invocation[name] ?? configuration.name
         configuration.gracePeriod = invocation[grace]
+        configuration.codecsToLeave = Set(invocation.all(withoutCodec))
         configuration.room.sandbox = invocation[sandbox]
         let journal = Journal(console)
         do {

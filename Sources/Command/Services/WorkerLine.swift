@@ -13,7 +13,7 @@ struct WorkerLine: JournalRecord {
     private enum Keys: String, CodingKey {
         case event, worker, lease_seconds, reason, wait_seconds, stopped, failure, running, handed_back, count, folder
         case job, epoch, batch, queue, attempt, max_attempts, slot, outcome, source, destination, seconds, frames
-        case audio_seconds, bytes, sandbox, warning
+        case audio_seconds, bytes, sandbox, warning, root
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -30,6 +30,11 @@ struct WorkerLine: JournalRecord {
         case .paused(let reason, let wait):
             try fields.encode(reason.cut, forKey: .reason)
             try fields.encode(wait.seconds, forKey: .wait_seconds)
+        case .rootLost(let root, let reason, let wait):
+            try fields.encode(root, forKey: .root)
+            try fields.encode(reason.cut, forKey: .reason)
+            try fields.encode(wait.seconds, forKey: .wait_seconds)
+        case .rootBack(let root): try fields.encode(root, forKey: .root)
         case .leaseLost(let worker, let stopped):
             try fields.encode(worker, forKey: .worker)
             try fields.encode(stopped, forKey: .stopped)
@@ -73,8 +78,8 @@ struct WorkerLine: JournalRecord {
         case .started: "started"
         case .rooms: "rooms"
         case .attempt: "attempt"
-        case .paused: "paused"
-        case .resumed: "resumed"
+        case .paused, .rootLost: "paused"
+        case .resumed, .rootBack: "resumed"
         case .leaseLost: "lease_lost"
         case .registeredAgain: "registered_again"
         case .ledgerAway: "ledger_away"
@@ -99,6 +104,10 @@ struct WorkerLine: JournalRecord {
         case .paused(let reason, let wait):
             "\(paint("paused", .careful)): \(reason.bounded); looks again in \(Figures.duration(seconds: wait.seconds))"
         case .resumed: "\(paint("resumed", .good)): jobs succeed again"
+        case .rootLost(let root, let reason, let wait):
+            "\(paint("paused", .careful)) for root \(root.bounded): \(reason.bounded); looks again in "
+                + Figures.duration(seconds: wait.seconds)
+        case .rootBack(let root): "\(paint("resumed", .good)): root \(root.bounded) is back"
         case .leaseLost(_, let stopped):
             "\(paint("lease lost", .bad)): \(Figures.count(stopped, "job")) stopped, what they wrote was thrown away"
         case .registeredAgain(let worker): "goes on as worker \(worker)"

@@ -52,18 +52,24 @@ struct StatusFacts: Sendable {
         }
         var said: Set<String> = []
         for line in unable {
-            let missing = (line.missing.isEmpty ? line.needs : line.missing).joined(separator: ", ")
-            let who = line.missing.isEmpty ? "no living worker has all of" : "no living worker has"
             // Lines differ by priority too, and who starts a worker for one has started it for all.
-            let what = "\(line.queue) \(missing)"
-            guard !said.contains(what) else { continue }
-            said.insert(what)
-            notes.append("jobs of queue \(line.queue) wait, such as \(line.example): \(who) \(missing)")
+            let what = line.missing.isEmpty ? line.needs : line.missing
+            guard said.insert("\(line.queue) \(what.joined(separator: ", "))").inserted else { continue }
+            notes.append(line.note)
         }
         for chore in chores {
             if let error = chore.error { notes.append("housekeeping: \(chore.name) failed: \(error)") }
         }
         return notes
+    }
+}
+
+extension UnableLine {
+    /// `jobs of queue default wait, such as 12: no living worker has codec:mp3`
+    var note: String {
+        let who = missing.isEmpty ? "no living worker has all of" : "no living worker has"
+        let what = (missing.isEmpty ? needs : missing).joined(separator: ", ")
+        return "jobs of queue \(queue) wait, such as \(example): \(who) \(what)"
     }
 }
 

@@ -13,6 +13,8 @@ struct SubmitPlan: Sendable {
 
     /// What all recipes share.
     let base: Recipe
+    /// What outputs are encoded by, by the ending of their names.
+    private var codecs: [String: Codec] = [:]
     let items: [Item]
     /// How many there are of something, and the first few of it.
     struct Sample: Sendable {
@@ -79,12 +81,22 @@ struct SubmitPlan: Sendable {
 
     /// The jobs as they are submitted, made when they are asked for.
     var requests: some Sequence<JobRequest> & Sendable {
-        items.lazy.map { item in JobRequest(recipe(item), needs: Self.needs(item)) }
+        items.lazy.map { item in JobRequest(recipe(item), needs: needs(item)) }
     }
 
-    private static func needs(_ item: Item) -> [String] {
-        let (source, destination) = ("root:\(item.source.root)", "root:\(item.destination.root)")
-        return source == destination ? [source] : [source, destination].sorted()
+    private func needs(_ item: Item) -> [String] {
+        let (source, destination) = (AbilityWord.root(item.source.root), AbilityWord.root(item.destination.root))
+        let codec = codecs[Self.ending(item)].flatMap { $0 == .copy ? nil : AbilityWord.codec($0) }
+        let roots = source == destination ? [source] : [source, destination].sorted()
+        return (codec.map { [$0] } ?? []) + roots
+    }
+
+    /// `.mp3`; empty if there is none.
+    private static func ending(_ item: Item) -> String {
+        let name = item.destination.path
+        let ending = name.lastIndex(of: ".").map { name[$0...] } ?? ""
+        // One without a slash in it is the name's own.
+        return ending.contains("/") ? "" : String(ending)
     }
 
     /// The same for the same jobs and wishes, so that a repetition is known by it.
@@ -100,17 +112,16 @@ struct SubmitPlan: Sendable {
     }
 
     /// One extension is one format: each kind of destination is checked once.
-    private func checkFormats() throws {
-        var checked: Set<Substring> = []
+    private mutating func checkFormats() throws {
+        var checked: Set<String> = []
         for item in items {
-            let name = item.destination.path
-            let ending = name.lastIndex(of: ".").map { name[$0...] } ?? ""
-            // One without a slash in it is the name's own.
-            guard checked.insert(ending.contains("/") ? "" : ending).inserted else { continue }
+            let ending = Self.ending(item)
+            guard checked.insert(ending).inserted else { continue }
             let recipe = recipe(item)
             if item.source == item.destination { continue }
             do throws(RecipeError) {
                 try recipe.validate()
+                codecs[ending] = try recipe.outputs[0].codec
             } catch {
                 throw UsageError(error, for: recipe.outputs[0])
             }

@@ -104,7 +104,13 @@ enum WorkersCommand {
             try console.print(table(workers, now).lines(for: console.data).joined(separator: "\n"))
             for worker in workers {
                 guard let why = worker.status.pausedBecause else { continue }
-                console.warn("\(worker.name.printable) has paused itself: \(why.printable)")
+                let name = worker.name.printable
+                if let roots = worker.status.pausedRoots {
+                    let named = roots.joined(separator: ", ").printable
+                    console.warn("\(name) leaves jobs of \(named) to others until that is back: \(why.printable)")
+                } else {
+                    console.warn("\(name) has paused itself: \(why.printable)")
+                }
             }
             for worker in workers where worker.endedAt == nil {
                 guard let sandbox = worker.status.sandbox, sandbox == "off" || sandbox.contains("without ") else {
@@ -146,7 +152,9 @@ extension WorkerSummary {
         switch wish {
         case .quiet: return .init("quiet", .careful)
         case .drain: return .init("draining", .careful)
-        case .run: return status.pausedBecause == nil ? .init("works", .good) : .init("paused", .careful)
+        case .run:
+            guard status.pausedBecause != nil else { return .init("works", .good) }
+            return .init(status.pausedRoots == nil ? "paused" : "partly", .careful)
         }
     }
 }
@@ -163,6 +171,7 @@ private struct WorkerRecord: Encodable {
     let abilities: [String]
     let wish: WorkerWish
     let pausedBecause: String?
+    let pausedRoots: [String]?
     let sandbox: String?
     let startedAt: Date
     let beatAt: Date
@@ -174,7 +183,7 @@ private struct WorkerRecord: Encodable {
         (id, name, host, build) = (worker.worker, worker.name, worker.host, worker.build)
         (slots, busySlots, jobs) = (worker.slots, worker.status.busySlots, worker.holds)
         (abilities, wish, pausedBecause) = (worker.abilities, worker.wish, worker.status.pausedBecause)
-        sandbox = worker.status.sandbox
+        (pausedRoots, sandbox) = (worker.status.pausedRoots, worker.status.sandbox)
         (startedAt, beatAt, leaseUntil) = (worker.startedAt, worker.beatAt, worker.leaseUntil)
         (endedAt, ending) = (worker.endedAt, worker.ending)
     }

@@ -65,8 +65,10 @@ public struct RunningJob: Sendable, Hashable {
 /// What a worker says of itself, for people.
 public struct WorkerStatus: Sendable, Hashable, Codable {
     public var busySlots: Int?
-    /// Why it claims nothing, if that is its own wish.
+    /// Why it claims nothing, or no jobs of some roots, if that is its own wish.
     public var pausedBecause: String?
+    /// The roots whose jobs it leaves alone; `nil` if that is none, or it claims nothing at all.
+    public var pausedRoots: [String]?
     /// How far its pump rooms are locked, in words.
     public var sandbox: String?
     /// How fast its conversions are, of those that have gone far enough to tell.
@@ -75,11 +77,13 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
     public init(
         busySlots: Int? = nil,
         pausedBecause: String? = nil,
+        pausedRoots: [String]? = nil,
         sandbox: String? = nil,
         paces: [JobPace]? = nil
     ) {
         self.busySlots = busySlots
         self.pausedBecause = pausedBecause
+        self.pausedRoots = pausedRoots
         self.sandbox = sandbox
         self.paces = paces
     }

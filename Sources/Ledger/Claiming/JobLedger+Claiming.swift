@@ -24,6 +24,15 @@ extension JobLedger {
         }
     }
 
+    /// Says anew what a worker can do, which counts from its next claim on. Throws `leaseOver` if it has to register anew.
+    public func setAbilities(_ abilities: [String], of worker: Int64) async throws {
+        _ = try await settle("say what a worker can do") { connection, _ in
+            try connection.execute(
+                "select \(schema).set_abilities(\(worker), \(WorkerRegistration.all(abilities)))"
+            )
+        }
+    }
+
     /// Takes up to `wanted` jobs for a worker: by priority, then turn, then number; fewer or none if there are no more.
     ///
     /// `queues` narrows it to some. `inHand` is what the worker has, by which jobs of a claim whose answer was lost are told
@@ -81,7 +90,7 @@ extension JobLedger {
         struct Version: Decodable { var version: Int }
         // A recipe without a version that is a number was not refused for its version.
         let version = try? JSON(text: recipe).decoded(as: Version.self, during: "read a recipe").version
-        return "recipe:\(version ?? 0)"
+        return AbilityWord.recipe(version ?? 0)
     }
 }
 

@@ -9,7 +9,7 @@ public struct WorkerRegistration: Sendable, Hashable {
     public var build: String
     /// Conversions at one time.
     public var slots: Int32
-    /// What it can do, in the words of `JobRequest.needs`. The recipe versions that this build reads go without saying.
+    /// What it can do, in the words of `AbilityWord`. The recipe versions that this build reads go without saying.
     public var abilities: [String]
 
     public init(name: String, host: String, build: String, slots: Int32, abilities: [String] = []) {
@@ -21,7 +21,9 @@ public struct WorkerRegistration: Sendable, Hashable {
     }
 
     /// With the recipe versions.
-    var allAbilities: [String] { abilities + Recipe.knownVersions.map { "recipe:\($0)" } }
+    var allAbilities: [String] { Self.all(abilities) }
+
+    static func all(_ abilities: [String]) -> [String] { abilities + Recipe.knownVersions.map(AbilityWord.recipe) }
 }
 
 /// A worker's entry in the ledger, and its right to work.

@@ -38,6 +38,11 @@ extension JobLedger {
                         { try JobStory($0) }
                     )
                 else { return nil }
+                if story.waitingFor == .unable {
+                    let lines = try connection.rows("select * from \(schema).list_unable()", UnableLine.init)
+                    let line = lines.first { $0.needs == story.needs && $0.queue == story.summary.queue }
+                    story.missing = line?.missing ?? []
+                }
                 story.attempts = try connection.rows(
                     "select * from \(schema).list_attempts(\(job))",
                     AttemptRecord.init

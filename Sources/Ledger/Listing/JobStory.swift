@@ -13,6 +13,8 @@ public struct JobStory: Sendable, Hashable {
     public var cost: Int
     /// What a worker must be able to do.
     public var needs: [String]
+    /// Of `needs`, what no living worker can, where that is why it waits; empty if each can be done, and all by nobody.
+    public var missing: [String] = []
     public var labels: [String: String]
     public var batchLabels: [String: String]
     /// Why a delayed or waiting job does not run.

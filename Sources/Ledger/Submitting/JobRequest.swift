@@ -6,7 +6,7 @@ public struct JobRequest: Sendable, Hashable {
     public var recipe: Recipe
     /// Estimated, in any unit that all submitters share; 1000 if nobody knows. Costly jobs let more others pass.
     public var cost: Int32?
-    /// What a worker must be able to do besides reading the recipe: `codec:libmp3lame`, `root:archive`.
+    /// What a worker must be able to do besides reading the recipe, in the words of `AbilityWord`.
     public var needs: [String] = []
     /// How many attempts it has; `nil` leaves it to the submission.
     public var maxAttempts: Int16?

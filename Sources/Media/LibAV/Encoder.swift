@@ -108,19 +108,29 @@ struct Encoder: ~Copyable {
     // MARK: Choices
 
     private static func encoderName(_ format: ResolvedFormat) -> String {
-        switch format.codec {
-        case .ulaw: return "pcm_mulaw"
-        case .alaw: return "pcm_alaw"
-        case .mp3: return "libmp3lame"
-        case .vorbis: return "libvorbis"
-        case .opus: return "libopus"
-        case .pcm:
-            let order = format.endianness == .big ? "be" : "le"
-            if format.sampleKind == .float { return "pcm_f\(format.bitDepth)\(order)" }
-            if format.bitDepth == 8 { return format.container.eightBitIsSigned ? "pcm_s8" : "pcm_u8" }
-            return "pcm_s\(format.bitDepth)\(order)"
-        default: return format.codec.rawValue
+        guard format.codec == .pcm else { return encoderName(of: format.codec) }
+        let order = format.endianness == .big ? "be" : "le"
+        if format.sampleKind == .float { return "pcm_f\(format.bitDepth)\(order)" }
+        if format.bitDepth == 8 { return format.container.eightBitIsSigned ? "pcm_s8" : "pcm_u8" }
+        return "pcm_s\(format.bitDepth)\(order)"
+    }
+
+    /// Of PCM, which has many, the one that nearly all files have.
+    private static func encoderName(of codec: Codec) -> String {
+        switch codec {
+        case .pcm: "pcm_s16le"
+        case .ulaw: "pcm_mulaw"
+        case .alaw: "pcm_alaw"
+        case .mp3: "libmp3lame"
+        case .vorbis: "libvorbis"
+        case .opus: "libopus"
+        case .flac, .alac, .aac, .wavpack, .copy: codec.rawValue
         }
+    }
+
+    /// Whether these libraries encode it. What is copied is not encoded.
+    static func exists(for codec: Codec) -> Bool {
+        codec == .copy || avcodec_find_encoder_by_name(encoderName(of: codec)) != nil
     }
 
     /// What makes libav write AIFC where it takes plain AIFF to be enough: big-endian integers of 16 bits and more.

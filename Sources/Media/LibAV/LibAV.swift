@@ -1,4 +1,5 @@
 import CLibAV
+public import Conversion
 
 /// The libraries under `Media`.
 public enum LibAV {
@@ -22,6 +23,9 @@ public enum LibAV {
             Library("libavutil", avutil_version()),
         ]
     }
+
+    /// The codecs that can be written. Builds of libav differ: some leave out what comes from other libraries.
+    public static var writableCodecs: [Codec] { Codec.allCases.filter(Encoder.exists) }
 
     /// The release that these libraries came in: `5.1.9-0+deb12u1`.
     public static var release: String { String(cString: av_version_info()) }

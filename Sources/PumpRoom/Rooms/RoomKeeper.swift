@@ -15,6 +15,10 @@ final class RoomKeeper: Sendable {
     private struct Lock {
         var level: RoomLevel?
         var hasWarned = false
+        /// No room will be ready any more.
+        var isOver = false
+        var lastNumber: UInt64 = 0
+        var waiting: [UInt64: CheckedContinuation<RoomLevel?, Never>] = [:]
     }
 
     private struct Inbox {
@@ -83,7 +87,13 @@ final class RoomKeeper: Sendable {
 
     /// The last orders; no other is taken from here on.
     func end() -> [Order] {
-        inbox.withLock { inbox in
+        let disappointed = lock.withLock { lock in
+            lock.isOver = true
+            defer { lock.waiting = [:] }
+            return Array(lock.waiting.values)
+        }
+        for one in disappointed { one.resume(returning: nil) }
+        return inbox.withLock { inbox in
             inbox.bell = nil
             defer { inbox.orders = [] }
             return inbox.orders
@@ -97,14 +107,37 @@ final class RoomKeeper: Sendable {
 
     var level: RoomLevel? { lock.withLock { $0.level } }
 
-    /// Keeps what the latest room says of its lock, and warns once where that is not whole.
-    func note(_ level: RoomLevel) {
-        let warning = lock.withLock { lock -> String? in
-            lock.level = level
-            guard !lock.hasWarned, let warning = level.warning else { return nil }
-            lock.hasWarned = true
-            return warning
+    /// Waits for the first room to be ready; `nil` if the slot is over or the task cancelled before.
+    func reachedLevel() async -> RoomLevel? {
+        let number = lock.withLock { lock in
+            lock.lastNumber += 1
+            return lock.lastNumber
         }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (isSettled, level) = lock.withLock { lock in
+                    // A cancellation that came before found nobody to wake.
+                    if lock.level != nil || lock.isOver || Task.isCancelled { return (true, lock.level) }
+                    lock.waiting[number] = continuation
+                    return (false, nil)
+                }
+                if isSettled { continuation.resume(returning: level) }
+            }
+        } onCancel: {
+            lock.withLock { $0.waiting.removeValue(forKey: number) }?.resume(returning: nil)
+        }
+    }
+
+    /// Keeps what the latest room says of its lock, tells those who wait for it, and warns once where that is not whole.
+    func note(_ level: RoomLevel) {
+        let (warning, waiting) = lock.withLock { lock in
+            lock.level = level
+            let warning = lock.hasWarned ? nil : level.warning
+            if warning != nil { lock.hasWarned = true }
+            defer { lock.waiting = [:] }
+            return (warning, Array(lock.waiting.values))
+        }
+        for one in waiting { one.resume(returning: level) }
         if let warning { warn(warning) }
     }
 

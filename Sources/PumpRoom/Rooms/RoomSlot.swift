@@ -77,6 +77,9 @@ public final class RoomSlot: Sendable {
     /// How far the latest room has locked itself; `nil` until the first one is ready.
     public var level: RoomLevel? { keeper.level }
 
+    /// The same, waited for; `nil` if the slot is closed or the calling task cancelled before.
+    public func reachedLevel() async -> RoomLevel? { await keeper.reachedLevel() }
+
     /// The process that works or would work next, for logs; `nil` while there is none.
     public var process: Int32? { keeper.process }
 }

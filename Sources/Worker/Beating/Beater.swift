@@ -26,7 +26,8 @@ struct Beater: Sendable {
         let board = shop.board
         let status = WorkerStatus(
             busySlots: board.busySlots,
-            pausedBecause: shop.pausedBecause,
+            pausedBecause: shop.pausedBecause ?? shop.absentRoots?.reason,
+            pausedRoots: shop.pausedBecause == nil ? shop.absentRoots?.names : nil,
             sandbox: shop.roomLevel?.description,
             paces: board.paces(in: session)
         )

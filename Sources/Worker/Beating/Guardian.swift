@@ -19,14 +19,15 @@ struct Guardian: Sendable {
         let stopped = shop.drop(.leaseOver) { $0.session === session }
         shop.say(.leaseLost(worker: session.worker, stopped: stopped))
         // A worker that is being stopped needs no new lease: its jobs are not its own any more.
+        let registration = shop.registration
         let entry = await shop.ask(while: { !shop.stopOrder.isGiven }) {
-            try await shop.ledger.register(shop.registration)
+            try await shop.ledger.register(registration)
         }
         guard let entry else {
             if shop.stopOrder.isGiven { return await shop.pulse.sleep(until: .now + .seconds(60)) }
             return await shop.pulse.sleep(until: .now + .seconds(1))
         }
-        shop.sessions.begin(Session(entry))
+        shop.sessions.begin(Session(entry, abilities: registration.abilities))
         shop.say(.registeredAgain(worker: entry.worker))
         shop.pulse.poke()
         shop.board.bell.ring()

@@ -6,11 +6,20 @@ final class Session: Sendable {
     let worker: Int64
     let leaseLength: Duration
     private let clock: Mutex<LeaseClock>
+    private let abilities: Mutex<[String]>
 
-    init(_ entry: WorkerEntry) {
+    /// `abilities` are those that the worker registered with.
+    init(_ entry: WorkerEntry, abilities: [String]) {
         worker = entry.worker
         leaseLength = entry.leaseLength
         clock = Mutex(LeaseClock(entry))
+        self.abilities = Mutex(abilities)
+    }
+
+    /// What the ledger was last told that this worker can do.
+    var toldAbilities: [String] {
+        get { abilities.withLock { $0 } }
+        set { abilities.withLock { $0 = newValue } }
     }
 
     /// Whether it may write and work, by its own count.

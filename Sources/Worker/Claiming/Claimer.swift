@@ -23,6 +23,7 @@ final class Claimer: Sendable {
                     isInDoubt = false
                     nextLook = .now + session.leaseLength * Double.random(in: 0.8...1.2)
                 }
+                try await tellAbilities(of: session)
                 if try await claim(for: session) { continue }
                 patience = Patience(first: .milliseconds(100), longest: .seconds(5))
             } catch let error as LedgerError {
@@ -50,6 +51,16 @@ final class Claimer: Sendable {
             // A cancellation may be among the news.
             if signal == .news { shop.beatSoon() }
         }
+    }
+
+    /// Tells the ledger if what this worker can do has changed.
+    private func tellAbilities(of session: Session) async throws {
+        let abilities = shop.abilities
+        guard session.holds, session.toldAbilities != abilities else { return }
+        try await shop.ledger.setAbilities(abilities, of: session.worker)
+        session.toldAbilities = abilities
+        // What was passed over before may be for this worker now.
+        isDry.withLock { $0 = false }
     }
 
     /// Claims what is wanted; whether it is worth looking again at once.

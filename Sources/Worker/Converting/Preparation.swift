@@ -64,7 +64,7 @@ enum Preparation: Sendable {
     case failed(StorageError, root: String?)
 
     /// Opens what a job's recipe names. Blocks.
-    static func of(_ claim: Claim, in roots: StorageRoots) -> Preparation {
+    static func of(_ claim: Claim, in roots: StorageRoots, codecs: Set<Codec>) -> Preparation {
         let recipe = claim.recipe
         var root: String?
         do throws(StorageError) {
@@ -73,7 +73,10 @@ enum Preparation: Sendable {
             }
             let (from, to) = (try Location(source.location), try Location(output.location))
             for location in [from, to] where (try? roots.root(of: location)) == nil {
-                return .unable(need: "root:\(location.root)")
+                return .unable(need: AbilityWord.root(location.root))
+            }
+            if let codec = codec(of: output), !codecs.contains(codec) {
+                return .unable(need: AbilityWord.codec(codec))
             }
             root = from.root
             let file = try roots.root(of: from).openSource(from)
@@ -91,6 +94,11 @@ enum Preparation: Sendable {
         } catch {
             return .failed(error, root: root)
         }
+    }
+
+    /// `nil` if it has no format, which is for the room to refuse, with its reasons.
+    private static func codec(of output: Recipe.Output) -> Codec? {
+        do throws(RecipeError) { return try output.codec } catch { return nil }
     }
 
     /// A worker that was lost may have left a finished file.

@@ -1,37 +1,143 @@
+import Conversion
 import Glibc
 import Publishing
 import Storage
 import Synchronization
 
 /// The worker's roots, which may go away and come back while it runs.
+///
+/// One that fails is set aside: jobs that need it are left to others, and the rest goes on.
 final class RootKeeper: Sendable {
+    /// A root that nothing is asked of for now.
+    struct Absence: Sendable, Hashable {
+        var reason: String
+        /// Its disk is full: it is of use again once there is room.
+        var needsRoom: Bool
+        /// Looks that found no change.
+        var looks: Int
+        /// When to look next.
+        var due: ContinuousClock.Instant
+    }
+
     private struct State {
         var roots: [String: StorageRoot]
         var all: StorageRoots
+        var usable: StorageRoots
+        var absent: [String: Absence] = [:]
+        /// When a root last came back, and after how many looks: one that comes and goes is looked for less and less often.
+        var returned: [String: (at: ContinuousClock.Instant, looks: Int)] = [:]
         /// What stood at the path of a lost root when the loss was noticed: under a lost mount its empty folder comes to
         /// light. `nil` inside: nothing did.
         var lost: [String: FileIdentity?] = [:]
+
+        /// Finds out anew which there are. Of several with different names, no two have one.
+        mutating func sort() {
+            do throws(StorageError) {
+                all = try StorageRoots(Array(roots.values))
+                usable = try StorageRoots(roots.values.filter { absent[$0.name] == nil })
+            } catch {
+                preconditionFailure("names of a dictionary differ: \(error)")
+            }
+        }
     }
 
     private let state: Mutex<State>
-    private let queue = BlockingQueue("roots")
+    /// One for each, since a mount whose server is gone may hold up whoever looks at it.
+    private let queues: [String: BlockingQueue]
+    private let firstPause: Duration
+    private let longestPause: Duration
+    /// Rung when a root is set aside or comes back.
+    let bell = Bell()
 
     /// Opens all. Throws if one cannot be opened: a worker that is started wrongly says so.
-    init(_ places: [WorkerConfiguration.RootPlace]) throws(StorageError) {
+    init(_ configuration: WorkerConfiguration) throws(StorageError) {
         var roots: [StorageRoot] = []
-        for place in places { roots.append(try StorageRoot.open(name: place.name, path: place.path)) }
+        for place in configuration.roots { roots.append(try StorageRoot.open(name: place.name, path: place.path)) }
         let all = try StorageRoots(roots)
         let named = Dictionary(roots.map { ($0.name, $0) }) { first, _ in first }
-        state = Mutex(State(roots: named, all: all))
+        state = Mutex(State(roots: named, all: all, usable: all))
+        queues = named.mapValues { BlockingQueue("root \($0.name)") }
+        (firstPause, longestPause) = (configuration.firstPause, configuration.longestPause)
     }
 
-    /// As they are now.
+    /// All of them, as they are now.
     var roots: StorageRoots { state.withLock { $0.all } }
+    /// Those of which something can be asked.
+    var usable: StorageRoots { state.withLock { $0.usable } }
     var names: [String] { roots.names }
 
-    /// Looks whether all are there, opens anew those that came back, and says what is wrong.
-    func check() async -> [StorageError] {
-        await queue.run { self.checkNow() }
+    /// Whether there is not one left.
+    var areAllAway: Bool { state.withLock { !$0.absent.isEmpty && $0.absent.count == $0.roots.count } }
+    var absences: [String: Absence] { state.withLock { $0.absent } }
+
+    // MARK: - Going
+
+    /// Sets a root aside; how long until it is looked for, or `nil` if that was done before.
+    func setAside(_ name: String, because failure: Failure) -> Duration? {
+        let wait = state.withLock { state -> Duration? in
+            guard state.roots[name] != nil, state.absent[name] == nil else { return nil }
+            let now = ContinuousClock.now
+            let looks = state.returned[name].map { now - $0.at < longestPause ? $0.looks + 1 : 0 } ?? 0
+            let wait = pause(after: looks)
+            state.absent[name] = Absence(
+                reason: "\(failure.code): \(failure.message)",
+                needsRoom: failure.code == StorageError.Code.diskFull.rawValue,
+                looks: looks,
+                due: now + wait
+            )
+            state.sort()
+            return wait
+        }
+        if wait != nil { bell.ring() }
+        return wait
+    }
+
+    private func pause(after looks: Int) -> Duration { min(longestPause, firstPause * (1 << min(looks, 16))) }
+
+    // MARK: - Coming back
+
+    /// When to look for a root; `nil` while nothing is wrong with it.
+    func due(_ name: String) -> ContinuousClock.Instant? { state.withLock { $0.absent[name]?.due } }
+
+    /// Looks whether a root that was set aside is of use again; from then on it is.
+    func look(for name: String) async -> Bool {
+        guard let queue = queues[name] else { return false }
+        let isBack = await queue.run { self.isBack(name) }
+        state.withLock { state in
+            guard var absence = state.absent[name] else { return }
+            let now = ContinuousClock.now
+            if isBack {
+                state.absent[name] = nil
+                state.returned[name] = (now, absence.looks)
+                state.sort()
+            } else {
+                absence.looks += 1
+                absence.due = now + pause(after: absence.looks)
+                state.absent[name] = absence
+            }
+        }
+        if isBack { bell.ring() }
+        return isBack
+    }
+
+    private func isBack(_ name: String) -> Bool {
+        let known = state.withLock { ($0.roots[name], $0.absent[name]) }
+        guard case (let root?, let absence?) = known else { return false }
+        if problem(of: name) == nil {
+            state.withLock { _ = $0.lost.removeValue(forKey: name) }
+        } else if !reopen(root) {
+            return false
+        }
+        return !(absence.needsRoom && isFull(name))
+    }
+
+    /// The root among those of use that is not there, if one is not.
+    func findLost() async -> (name: String, error: StorageError)? {
+        for name in usable.names {
+            guard let queue = queues[name] else { continue }
+            if let error = await queue.run({ self.problem(of: name) }) { return (name, error) }
+        }
+        return nil
     }
 
     /// Whether the root `name` is there. Blocks.
@@ -47,32 +153,24 @@ final class RootKeeper: Sendable {
         }
     }
 
-    private func checkNow() -> [StorageError] {
-        var problems: [StorageError] = []
-        for (name, root) in state.withLock({ $0.roots }) {
-            guard let problem = problem(of: name) else {
-                state.withLock { _ = $0.lost.removeValue(forKey: name) }
-                continue
-            }
-            if !reopen(root) { problems.append(problem) }
-        }
-        return problems
-    }
-
     /// Opens the root again if something else has come to its path since it was lost: the share is mounted again.
     private func reopen(_ root: StorageRoot) -> Bool {
         let present = Self.identity(root.path)
         let atLoss = state.withLock { $0.lost[root.name] ?? nil }
-        guard let present, present != atLoss,
-            let opened = try? StorageRoot.open(name: root.name, path: root.path)
-        else { return false }
-        return state.withLock { state in
-            state.roots[root.name] = opened
-            guard let all = try? StorageRoots(Array(state.roots.values)) else { return false }
-            state.all = all
-            state.lost[root.name] = nil
-            return true
+        guard let present, present != atLoss else { return false }
+        let opened: StorageRoot
+        do throws(StorageError) {
+            opened = try StorageRoot.open(name: root.name, path: root.path)
+        } catch {
+            // Not yet, then; why it was set aside stands.
+            return false
         }
+        state.withLock { state in
+            state.roots[root.name] = opened
+            state.lost[root.name] = nil
+            state.sort()
+        }
+        return true
     }
 
     private static func identity(_ path: String) -> FileIdentity? {

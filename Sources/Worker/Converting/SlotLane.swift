@@ -25,15 +25,15 @@ struct SlotLane: Sendable {
     }
 
     private func work(on job: JobInHand) async {
-        let (claim, roots) = (job.claim, shop.roots.roots)
-        switch await files.run({ Preparation.of(claim, in: roots) }) {
+        let (claim, roots, codecs) = (job.claim, shop.roots.usable, shop.codecs)
+        switch await files.run({ Preparation.of(claim, in: roots, codecs: codecs) }) {
         case .ready(let prepared):
             shop.sweeper.use(prepared.location, epoch: job.fence.epoch)
             await convert(job, prepared)
         case .skipped: end(job, .skipped)
         case .unable(let need): end(job, .handedBack(.unable, need: need))
         case .failed(let error, let root):
-            let failure = await judge(error.failure, roots: [root].compactMap(\.self))
+            let failure = await shop.judge(error.failure, roots: [root].compactMap(\.self), on: files)
             end(job, .failed(AttemptFailure(job.fence, failure, facts: facts())))
         }
     }
@@ -59,7 +59,8 @@ struct SlotLane: Sendable {
             end(job, .failed(AttemptFailure(fence, .framesDiffer(report), facts: facts)))
         case (.handedBack, _): end(job, .handedBack(.neighbourCrashed, need: nil))
         case (.failed(let failed), _):
-            let failure = await judge(failed.failure, roots: [prepared.sourceRoot, prepared.location.root])
+            let roots = [prepared.sourceRoot, prepared.location.root]
+            let failure = await shop.judge(failed.failure, roots: roots, on: files)
             var facts = facts()
             (facts.framesIn, facts.cpu, facts.peakBytes) = (failed.frames, failed.cost.cpu, failed.cost.peakBytes)
             let report = AttemptFailure(
@@ -79,13 +80,6 @@ struct SlotLane: Sendable {
     private func end(_ job: JobInHand, _ kind: JobEnding.Kind) {
         shop.board.converted(job.fence, in: slot, counts: false)
         shop.outbox.put(JobEnding(fence: job.fence, kind: kind))
-    }
-
-    private func judge(_ failure: Failure, roots: [String]) async -> Failure {
-        let keeper = shop.roots
-        let judged = await files.run { Judge.look(at: failure, roots: roots, in: keeper) }
-        if judged.isOfAll { shop.pause(because: judged.failure) }
-        return judged.failure
     }
 }
 

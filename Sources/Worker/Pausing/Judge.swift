@@ -5,8 +5,8 @@ import Storage
 enum Judge {
     struct Verdict: Sendable {
         var failure: Failure
-        /// Whether every job would meet it.
-        var isOfAll = false
+        /// The root whose every job would meet it.
+        var root: String?
     }
 
     /// What an error of files comes to after a look at the roots concerned. Blocks.
@@ -16,17 +16,18 @@ enum Judge {
     static func look(at failure: Failure, roots: [String], in keeper: RootKeeper) -> Verdict {
         switch failure.code {
         case StorageError.Code.unavailable.rawValue:
-            for root in roots { _ = keeper.problem(of: root) }
-            return Verdict(failure: failure, isOfAll: true)
+            // It may be back already; what was said of it stands until it has been looked for.
+            return Verdict(failure: failure, root: roots.first { keeper.problem(of: $0) != nil } ?? roots.first)
         case StorageError.Code.sourceIO.rawValue, StorageError.Code.destinationIO.rawValue,
             StorageError.Code.sourceNotFound.rawValue, StorageError.Code.folderNotFound.rawValue:
-            guard let problem = roots.lazy.compactMap({ keeper.problem(of: $0) }).first else { break }
-            return Verdict(failure: problem.failure, isOfAll: true)
+            for root in roots {
+                if let problem = keeper.problem(of: root) { return Verdict(failure: problem.failure, root: root) }
+            }
         case StorageError.Code.diskFull.rawValue:
             guard let root = roots.last, keeper.isFull(root) else { break }
             var failure = failure
             failure.kind = .infrastructure
-            return Verdict(failure: failure, isOfAll: true)
+            return Verdict(failure: failure, root: root)
         default: break
         }
         return Verdict(failure: failure)

@@ -139,7 +139,8 @@ struct Publisher: Sendable {
             switch result {
             case .success: linked.append(output)
             case .failure(let error):
-                failures.append(AttemptFailure(output.job.fence, error.failure, facts: output.facts))
+                let failure = await shop.judge(error.failure, roots: [output.prepared.location.root], on: files)
+                failures.append(AttemptFailure(output.job.fence, failure, facts: output.facts))
             }
         }
         return (linked, failures)
@@ -178,7 +179,7 @@ struct Publisher: Sendable {
             case nil: break
             }
             // What could not get its name now says something of the place as well.
-            shop.note(job.fence.job, failure: line.failure.flatMap { $0.kind == .infrastructure ? $0 : nil })
+            shop.note(job, failure: line.failure)
             close(job, line)
         }
     }
@@ -220,8 +221,7 @@ struct Publisher: Sendable {
             line.frames = report.facts.framesIn
             switch answers?[place] {
             case .done, .repeated:
-                let isOfPlace = report.failure.kind == .infrastructure && report.failure.code != "cancelled"
-                shop.note(job.fence.job, failure: isOfPlace ? report.failure : nil)
+                shop.note(job, failure: report.failure)
             case .cancelled: line.outcome = .cancelled
             case .lost, .expired, .publishing, nil: line.outcome = .lost
             }

@@ -11,6 +11,9 @@ public enum WorkerEvent: Sendable, Hashable {
     /// It claims nothing until what is named here is mended, and looks after `wait`.
     case paused(because: String, wait: Duration)
     case resumed
+    /// It leaves the jobs of this root to others, and looks for it after `wait`.
+    case rootLost(String, because: String, wait: Duration)
+    case rootBack(String)
     /// Its lease is over: `stopped` conversions were stopped, and what they wrote was thrown away.
     case leaseLost(worker: Int64, stopped: Int)
     case registeredAgain(worker: Int64)

@@ -11,7 +11,7 @@ struct Caretaker: Sendable {
     func tidy() async {
         while !Task.isCancelled {
             await care {
-                let taken = try await shop.finisher.takeUnfinished(in: shop.roots.roots)
+                let taken = try await shop.finisher.takeUnfinished(in: shop.roots.usable)
                 let finished = taken.count { if case .finished = $0.ending { true } else { false } }
                 if finished > 0 { shop.say(.finishedForOthers(finished)) }
                 for case .postponed(let failure) in taken.map(\.ending) { shop.say(.trouble(failure)) }
@@ -26,6 +26,23 @@ struct Caretaker: Sendable {
                 }
                 await rest(min(.seconds(1), next - .now))
             }
+        }
+    }
+
+    /// Looks for a root that was set aside until it is back, again and again.
+    func watch(_ root: String) async {
+        while !Task.isCancelled {
+            let seen = shop.roots.bell.rings
+            guard let due = shop.roots.due(root) else {
+                await shop.roots.bell.wait(since: seen)
+                continue
+            }
+            guard .now >= due else {
+                await shop.roots.bell.wait(since: seen, until: due)
+                continue
+            }
+            let wasNone = shop.roots.areAllAway
+            if await shop.roots.look(for: root) { shop.welcome(root, afterNone: wasNone) }
         }
     }
 

@@ -32,7 +32,7 @@ struct SubmitTests {
             ]
         )
         let story = try #require(try await bench.ledger.story(of: 1))
-        #expect(story.needs.sorted() == ["recipe:1", "root:local"])
+        #expect(story.needs.sorted() == ["codec:mp3", "recipe:1", "root:local"])
     }
 
     @Test func globsChoose() async throws {
@@ -80,7 +80,21 @@ struct SubmitTests {
         let words = ["submit", "-r", "in", "--root", "pods=in", "--root", "mp3=out", "--to", "mp3:{dir}/{stem}.{ext}"]
         _ = try bench.run(words + ["--preset", "podcast-mp3"]).checked()
         #expect(try await bench.ways() == ["pods:show/a.wav > mp3:show/a.mp3"])
-        #expect(try await bench.ledger.story(of: 1)?.needs.sorted() == ["recipe:1", "root:mp3", "root:pods"])
+        let needs = ["codec:mp3", "recipe:1", "root:mp3", "root:pods"]
+        #expect(try await bench.ledger.story(of: 1)?.needs.sorted() == needs)
+    }
+
+    @Test(arguments: [
+        (["--to", "out/{stem}.flac"], "codec:flac"), (["--to", "out/{stem}.m4a"], "codec:aac"),
+        (["--to", "out/{stem}.m4a", "--preset", "alac"], "codec:alac"), (["--to", "out/{stem}.opus"], "codec:opus"),
+        (["--to", "out/{stem}.wav", "--codec", "ulaw"], "codec:ulaw"),
+        (["--to", "out/{stem}.mka", "--preset", "passthrough"], nil),
+    ])
+    func outputsNameTheirCodec(words: [String], codec: String?) async throws {
+        try bench.files("a.wav")
+        _ = try bench.run(["submit", "a.wav"] + words).checked()
+        let needs = try #require(try await bench.ledger.story(of: 1)?.needs)
+        #expect(needs.sorted() == [codec].compactMap(\.self) + ["recipe:1", "root:local"])
     }
 
     @Test func linksLeadToTheSameRoot() async throws {
@@ -210,7 +224,7 @@ struct SubmitTests {
         let words = ["submit", "a.wav", "b.wav", "--wait", "--progress", "plain"] + LedgerBench.usual
         let running = try RunningSluice(words, in: bench.folder, environment: bench.environment)
         try running.waitForOutput("batch 1  2 jobs\n")
-        let fences = try await bench.claim(2, for: bench.worker())
+        let fences = try await bench.claim(2, for: bench.worker(abilities: ["root:local", "codec:mp3"]))
         try await bench.complete(fences[0])
         try await bench.fail(fences[1])
         #expect(try running.end() == .exited(3))

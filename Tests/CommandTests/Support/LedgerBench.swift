@@ -102,9 +102,9 @@ struct LedgerBench {
         return try await ledger.jobs(ofBatch: receipt.batch)
     }
 
-    func worker(_ name: String = "pump-1") async throws -> Int64 {
+    func worker(_ name: String = "pump-1", abilities: [String] = ["root:local"]) async throws -> Int64 {
         try await ledger.register(
-            WorkerRegistration(name: name, host: "host-1", build: "1.0", slots: 4, abilities: ["root:local"])
+            WorkerRegistration(name: name, host: "host-1", build: "1.0", slots: 4, abilities: abilities)
         ).worker
     }
 

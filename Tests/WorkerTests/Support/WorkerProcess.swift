@@ -30,6 +30,7 @@ final class WorkerProcess: @unchecked Sendable {
         var handed_back: Int?
         var worker: Int64?
         var count: Int?
+        var root: String?
     }
 
     init(_ behind: [String], _ words: [String], url: String, in folder: TemporaryFolder) throws {
@@ -69,6 +70,18 @@ final class WorkerProcess: @unchecked Sendable {
             guard .now < deadline else { throw SupportError("wait for \"\(event)\"", text) }
             try await Task.sleep(for: .milliseconds(20))
         }
+    }
+
+    /// Its children: the pump rooms.
+    func rooms() throws -> [pid_t] {
+        try Run.program("pgrep", ["-P", "\(id)"]).outputText.split(separator: "\n").compactMap { pid_t($0) }
+    }
+
+    /// What its threads and its rooms are at, in the kernel's letters: `D` is a wait that nothing ends but what is waited for.
+    func states() throws -> Set<String> {
+        let numbers = ([id] + (try rooms())).map { "\($0)" }.joined(separator: ",")
+        let text = try Run.program("ps", ["-L", "-o", "stat=", "-p", numbers]).outputText
+        return Set(text.split(separator: "\n").map { String($0.prefix(1)) })
     }
 
     func signal(_ number: Int32) { _ = Foundation.kill(child.id, number) }

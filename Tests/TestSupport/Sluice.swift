@@ -1,10 +1,9 @@
 import Foundation
-import TestSupport
 
 /// The built command, as a person runs it from a shell.
-enum Sluice {
+public enum Sluice {
     /// Beside the running test bundle, wherever that was built; the bare name where it is not, which then fails to start.
-    static let path: String = {
+    public static let path: String = {
         // The runner may live with the toolchain; then the bundle is among its words.
         let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
         return ([bundle] + CommandLine.arguments)
@@ -13,13 +12,13 @@ enum Sluice {
     }()
 
     /// What is set after login, and nothing of the person who runs the tests.
-    static func environment(_ more: [String: String] = [:]) -> [String: String] {
+    public static func environment(_ more: [String: String] = [:]) -> [String: String] {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         return ["PATH": path, "HOME": "/", "LANG": "C.UTF-8", "TERM": "xterm"].merging(more) { $1 }
     }
 
     /// Runs `sluice` to its end.
-    static func run(
+    public static func run(
         _ words: [String],
         in folder: TemporaryFolder? = nil,
         input: Run.Input = .nothing,
@@ -35,10 +34,10 @@ enum Sluice {
         )
     }
 
-    static func run(_ words: String..., in folder: TemporaryFolder) throws -> Run { try run(words, in: folder) }
+    public static func run(_ words: String..., in folder: TemporaryFolder) throws -> Run { try run(words, in: folder) }
 
     /// Runs a line of shell in which `$SLUICE` is the command.
-    static func shell(
+    public static func shell(
         _ line: String,
         in folder: TemporaryFolder,
         environment more: [String: String] = [:]
@@ -53,5 +52,5 @@ enum Sluice {
     }
 
     /// Words before a program that take root's privilege to pass over permissions; none for anybody else.
-    static let withoutPrivilege = geteuid() == 0 ? ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] : []
+    public static let withoutPrivilege = geteuid() == 0 ? ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] : []
 }

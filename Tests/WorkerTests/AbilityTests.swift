@@ -1,0 +1,75 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// Jobs that a worker cannot do are left for one that can.
+struct AbilityTests {
+    private static func submitToMP3(_ lab: WorkerLab, needs: [String]) async throws -> Int64 {
+        let request = JobRequest(WorkerLab.recipe(to: "out:talk.mp3"), needs: needs)
+        return try await lab.ledger.submit(Submission(), [request]).firstJob
+    }
+
+    @Test func jobOfACodecThatNobodyWritesWaitsAndSaysWhy() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        let job = try await Self.submitToMP3(lab, needs: ["codec:mp3", "root:in", "root:out"])
+        let lacking = try lab.worker("--without-codec", "mp3")
+        // It works, and has passed over the other.
+        try await lab.submit(3)
+        try await lab.wait(for: 3, "completed")
+        #expect(try lab.truth() == ["waiting": 1, "completed": 3])
+        let story = try #require(try await lab.ledger.story(of: job))
+        #expect(story.waitingFor == .unable && story.missing == ["codec:mp3"])
+        let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
+        let page = try Sluice.run(["job", "\(job)"] + address).checked().outputText
+        let needed = "it needs codec:mp3, root:in, root:out, and no living worker has codec:mp3"
+        #expect(page.split(separator: "\n").contains { $0.hasPrefix("waits ") && $0.hasSuffix(needed) }, "\(page)")
+        let list = try Sluice.run(["jobs"] + address).checked()
+        let note = "note:  jobs of queue default wait, such as \(job): no living worker has codec:mp3\n"
+        #expect(list.errorText == note)
+        let able = try lab.worker()
+        try await lab.wait(for: 4, "completed")
+        #expect(try await lacking.stop() == .exited(0))
+        #expect(try await able.stop() == .exited(0))
+        #expect(lacking.lines("attempt").count == 3, "it never had the job")
+        #expect(try lab.attempts() == ["completed": 4])
+        #expect(try lab.outputs().contains("talk.mp3"))
+    }
+
+    /// As older submitters and those by SQL make them.
+    @Test func jobThatDoesNotSayWhatItNeedsIsHandedBackOnce() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        let job = try await Self.submitToMP3(lab, needs: [])
+        let lacking = try lab.worker("--without-codec", "mp3", "--without-codec", "opus")
+        try await lacking.waits(for: "attempt")
+        #expect(lacking.lines("attempt").first?.outcome == "released")
+        #expect(lacking.lines("attempt").first?.reason == "codec:mp3")
+        #expect(try await lab.ledger.story(of: job)?.missing == ["codec:mp3"])
+        let able = try lab.worker()
+        try await lab.wait(for: 1, "completed")
+        #expect(try await lacking.stop() == .exited(0))
+        #expect(try await able.stop() == .exited(0))
+        #expect(try lab.attempts() == ["completed": 1, "released unable": 1])
+    }
+
+    @Test func workersSayWhatTheirLibrariesWrite() async throws {
+        let lab = try await WorkerLab()
+        let worker = try lab.worker("--without-codec", "aac")
+        try await worker.waits(for: "started")
+        let abilities = try #require(try await lab.ledger.workers().first?.abilities)
+        let codecs = abilities.filter { $0.hasPrefix("codec:") }
+        // All that is written here, as ffmpeg says too, which has the same libraries; and `copy` is none.
+        let encoders = try Run.program("ffmpeg", ["-hide_banner", "-encoders"]).checked().outputText
+        for name in ["libmp3lame", "libopus", "libvorbis", "flac", "alac", "wavpack", "pcm_s16le"] {
+            try #require(encoders.contains(" \(name) "))
+        }
+        #expect(
+            codecs == ["alac", "alaw", "flac", "mp3", "opus", "pcm", "ulaw", "vorbis", "wavpack"].map { "codec:\($0)" }
+        )
+        #expect(abilities.filter { $0.hasPrefix("root:") } == ["root:in", "root:out"])
+        #expect(try await worker.stop() == .exited(0))
+    }
+}

@@ -1,0 +1,112 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// Workers of several roots, of which some go away.
+struct RootLossTests {
+    /// A lab with a third root, `more`, that has a source.
+    private static func lab() async throws -> WorkerLab {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        try fill(lab)
+        return lab
+    }
+
+    private static func fill(_ lab: WorkerLab) throws {
+        try FileManager.default.createDirectory(atPath: lab.path("more"), withIntermediateDirectories: false)
+        try FileManager.default.copyItem(atPath: lab.path("in/talk.wav"), toPath: lab.path("more/talk.wav"))
+    }
+
+    private static func submit(_ count: Int, from root: String, _ stem: String, in lab: WorkerLab) async throws {
+        let requests = (0..<count).map { number in
+            JobRequest(
+                WorkerLab.recipe("\(root):talk.wav", to: "out:\(stem)\(number).flac"),
+                needs: ["codec:flac", "root:\(root)", "root:out"].sorted()
+            )
+        }
+        _ = try await lab.ledger.submit(Submission(), requests)
+    }
+
+    private static func abilities(_ lab: WorkerLab) async throws -> [String] {
+        try await lab.ledger.workers().first?.abilities.filter { $0.hasPrefix("root:") } ?? []
+    }
+
+    @Test func lostRootLeavesTheOthersAtWork() async throws {
+        let lab = try await Self.lab()
+        let worker = try lab.worker("--slots", "2", roots: ["in", "out", "more"])
+        try await worker.waits(for: "started")
+        try FileManager.default.removeItem(atPath: lab.path("more"))
+        try await Self.submit(100, from: "more", "lost", in: lab)
+        try await worker.waits(for: "paused")
+        #expect(worker.lines("paused").map(\.root) == ["more"])
+        try await lab.wait("the ledger knows what it cannot do") {
+            try lab.sql("select 'root:more' = any (abilities) from \(lab.schema).worker") == "f"
+        }
+        try await lab.wait("the jobs are left to others") { try lab.truth() == ["waiting": 100] }
+        try await Self.submit(100, from: "in", "well", in: lab)
+        try await lab.wait(for: 100, "completed")
+        #expect(try lab.truth() == ["waiting": 100, "completed": 100])
+        // Each may have been begun before the loss was known, and none a second time.
+        #expect(try lab.attempts()["failed storage_unavailable", default: 0] < 10)
+        #expect(try lab.sql("select max(spent) from \(lab.schema).waiting") == "0", "no attempt was spent on it")
+
+        let summary = try #require(try await lab.ledger.workers().first)
+        #expect(summary.status.pausedRoots == ["more"])
+        #expect(summary.status.pausedBecause?.hasPrefix("storage_unavailable: ") == true)
+        let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
+        let list = try Sluice.run(["workers"] + address).checked()
+        #expect(list.outputText.contains(" partly "))
+        #expect(list.errorText.contains(" leaves jobs of more to others until that is back: storage_unavailable: "))
+        let waiting = try await lab.ledger.jobs(matching: JobFilter(states: [.waiting]), limit: 1).jobs[0].job
+        #expect(try await lab.ledger.story(of: waiting)?.missing == ["root:more"])
+
+        try Self.fill(lab)
+        try await worker.waits(for: "resumed")
+        #expect(worker.lines("resumed").map(\.root) == ["more"])
+        try await lab.wait(for: 200, "completed")
+        #expect(try await Self.abilities(lab) == ["root:in", "root:more", "root:out"])
+        try await lab.wait("the ledger knows that all is well") {
+            try lab.sql("select status ->> 'pausedBecause' from \(lab.schema).worker").isEmpty
+        }
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try lab.sql("select max(spent) from \(lab.schema).finished") == "1", "no attempt was spent on it")
+    }
+
+    @Test func jobsOfALostRootAreDoneByAnotherWorkerMeanwhile() async throws {
+        let lab = try await Self.lab()
+        let worker = try lab.worker(roots: ["in", "out", "more"])
+        try await worker.waits(for: "started")
+        try FileManager.default.removeItem(atPath: lab.path("more"))
+        try await Self.submit(10, from: "more", "lost", in: lab)
+        try await worker.waits(for: "paused")
+        // Where it is mounted elsewhere, and well.
+        let other = try lab.worker("--root", "more=\(lab.path("in"))")
+        try await lab.wait(for: 10, "completed")
+        #expect(other.lines("attempt").count { $0.outcome == "completed" } == 10)
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try await other.stop() == .exited(0))
+        #expect(worker.lines("resumed").isEmpty)
+    }
+
+    @Test func lossOfTheOnlyRootPausesTheWorker() async throws {
+        let lab = try await Self.lab()
+        let worker = try lab.worker(roots: ["more"])
+        try await worker.waits(for: "started")
+        try FileManager.default.removeItem(atPath: lab.path("more"))
+        try await lab.submit((0..<50).map { WorkerLab.recipe("more:talk.wav", to: "more:a\($0).flac") })
+        try await worker.waits(for: "paused")
+        #expect(worker.lines("paused").allSatisfy { $0.root == nil })
+        try await lab.wait("nothing is in its hands") { try lab.truth() == ["waiting": 50] }
+        #expect(try await Self.abilities(lab).isEmpty)
+        let status = try #require(try await lab.ledger.workers().first?.status)
+        #expect(status.pausedRoots == nil && status.pausedBecause?.hasPrefix("storage_unavailable: ") == true)
+        try Self.fill(lab)
+        try await worker.waits(for: "resumed")
+        #expect(worker.lines("resumed").allSatisfy { $0.root == nil })
+        try await lab.wait(for: 50, "completed")
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try lab.sql("select max(spent) from \(lab.schema).finished") == "1", "no attempt was spent on it")
+    }
+}
