@@ -35,8 +35,8 @@ enum StatusCommand {
 /// What the ledger says of itself.
 struct StatusFacts: Sendable {
     let place: String
-    /// PostgreSQL's version.
-    let server: String
+    /// PostgreSQL's version, where somebody wants to see it.
+    var server: String?
     let status: LedgerStatus
     let unable: [UnableLine]
     let chores: [ChoreRecord]
@@ -80,12 +80,13 @@ private struct StatusPage {
     var lines: [String] {
         let verdict =
             facts.notes.isEmpty ? console.data.paint("all well", .good) : console.data.paint("see below", .careful)
+        let server = facts.server.map { "postgres \($0.printable) at " } ?? ""
         let jobs = status.jobs
         let oldest = status.oldestWaiting.map {
             "   oldest \(TimeWords.span(seconds: status.time.timeIntervalSince($0)))"
         }
         return [
-            row("ledger", "postgres \(facts.server.printable) at \(facts.place.printable), \(verdict)"),
+            row("ledger", "\(server)\(facts.place.printable), \(verdict)"),
             row("workers", workers),
             row(
                 "waiting",
@@ -124,7 +125,7 @@ private struct StatusPage {
 
 private struct StatusRecord: Encodable {
     let ledger: String
-    let server: String
+    let server: String?
     let jobs: JobCounts
     let oldestWaiting: Date?
     let workers: Int
