@@ -21,12 +21,12 @@ docs_folder := .build/docs
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## build it and show it at work
-	@scripts/prepare build test
+demo: ## build it and show it at work; ARGS=formats and ARGS=damage look closer
+	@scripts/prepare build demo
 	swift run -c release demo $(ARGS)
 
 test: ## build and run all tests
-	@scripts/prepare build test python
+	@scripts/prepare build test demo python
 	swift build -c release --product pump-allocations
 	swift build --build-tests
 	@scripts/run-tests

@@ -8,7 +8,7 @@ struct Page {
         isColoured = isTerminal && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
     }
 
-    func title(_ text: String) { print("\n\(paint(text, "1"))\n") }
+    func title(_ text: String) { print("\(paint(text, "1"))\n") }
 
     func heading(_ text: String) { print(paint(text, "2")) }
 
@@ -25,9 +25,9 @@ struct Page {
     /// A line as somebody types it.
     func typed(_ line: String) { print("\(paint("$", "2")) \(paint(line, "1"))") }
 
-    func text(_ text: String) { print(text) }
+    func text(_ text: String) { print(text, terminator: "") }
 
-    func remark(_ text: String) { print("\n\(paint(text, "2"))") }
+    func remark(_ text: String) { print(paint(text, "2")) }
 
     private func paint(_ text: String, _ code: String) -> String {
         isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text

@@ -1,23 +1,34 @@
-// A first look: a computed melody in every format that can be written, and what happens to a damaged file.
-import Conversion
+// A first look: a folder of recordings, some of them broken, through a private cluster. `formats` and `damage` look closer.
 import Foundation
-import Media
-import TestSupport
 
-let folder = CommandLine.arguments.dropFirst().first ?? ".build/demo"
-try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
 let page = Page(isTerminal: isatty(STDOUT_FILENO) == 1)
+let words = CommandLine.arguments.dropFirst()
+guard words.count <= 1, let tour = Tour(rawValue: words.first ?? "cluster") else {
+    page.text("There are: \(Tour.allCases.map(\.rawValue).joined(separator: ", ")); as in: make demo ARGS=formats\n")
+    exit(2)
+}
 
-let source = "\(folder)/melody.wav"
-let melody = Signal.melody(rate: 44_100).pcm(.s16)
-try WAVFile.write(melody, to: source)
-
-page.title("One melody, \(Int64(melody.frames).grouped) frames at 44.1 kHz, in every format that Sluice writes")
-let table = FormatTour(source: source, folder: folder)
-let whole = try table.run(on: page)
-
-page.title("A damaged file: 2 kB in the middle of melody.flac are overwritten with zeros")
-try DamageTour(folder: folder).run(on: page)
-
-page.remark("The files are in \(folder).")
-exit(whole ? 0 : 1)
+page.text("\n")
+Interruption.begin()
+do {
+    let start = ContinuousClock.now
+    let place = try DemoPlace.create()
+    // From here on the folder and what runs in it are removed, whatever happens.
+    let outcome = Result { try tour.run(in: place, on: page) }
+    try place.remove()
+    switch outcome {
+    case .success(let isWell):
+        let seconds = Int((ContinuousClock.now - start) / .seconds(1))
+        let others = Tour.allCases.filter { $0 != tour }.map { "make demo ARGS=\($0.rawValue)" }
+        page.remark("That took \(seconds) s, and nothing of it is left. There is more:")
+        page.remark("    " + others.joined(separator: "\n    "))
+        exit(isWell ? 0 : 1)
+    case .failure(let error): throw error
+    }
+} catch let stop as Interruption.Stop {
+    page.remark("Stopped. Nothing runs any more, and nothing is left.")
+    exit(128 + stop.signal)
+} catch {
+    page.text("\(error)\n")
+    exit(1)
+}

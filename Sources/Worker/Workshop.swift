@@ -88,15 +88,24 @@ final class Workshop: Sendable {
 
     func take(_ wished: WorkerWish) { wish.withLock { $0 = wished } }
 
-    /// Asks for a beat now, at most once a second: news may come in floods.
+    /// Asks for a beat now, or a second after the last one that was asked for: news may come in floods, and the last of them
+    /// may be a cancellation.
     func beatSoon() {
-        let isDue = beatAsked.withLock { last in
+        let wait: Duration? = beatAsked.withLock { last in
             let now = ContinuousClock.now
-            if let last, now - last < .seconds(1) { return false }
-            last = now
-            return true
+            let due = max(now, last.map { $0 + .seconds(1) } ?? now)
+            // One that is yet to come is soon enough.
+            if let last, last > now { return nil }
+            last = due
+            return due - now
         }
-        if isDue { pulse.poke() }
+        guard let wait else { return }
+        guard wait > .zero else { return pulse.poke() }
+        Task {
+            // Nobody cancels it.
+            try? await Task.sleep(for: wait)
+            pulse.poke()
+        }
     }
 
     // MARK: - Handing back

@@ -277,5 +277,26 @@ extension GuardedCall {
                 rules: PlanGuard(indexes: ["attempt_pkey"]),
                 breakages: ["alter table sluice.attempt drop constraint attempt_pkey"]
             ) { _, number in "select count(*) as call_\(number) from sluice.list_attempts(\(17 + number))" },
+            GuardedCall(
+                name: "show_jobs",
+                rules: PlanGuard(indexes: ["finished_pkey", "job_pkey"]),
+                breakages: ["alter table sluice.finished drop constraint finished_pkey"]
+            ) { _, number in
+                "select count(*) as call_\(number) from sluice.show_jobs(array(select generate_series(1, 40) + \(number)))"
+            },
+            GuardedCall(
+                name: "list_attempts_of",
+                rules: PlanGuard(indexes: ["attempt_pkey"]),
+                breakages: ["alter table sluice.attempt drop constraint attempt_pkey"]
+            ) { _, number in
+                "select count(*) as call_\(number) from sluice.list_attempts_of(array(select generate_series(1, 40) + \(number)))"
+            },
+            GuardedCall(
+                name: "list_amendments_of",
+                rules: PlanGuard(indexes: ["job_pkey"]),
+                breakages: ["alter table sluice.job drop constraint job_pkey"]
+            ) { _, number in
+                "select count(*) as call_\(number) from sluice.list_amendments_of(array(select generate_series(1, 40) + \(number)))"
+            },
         ]
 }

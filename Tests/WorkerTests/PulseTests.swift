@@ -55,4 +55,16 @@ struct PulseTests {
         await cancelled.value
         #expect(.now - start < .seconds(600))
     }
+
+    @Test func pokeThatCameBeforeTheWaitIsNotMissed() async {
+        let pulse = PulseThread()
+        defer { pulse.end() }
+        let (seen, start) = (pulse.pokes, ContinuousClock.now)
+        pulse.poke()
+        await pulse.sleep(until: start + .seconds(3_600), since: seen)
+        #expect(.now - start < .seconds(600))
+        // Nobody has poked since, so it waits.
+        await pulse.sleep(until: .now + .milliseconds(50), since: pulse.pokes)
+        #expect(.now - start >= .milliseconds(50))
+    }
 }

@@ -3,7 +3,7 @@ import Ledger
 
 /// `sluice batches`: submissions from the newest on, and how far each is.
 enum BatchesCommand {
-    private static let numbers = Argument(name: "ID", summary: "only these", count: .any, completion: .nothing)
+    private static let numbers = Argument(name: "ID", summary: "only these", count: .any, completion: .ledger(.batches))
     private static let limit = SettledOption<Int>(
         "limit",
         .whole(in: 1...10_000),

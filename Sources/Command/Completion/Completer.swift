@@ -6,8 +6,15 @@ struct Completer {
         var candidates: [Completion.Candidate] = []
         /// Whether the shell should offer files or folders besides.
         var files = FileOffer.none
+        /// What the ledger is to be asked for, with what was typed of it.
+        var asked: Asked?
         /// What of the word stands before the candidates: `--preset=`.
         var prefix = ""
+    }
+
+    struct Asked: Equatable {
+        let words: LedgerWords
+        let typed: String
     }
 
     enum FileOffer: String { case none, files, folders }
@@ -74,6 +81,7 @@ struct Completer {
         case .folders: return Offer(files: .folders)
         case .words(let words), .suggestions(let words):
             return Offer(candidates: words.filter { $0.word.hasPrefix(typed) })
+        case .ledger(let words): return Offer(asked: Asked(words: words, typed: typed))
         case .commands:
             let children = (command ?? root).children.filter { !$0.isHidden && $0.name.hasPrefix(typed) }
             return Offer(candidates: children.map { Completion.Candidate(word: $0.name, summary: $0.summary) })

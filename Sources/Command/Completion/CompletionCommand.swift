@@ -37,7 +37,15 @@ enum CompletionCommand {
             arguments: [words],
             isHidden: true,
             run: { invocation, console in
-                let offer = Completer(root: root()).offer(for: invocation.words(words))
+                let typed = invocation.words(words)
+                var offer = Completer(root: root()).offer(for: typed)
+                if let asked = offer.asked {
+                    offer.candidates += asked.words.candidates(
+                        typed: asked.typed,
+                        words: typed,
+                        environment: invocation.environment
+                    )
+                }
                 let lines = offer.candidates.map { "\(offer.prefix)\($0.word)\t\($0.summary)" }
                 try console.print(([offer.files.rawValue] + lines).joined(separator: "\n"))
                 return .success

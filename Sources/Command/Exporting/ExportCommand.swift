@@ -6,7 +6,7 @@ import Ledger
 enum ExportCommand {
     private enum Form: String, CaseIterable, Sendable { case tsv, jsonl }
 
-    private static let batch = Option<Int64>("batch", .id, "the batch; has to be said", in: .jobs)
+    private static let batch = Option<Int64>("batch", .id.offering(.batches), "the batch; has to be said", in: .jobs)
     private static let form = SettledOption<Form>(
         "format",
         .choice("KIND") {
@@ -17,7 +17,7 @@ enum ExportCommand {
         in: .output
     )
 
-    private static let brief = Switch("brief", "only what lists show, which is read much faster", in: .output)
+    private static let brief = Switch("brief", "only what lists show, which is read faster", in: .output)
 
     static let value = Subcommand(
         name: "export",
@@ -25,8 +25,7 @@ enum ExportCommand {
         discussion: [
             "Like the job log of GNU parallel, with a head and tabs. Of attempts the last one counts; what is not known is "
                 + "empty. Tabs and control characters in names are written as \\u{9}.",
-            "Attempts and recipes are looked up job by job. --brief leaves out what comes of them: host, started, seconds, "
-                + "frames and destination.",
+            "--brief leaves out what takes a look at attempts and recipes: host, started, seconds, frames and destination.",
         ],
         options: [batch.form] + LedgerOptions.forms + [form.form, brief.form],
         examples: [
@@ -36,8 +35,8 @@ enum ExportCommand {
         run: run
     )
 
-    /// How many jobs are asked for at one time, and by how many askers.
-    private static let (window, askers) = (400, 4)
+    /// How many jobs are asked for at one time.
+    private static let window = 400
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         guard let number = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
@@ -45,49 +44,49 @@ enum ExportCommand {
         try LedgerWork.run(invocation) { ledger in
             try await JobFilterOptions.requireBatch(number, of: ledger)
             if kind == .tsv { try console.print(ExportRow.head(isBrief: isBrief)) }
-            var (last, count): (Int64, Int) = (0, 0)
-            while true {
-                let ids = try await ledger.jobs(ofBatch: number, after: last, limit: Int32(window))
-                guard let end = ids.last else { return }
-                var text = ""
-                if isBrief {
-                    let page = try await ledger.jobs(matching: JobFilter(ids: ids), limit: Int32(window))
-                    for job in page.jobs.sorted(by: { $0.job < $1.job }) {
-                        count += 1
-                        text += try kind == .tsv ? ExportRow(count, job).line : JSONText.line(JobRecord(job))
-                        text += "\n"
-                    }
-                } else {
-                    for story in try await stories(of: ids, ledger) {
-                        count += 1
-                        text += try kind == .tsv ? ExportRow(count, story).line : JSONText.line(StoryRecord(story))
-                        text += "\n"
-                    }
-                }
-                try console.data.write(text)
-                last = end
+            var count = 0
+            var page = try await Page(of: number, behind: 0, isBrief: isBrief, ledger)
+            while let last = page.last {
+                // The ledger looks for the next ones while these are written.
+                async let next = Page(of: number, behind: last, isBrief: isBrief, ledger)
+                try console.data.write(try page.text(as: kind, countedFrom: &count))
+                page = try await next
             }
         }
         return .success
     }
 
-    /// In the order of `ids`. One that was dropped meanwhile, being old, is left out.
-    private static func stories(of ids: [Int64], _ ledger: JobLedger) async throws -> [JobStory] {
-        try await withThrowingTaskGroup(of: (Int, [JobStory]).self) { group in
-            let share = (ids.count + askers - 1) / askers
-            for (place, start) in stride(from: 0, to: ids.count, by: share).enumerated() {
-                let part = ids[start..<min(start + share, ids.count)]
-                group.addTask {
-                    var stories: [JobStory] = []
-                    for id in part {
-                        if let story = try await ledger.story(of: id) { stories.append(story) }
-                    }
-                    return (place, stories)
-                }
+    /// Some hundred jobs of a batch, in the order of submission. One that was dropped meanwhile, being old, is left out.
+    private struct Page: Sendable {
+        /// The number behind which the next page begins; `nil` if there is none.
+        let last: Int64?
+        private let jobs: [JobSummary]
+        private let stories: [JobStory]
+
+        init(of batch: Int64, behind job: Int64, isBrief: Bool, _ ledger: JobLedger) async throws {
+            let ids = try await ledger.jobs(ofBatch: batch, after: job, limit: Int32(window))
+            last = ids.last
+            if isBrief, last != nil {
+                let page = try await ledger.jobs(matching: JobFilter(ids: ids), limit: Int32(window))
+                (jobs, stories) = (page.jobs.sorted { $0.job < $1.job }, [])
+            } else {
+                (jobs, stories) = ([], last == nil ? [] : try await ledger.stories(of: ids))
             }
-            var parts: [(Int, [JobStory])] = []
-            for try await part in group { parts.append(part) }
-            return parts.sorted { $0.0 < $1.0 }.flatMap(\.1)
+        }
+
+        func text(as kind: Form, countedFrom count: inout Int) throws -> String {
+            var text = ""
+            for job in jobs {
+                count += 1
+                text += try kind == .tsv ? ExportRow(count, job).line : JSONText.line(JobRecord(job))
+                text += "\n"
+            }
+            for story in stories {
+                count += 1
+                text += try kind == .tsv ? ExportRow(count, story).line : JSONText.line(StoryRecord(story))
+                text += "\n"
+            }
+            return text
         }
     }
 }

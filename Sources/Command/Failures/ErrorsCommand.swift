@@ -4,8 +4,13 @@ import Ledger
 
 /// `sluice errors`: what failed in the same way, and what to do about it.
 enum ErrorsCommand {
-    private static let batch = Option<Int64>("batch", .id, "of this batch", in: .jobs)
-    private static let queue = Option<String>("queue", .text.named("NAME"), "of this queue", in: .jobs)
+    private static let batch = Option<Int64>("batch", .id.offering(.batches), "of this batch", in: .jobs)
+    private static let queue = Option<String>(
+        "queue",
+        .text.named("NAME").offering(.queues),
+        "of this queue",
+        in: .jobs
+    )
     private static let since = Option<Moment>("since", .moment, "since then, to the full hour before", in: .jobs)
 
     static let value = Subcommand(
@@ -47,7 +52,8 @@ enum ErrorsCommand {
             for line in hints(groups, console) { try console.print(line) }
             if let failed = groups.first(where: { $0.jobs > 0 }) {
                 let place = invocation[batch].map { " --batch \($0)" } ?? ""
-                console.say("retry a group: sluice retry --code \(failed.code.printable)\(place)")
+                let way = FailureHint.isDamage(failed.code) ? " --on-damage conceal" : ""
+                console.say("retry a group: sluice retry --code \(failed.code.printable)\(place)\(way)")
             }
         }
         return .success
@@ -58,7 +64,7 @@ enum ErrorsCommand {
             .init(title: "CODE"), .init(title: "CLASS", mayGo: true), .init(title: "STAGE", mayGo: true),
             .init(title: "JOBS", isNumber: true),
             .init(title: "TRIES", isNumber: true, mayGo: true), .init(title: "LAST", mayGo: true),
-            .init(title: "EXAMPLE", isElastic: true),
+            .init(title: "EXAMPLE", isElastic: true, keepsEnd: true),
         ])
         for group in groups {
             table.add([

@@ -5,6 +5,9 @@ enum FailureHint {
     /// The hint that came with the failure, or the one that goes with its code.
     static func text(for failure: Failure) -> String? { failure.hint ?? text(forCode: failure.code) }
 
+    /// Whether it would not have failed if damage were met in another way.
+    static func isDamage(_ code: String) -> Bool { ["truncated", "corrupt_stream", "timeline_gap"].contains(code) }
+
     static func text(forCode code: String) -> String? {
         switch code {
         case "truncated": "the upload may have been cut off; --on-damage conceal would keep the length"

@@ -23,7 +23,7 @@ struct AttemptLines {
                 // Colour comes last, so that it does not count as width.
                 place == 0 ? line.replacingFirst(failure.code.printable, with: mark) : line
             }
-            lines.append("  " + ([place(of: failure)] + facts).joined(separator: ", "))
+            lines += folded(([place(of: failure)] + facts).joined(separator: ", "))
             if let words = attempt.lastWords, !words.isEmpty {
                 lines += folded("last words: \(words.printable)")
             }

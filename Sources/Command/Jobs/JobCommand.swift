@@ -7,7 +7,7 @@ enum JobCommand {
         name: "ID",
         summary: "the job's number",
         count: .oneOrMore,
-        completion: .nothing
+        completion: .ledger(.jobs([]))
     )
 
     static let value = Subcommand(

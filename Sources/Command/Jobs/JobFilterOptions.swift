@@ -11,8 +11,8 @@ enum JobFilterOptions {
         isRepeatable: true,
         in: .jobs
     )
-    static let batch = Option<Int64>("batch", .id, "of this batch", in: .jobs)
-    static let queue = Option<String>("queue", .text.named("NAME"), "of this queue", in: .jobs)
+    static let batch = Option<Int64>("batch", .id.offering(.batches), "of this batch", in: .jobs)
+    static let queue = Option<String>("queue", .text.named("NAME").offering(.queues), "of this queue", in: .jobs)
     static let code = Option<String>(
         "code",
         .text.named("CODE"),

@@ -34,7 +34,10 @@ struct StoryPage {
     }
 
     private func row(_ label: String, _ text: String) -> String {
-        console.data.paint(label.padded(to: 9), .faint) + text
+        let head = console.data.paint(label.padded(to: 9), .faint)
+        guard console.data.hasWidth else { return head + text }
+        let lines = text.wrapped(to: max(20, console.data.width - 9))
+        return head + lines.joined(separator: "\n" + String(repeating: " ", count: 9))
     }
 
     // MARK: - What was asked
@@ -66,6 +69,13 @@ struct StoryPage {
                 ?? [])
             + recipe.tags.sorted { $0.key < $1.key }.map { "tag \($0.key)=\($0.value)".printable }
         if !wishes.isEmpty { lines.append(row("how", wishes.joined(separator: ", "))) }
+        for amendment in story.amendments {
+            let (mode, by) = (amendment.damage.rawValue, amendment.changedBy.printable)
+            let moment = TimeWords.moment(amendment.changedAt, at: now)
+            lines.append(
+                row("before", "on damage \(mode) until attempt \(amendment.untilEpoch), changed \(moment) by \(by)")
+            )
+        }
         if needs != story.needs { lines.append(row("needs", needs.joined(separator: ", ").printable)) }
         let labels = story.batchLabels.merging(story.labels) { $1 }.sorted { $0.key < $1.key }
         if !labels.isEmpty {

@@ -10,7 +10,7 @@ struct StoryRecord: Encodable {
 
     private enum CodingKeys: String, CodingKey {
         case batchName, submitter, submittedAt, runAt, cost, needs, missing, labels, batchLabels, waitingFor, recipe,
-            attemptRecords
+            attemptRecords, amendments
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -28,6 +28,8 @@ struct StoryRecord: Encodable {
         try record.encodeIfPresent(story.waitingFor, forKey: .waitingFor)
         try record.encode(JSONValue(text: story.recipe), forKey: .recipe)
         try record.encode(story.attempts.map(Attempt.init), forKey: .attemptRecords)
+        // Recipes that were never changed have none to tell of.
+        if !story.amendments.isEmpty { try record.encode(story.amendments, forKey: .amendments) }
     }
 
     private struct Attempt: Encodable {
@@ -95,21 +97,23 @@ struct JSONValue: Codable {
     init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
         // A decoder does not say which type a value has: each is tried, and its error only says that it is not this one. What
-        // the last throws is thrown.
-        if value.decodeNil() {
-            node = .nothing
-        } else if let truth = try? value.decode(Bool.self) {
-            node = .truth(truth)
+        // recipes are made of comes first, for each try in vain makes an error with all its words.
+        if let text = try? value.decode(String.self) {
+            node = .text(text)
+        } else if let members = try? value.decode([String: JSONValue].self) {
+            node = .object(members)
+        } else if let list = try? value.decode([JSONValue].self) {
+            node = .list(list)
         } else if let whole = try? value.decode(Int64.self) {
             node = .whole(whole)
         } else if let number = try? value.decode(Double.self) {
             node = .number(number)
-        } else if let text = try? value.decode(String.self) {
-            node = .text(text)
-        } else if let list = try? value.decode([JSONValue].self) {
-            node = .list(list)
+        } else if let truth = try? value.decode(Bool.self) {
+            node = .truth(truth)
+        } else if value.decodeNil() {
+            node = .nothing
         } else {
-            node = .object(try value.decode([String: JSONValue].self))
+            throw DecodingError.dataCorruptedError(in: value, debugDescription: "no value of JSON")
         }
     }
 

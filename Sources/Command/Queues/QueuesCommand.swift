@@ -7,9 +7,9 @@ enum QueuesCommand {
         name: "NAME",
         summary: "the queue's name",
         count: .oneOrMore,
-        completion: .nothing
+        completion: .ledger(.queues)
     )
-    private static let one = Argument(name: "NAME", summary: "the queue's name", completion: .nothing)
+    private static let one = Argument(name: "NAME", summary: "the queue's name", completion: .ledger(.queues))
     private static let limit = Argument(
         name: "N",
         summary: "so many running at once at most; none lifts the limit",

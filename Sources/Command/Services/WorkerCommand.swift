@@ -13,7 +13,7 @@ enum WorkerCommand {
     )
     private static let queue = Option<String>(
         "queue",
-        ValueType(placeholder: "QUEUE", read: nonEmpty),
+        ValueType(placeholder: "QUEUE", completion: .ledger(.queues), read: nonEmpty),
         "take jobs from this queue only; may be said several times",
         isRepeatable: true,
         in: .work

@@ -16,6 +16,7 @@ enum StatusCommand {
         let facts = try LedgerWork.run(invocation) { ledger in
             StatusFacts(
                 place: configuration.description,
+                server: try await ledger.serverVersion(),
                 status: try await ledger.status(),
                 unable: try await ledger.unableLines(),
                 chores: try await ledger.chores()
@@ -34,6 +35,8 @@ enum StatusCommand {
 /// What the ledger says of itself.
 struct StatusFacts: Sendable {
     let place: String
+    /// PostgreSQL's version, where somebody wants to see it.
+    var server: String?
     let status: LedgerStatus
     let unable: [UnableLine]
     let chores: [ChoreRecord]
@@ -83,12 +86,13 @@ private struct StatusPage {
     var lines: [String] {
         let verdict =
             facts.notes.isEmpty ? console.data.paint("all well", .good) : console.data.paint("see below", .careful)
+        let server = facts.server.map { "postgres \($0.printable) at " } ?? ""
         let jobs = status.jobs
         let oldest = status.oldestWaiting.map {
             "   oldest \(TimeWords.span(seconds: status.time.timeIntervalSince($0)))"
         }
         return [
-            row("ledger", "\(facts.place.printable), \(verdict)"),
+            row("ledger", "\(server)\(facts.place.printable), \(verdict)"),
             row("workers", workers),
             row(
                 "waiting",
@@ -127,6 +131,7 @@ private struct StatusPage {
 
 private struct StatusRecord: Encodable {
     let ledger: String
+    let server: String?
     let jobs: JobCounts
     let oldestWaiting: Date?
     let workers: Int
@@ -142,7 +147,7 @@ private struct StatusRecord: Encodable {
 
     init(_ facts: StatusFacts) {
         let status = facts.status
-        ledger = facts.place
+        (ledger, server) = (facts.place, facts.server)
         (jobs, oldestWaiting) = (status.jobs, status.oldestWaiting)
         (workers, quietWorkers, slots) = (status.workers, status.quietWorkers, status.slots)
         (completedLately, audioSecondsLately) = (status.completedLately, status.audioLately.seconds)

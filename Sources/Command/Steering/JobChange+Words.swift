@@ -1,3 +1,4 @@
+import Conversion
 import Ledger
 
 extension JobChange {
@@ -7,6 +8,8 @@ extension JobChange {
         switch self {
         case .cancel: return "cancel \(jobs)"
         case .retry: return "put \(jobs) back into line, all attempts before them again"
+        case .retryWithDamage(let mode):
+            return "put \(jobs) back into line, all attempts before them again, with --on-damage \(mode.rawValue)"
         case .prioritize(let priority): return "move \(jobs) to priority \(priority)"
         }
     }
@@ -20,6 +23,7 @@ extension JobChange {
             let asked = tally.asked > 0 ? ", \(Figures.grouped(tally.asked)) running asked to stop" : ""
             return "\(least)\(jobs) cancelled\(asked)"
         case .retry: return "\(least)\(jobs) back in line"
+        case .retryWithDamage(let mode): return "\(least)\(jobs) back in line, with --on-damage \(mode.rawValue)"
         case .prioritize(let priority): return "\(least)\(jobs) moved to priority \(priority)"
         }
     }

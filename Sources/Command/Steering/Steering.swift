@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 import Ledger
 import Synchronization
@@ -11,12 +12,19 @@ struct Steering: Sendable {
     /// The states that are meant where neither ids nor states are said; `nil` for all in which it means something.
     var usualStates: [JobState]?
 
-    static let ids = Argument(
-        name: "ID",
-        summary: "numbers of jobs; otherwise the options say which",
-        count: .any,
-        completion: .nothing
-    )
+    /// Jobs in these states are offered by shells.
+    static func identifiers(in states: [JobState]) -> Argument {
+        Argument(
+            name: "ID",
+            summary: "numbers of jobs; otherwise the options say which",
+            count: .any,
+            completion: .ledger(.jobs(states))
+        )
+    }
+
+    /// Whichever command it is of: arguments are known by their names.
+    private static let ids = identifiers(in: [])
+
     static let all = Switch("all", "every job for which it means something", in: .jobs)
     private static let json = Switch("json", "print the result as a line of JSON", in: .output)
 
@@ -107,9 +115,9 @@ struct Steering: Sendable {
 
     private func carryOut(_ prospect: Prospect, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let sofar = Latest<ChangeTally?>(nil)
-        let bar = SteeringBar(whole: prospect.count, outlet: console.talk)
+        let bar = CountBar(of: prospect.count, "job", outlet: console.talk)
         do {
-            let tally = try LedgerWork.run(invocation, onTick: { bar.show(sofar.value) }) { ledger in
+            let tally = try LedgerWork.run(invocation, onTick: { bar.show(sofar.value?.seen ?? 0) }) { ledger in
                 try await ledger.apply(change, to: prospect.filter) { sofar.value = $0 }
             }
             bar.clear()
@@ -126,7 +134,7 @@ struct Steering: Sendable {
     /// `nil` where nothing was done.
     private func show(_ tally: ChangeTally?, count: Int, _ invocation: Invocation, _ console: Console) throws {
         if invocation[Self.json] {
-            try console.print(JSONText.line(Record(verb: verb, count: count, tally: tally)))
+            try console.print(JSONText.line(Record(self, count: count, tally: tally)))
         } else if let tally {
             try console.print(change.words(tally))
         }
@@ -139,9 +147,11 @@ struct Steering: Sendable {
         let changed: Int
         let askedToStop: Int
         let isLowerBound: Bool
+        var onDamage: DamageMode?
 
-        init(verb: String, count: Int, tally: ChangeTally?) {
-            (change, jobs, isDone) = (verb, count, tally != nil)
+        init(_ steering: Steering, count: Int, tally: ChangeTally?) {
+            (change, jobs, isDone) = (steering.verb, count, tally != nil)
+            if case .retryWithDamage(let mode) = steering.change { onDamage = mode }
             (changed, askedToStop) = (tally?.changed ?? 0, tally?.asked ?? 0)
             isLowerBound = tally?.isLowerBound ?? false
         }
@@ -157,31 +167,5 @@ final class Latest<Value: Sendable>: Sendable {
     var value: Value {
         get { box.withLock { $0 } }
         set { box.withLock { $0 = newValue } }
-    }
-}
-
-/// How far a change of many jobs is, on a terminal.
-private final class SteeringBar {
-    private let whole: Int
-    private let outlet: Outlet
-    private var isDrawn = false
-
-    init(whole: Int, outlet: Outlet) { (self.whole, self.outlet) = (whole, outlet) }
-
-    func show(_ tally: ChangeTally?) {
-        guard let tally, outlet.isTerminal, tally.seen > 0 else { return }
-        let bar = Bar.text(Double(tally.seen) / Double(max(1, whole)), columns: 20, unicode: outlet.usesUnicode)
-        write("\r\u{1B}[K\(bar)  \(Figures.grouped(tally.seen)) of \(Figures.count(whole, "job"))")
-        isDrawn = true
-    }
-
-    func clear() { if isDrawn { write("\r\u{1B}[K") } }
-
-    private func write(_ text: String) {
-        do throws(Outlet.Failure) {
-            try outlet.write(text)
-        } catch {
-            // Nobody looks any more; the change goes on.
-        }
     }
 }

@@ -1,23 +1,38 @@
+import Conversion
 import Ledger
 
 /// `sluice retry`: failed jobs back into line.
 enum RetryCommand {
+    /// Not the option of `convert`: what is not said leaves each job as it is.
+    private static let onDamage = Option<DamageMode>(
+        "on-damage",
+        .choice("MODE") { $0.summary },
+        "meet damage in that way from now on",
+        in: .work
+    )
+
     static let value = Subcommand(
         name: "retry",
         summary: "put failed jobs back into line, with all their attempts before them",
         discussion: [
             "Chosen by options, jobs that failed are meant; --state cancelled means those that were cancelled, and --state "
-                + "delayed lets those go at once that wait to try again. The record of earlier attempts stays."
+                + "delayed lets those go at once that wait to try again. The record of earlier attempts stays.",
+            "--on-damage changes how their recipes meet damage; \"sluice job\" goes on telling how it was before.",
         ],
-        arguments: [Steering.ids],
-        options: Steering.forms,
+        arguments: [Steering.identifiers(in: [.failed, .cancelled, .delayed])],
+        options: Steering.forms + [onDamage.form],
         examples: [
             Example(line: "sluice retry --code truncated --dry-run", purpose: "how many would it be"),
+            Example(
+                line: "sluice retry --code corrupt_stream --on-damage conceal",
+                purpose: "with silence where sound is missing"
+            ),
             Example(line: "sluice retry --batch 17 --yes", purpose: "what failed of a batch, unasked"),
             Example(line: "sluice retry 10442 10981", purpose: "these two"),
         ],
         run: { invocation, console in
-            try Steering(verb: "retry", change: .retry, usualStates: [.failed]).run(invocation, console)
+            let change = invocation[onDamage].map { JobChange.retryWithDamage($0) } ?? .retry
+            return try Steering(verb: "retry", change: change, usualStates: [.failed]).run(invocation, console)
         }
     )
 }
@@ -31,7 +46,7 @@ enum CancelCommand {
             "Jobs that wait end at once. Workers are asked to stop those that run, and leave no output behind; what is being "
                 + "published is completed."
         ],
-        arguments: [Steering.ids],
+        arguments: [Steering.identifiers(in: JobState.open)],
         options: Steering.forms,
         examples: [
             Example(line: "sluice cancel --batch 17", purpose: "the rest of a batch"),
@@ -54,7 +69,7 @@ enum PrioritizeCommand {
     static let value = Subcommand(
         name: "prioritize",
         summary: "let jobs that wait go before others, or behind them",
-        arguments: [priority, Steering.ids],
+        arguments: [priority, Steering.identifiers(in: [.waiting, .delayed])],
         options: Steering.forms,
         examples: [
             Example(line: "sluice prioritize 10 --batch 17", purpose: "a batch before all others"),

@@ -28,8 +28,8 @@ enum SubmitCommand {
         options: SubmitOptions.forms,
         examples: [
             Example(
-                line: "sluice submit -r podcasts --to out/{dir}/{stem}.mp3 --dry-run",
-                purpose: "what would be done"
+                line: "sluice submit -r podcasts --to out/{dir}/{stem}.mp3 --dry-run --probe",
+                purpose: "the plan, and how long it plays"
             ),
             Example(
                 line: "sluice submit -r /srv/in --root data=/srv --to data:out/{stem}.flac --wait",
@@ -76,7 +76,9 @@ enum SubmitCommand {
         remark(search, console)
         if invocation[Question.dryRun] {
             plan.lookForConflicts(roots)
-            try page.show(plan, bytes: plan.bytes(roots))
+            let lengths =
+                invocation[SubmitOptions.probe] ? try SourceLengths.look(into: plan, roots, invocation, console) : nil
+            try page.show(plan, bytes: plan.bytes(roots), lengths)
             return plan.isForbidden ? .failure : .success
         }
         if let refusal = page.refusal(of: plan) { throw refusal }
@@ -89,6 +91,9 @@ enum SubmitCommand {
         }
         if invocation[SubmitOptions.null], invocation[SubmitOptions.filesFrom] == nil {
             throw UsageError("-0 says how --files-from is to be read, and that is missing")
+        }
+        if invocation[SubmitOptions.probe], !invocation[Question.dryRun] {
+            throw UsageError("--probe belongs to a plan", hint: "say --dry-run with it")
         }
         if invocation[SubmitOptions.again], invocation[SubmitOptions.key] != nil {
             throw UsageError("--key and --again exclude each other")

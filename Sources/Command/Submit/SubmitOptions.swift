@@ -53,7 +53,7 @@ enum SubmitOptions {
     )
     static let queue = SettledOption<String>(
         "queue",
-        .text.named("NAME"),
+        .text.named("NAME").offering(.queues),
         fallback: "default",
         "made if need be",
         in: .submission
@@ -81,6 +81,11 @@ enum SubmitOptions {
         in: .submission
     )
     static let again = Switch("again", "submit it even if the same was submitted before", in: .submission)
+    static let probe = Switch(
+        "probe",
+        "with --dry-run: look into each file, and say how long all of them are",
+        in: .general
+    )
     static let label = Option<String>("label", .text, "the batch's name, for people", in: .submission)
     static let wait = Switch("wait", "wait until all jobs have ended, and end as \"sluice wait\" does", in: .general)
     static let json = Switch("json", "print the result as a line of JSON", in: .output)
@@ -96,7 +101,7 @@ enum SubmitOptions {
             queue.form, priority.form, weight.form, runAt.form, maxAttempts.form, key.form, again.form, label.form,
         ] + LedgerOptions.forms
         + [
-            ProgressOption.option.form, json.form, quiet.form, wait.form, Question.dryRun.form,
+            ProgressOption.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
         ]
 
     /// What is said of all jobs together. `now` is the ledger's time.

@@ -10,8 +10,8 @@ struct SubmitPage {
     // MARK: - The plan
 
     /// `12,408 files, 1.9 TB  ->  12,408 jobs in queue default, priority 0`
-    func show(_ plan: SubmitPlan, bytes: Int64) throws {
-        if invocation[SubmitOptions.json] { return try console.print(JSONText.line(record(plan, bytes))) }
+    func show(_ plan: SubmitPlan, bytes: Int64, _ lengths: SourceLengths?) throws {
+        if invocation[SubmitOptions.json] { return try console.print(JSONText.line(record(plan, bytes, lengths))) }
         let count = plan.items.count + plan.misfits.count
         let jobs = Figures.count(plan.items.count, "job")
         let queue = invocation[SubmitOptions.queue].printable
@@ -23,6 +23,10 @@ struct SubmitPage {
         lines += rows("collisions", plan.collisions, "destinations of several sources")
         lines += rows("sources", plan.overwrites, "sources that would be written over")
         lines += rows("conflicts", plan.conflicts, "destinations exist already: \(policyWords(plan))")
+        if let lengths {
+            lines.append("  length      \(words(lengths))")
+            lines += rows("unreadable", lengths.unreadable, "would fail, by the look of them")
+        }
         if let first = plan.items.first {
             lines.append("  first       \(first.source) -> \(first.destination)".printable)
         }
@@ -37,6 +41,19 @@ struct SubmitPage {
         let gap = String(repeating: " ", count: 14)
         return ["  \(label.padded(to: 10))  \(Figures.grouped(sample.count)) \(what)"]
             + (sample.first + more).map { gap + $0 }
+    }
+
+    /// `212 h 40 min of sound, 8 of the files by estimate`
+    private func words(_ lengths: SourceLengths) -> String {
+        var words = ["\(Figures.duration(seconds: lengths.seconds)) of sound"]
+        if lengths.estimates > 0 { words.append("\(Figures.grouped(lengths.estimates)) of the files by estimate") }
+        if lengths.unknown > 0 {
+            words.append("without \(Figures.grouped(lengths.unknown)) that only decoding can tell")
+        }
+        if lengths.elsewhere > 0 {
+            words.append("without \(Figures.grouped(lengths.elsewhere)) that are not on this machine")
+        }
+        return words.joined(separator: ", ")
     }
 
     private func policyWords(_ plan: SubmitPlan) -> String {
@@ -71,9 +88,14 @@ struct SubmitPage {
         let overwrites: Found
         let conflicts: Found
         let first: Way?
+        /// With `--probe`.
+        let audioSeconds: Double?
+        let estimates: Int?
+        let unknownLengths: Int?
+        let unreadable: Found?
     }
 
-    private func record(_ plan: SubmitPlan, _ bytes: Int64) -> Record {
+    private func record(_ plan: SubmitPlan, _ bytes: Int64, _ lengths: SourceLengths?) -> Record {
         Record(
             isForbidden: plan.isForbidden,
             jobs: plan.items.count,
@@ -84,7 +106,11 @@ struct SubmitPage {
             collisions: .init(plan.collisions),
             overwrites: .init(plan.overwrites),
             conflicts: .init(plan.conflicts),
-            first: plan.items.first.map { .init(source: "\($0.source)", destination: "\($0.destination)") }
+            first: plan.items.first.map { .init(source: "\($0.source)", destination: "\($0.destination)") },
+            audioSeconds: lengths?.seconds,
+            estimates: lengths?.estimates,
+            unknownLengths: lengths.map { $0.unknown + $0.elsewhere },
+            unreadable: lengths.map { .init($0.unreadable) }
         )
     }
 

@@ -82,7 +82,9 @@ extension Character {
 
 extension Unicode.Scalar {
     fileprivate var isUnprintable: Bool {
-        switch properties.generalCategory {
+        // Nearly all there is; looking categories up took an eighth of the time of an export.
+        if isASCII { return value < 0x20 || value == 0x7F }
+        return switch properties.generalCategory {
         case .control, .surrogate, .lineSeparator, .paragraphSeparator: true
         // Direction marks, embeddings, overrides and isolates.
         case .format:

@@ -3,8 +3,19 @@ import Ledger
 
 /// `sluice wait`: until jobs or batches have ended, one way or the other.
 enum WaitCommand {
-    private static let ids = Argument(name: "ID", summary: "numbers of jobs", count: .any, completion: .nothing)
-    private static let batch = Option<Int64>("batch", .id, "all jobs of this batch", isRepeatable: true, in: .jobs)
+    private static let ids = Argument(
+        name: "ID",
+        summary: "numbers of jobs",
+        count: .any,
+        completion: .ledger(.jobs(JobState.open))
+    )
+    private static let batch = Option<Int64>(
+        "batch",
+        .id.offering(.batches),
+        "all jobs of this batch",
+        isRepeatable: true,
+        in: .jobs
+    )
     private static let takesAny = Switch("any", "until one of them has ended", in: .jobs)
     private static let timeout = Option<Duration>("timeout", .duration, "wait no longer than that", in: .general)
     private static let json = Switch("json", "print a line of JSON for each at the end", in: .output)

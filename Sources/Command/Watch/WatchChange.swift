@@ -23,7 +23,7 @@ enum WatchChange: Sendable, Hashable {
     var nothing: String {
         switch self {
         case .jobs(.cancel, _, let which): "there is nothing to cancel (\(which))"
-        case .jobs(.retry, _, let which): "there is nothing to retry (\(which))"
+        case .jobs(.retry, _, let which), .jobs(.retryWithDamage, _, let which): "there is nothing to retry (\(which))"
         case .jobs(.prioritize, _, let which): "nothing waits (\(which))"
         case .pause, .wish: "there is nothing to change"
         }
@@ -33,7 +33,7 @@ enum WatchChange: Sendable, Hashable {
     var underWay: String {
         switch self {
         case .jobs(.cancel, _, _): "cancelling"
-        case .jobs(.retry, _, _): "putting back into line"
+        case .jobs(.retry, _, _), .jobs(.retryWithDamage, _, _): "putting back into line"
         case .jobs(.prioritize, _, _): "moving"
         case .pause(true, let queue): "pausing \(queue)"
         case .pause(false, let queue): "resuming \(queue)"

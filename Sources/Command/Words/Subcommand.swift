@@ -59,6 +59,8 @@ enum Completion: Sendable {
     case suggestions([Candidate])
     /// The names of the commands.
     case commands
+    /// What the ledger answers at the time.
+    case ledger(LedgerWords)
 
     struct Candidate: Sendable, Hashable {
         let word: String

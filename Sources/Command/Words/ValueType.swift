@@ -17,6 +17,11 @@ struct ValueType<Value: Sendable>: Sendable {
     func named(_ placeholder: String) -> ValueType {
         ValueType(placeholder: placeholder, completion: completion, read: read)
     }
+
+    /// The same kind, of which shells offer what the ledger has.
+    func offering(_ words: LedgerWords) -> ValueType {
+        ValueType(placeholder: placeholder, completion: .ledger(words), read: read)
+    }
 }
 
 extension ValueType where Value == String {

@@ -7,7 +7,7 @@ enum WorkersCommand {
         name: "ID",
         summary: "a worker's number, or its name",
         count: .oneOrMore,
-        completion: .nothing
+        completion: .ledger(.workers)
     )
     private static let endedSince = Option<Moment>("ended-since", .moment, "those too that ended since then", in: .jobs)
 

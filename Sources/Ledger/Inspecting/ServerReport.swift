@@ -28,6 +28,15 @@ public struct ServerReport: Sendable, Hashable {
 }
 
 extension JobLedger {
+    /// The version of PostgreSQL that answers: `15.20`.
+    public func serverVersion() async throws -> String {
+        try await settle("ask for the server's version") { connection, _ in
+            let whole: String = try connection.value("select current_setting('server_version')")
+            // Debian adds its own number behind a blank.
+            return String(whole.prefix { $0 != " " })
+        }
+    }
+
     /// Asks the server about itself. Needs no schema and no right but that to connect.
     public func inspectServer() async throws -> ServerReport {
         try await settle("inspect the server") { connection, _ in

@@ -28,30 +28,6 @@ extension JobLedger {
         }
     }
 
-    /// Everything about a job; `nil` if there is none of that number.
-    public func story(of job: Int64) async throws -> JobStory? {
-        try await settle("show a job") { connection, _ in
-            try connection.transaction(.readOnly) {
-                guard
-                    var story = try connection.first(
-                        "select * from \(schema).show_job(\(job))",
-                        { try JobStory($0) }
-                    )
-                else { return nil }
-                if story.waitingFor == .unable {
-                    let lines = try connection.rows("select * from \(schema).list_unable()", UnableLine.init)
-                    let line = lines.first { $0.needs == story.needs && $0.queue == story.summary.queue }
-                    story.missing = line?.missing ?? []
-                }
-                story.attempts = try connection.rows(
-                    "select * from \(schema).list_attempts(\(job))",
-                    AttemptRecord.init
-                )
-                return story
-            }
-        }
-    }
-
     /// Failures by code, class and stage, the most first: of everything, of a queue, or of a batch.
     public func failures(since: Date? = nil, queue: String? = nil, batch: Int64? = nil) async throws -> [FailureGroup] {
         try await settle("group failures") { connection, _ in
@@ -60,39 +36,5 @@ extension JobLedger {
                 FailureGroup.init
             )
         }
-    }
-}
-
-extension JobStory {
-    /// A row of `show_job`, without the attempts.
-    fileprivate init(_ row: Row) throws {
-        let why: String? = try row["why"]
-        summary = try JobSummary(row)
-        recipe = try (row["recipe"] as JSON).text
-        batchName = try row["batch_name"]
-        submitter = try row["submitter"]
-        submittedAt = try row["submitted_at"]
-        runAt = try row["run_at"]
-        cost = try row["cost"]
-        needs = try row["needs"]
-        labels = Labels.read(try row["labels"])
-        batchLabels = Labels.read(try row["batch_labels"])
-        waitingFor = why == nil ? nil : try row.value("why")
-        attempts = []
-    }
-}
-
-/// Labels as the ledger has them.
-enum Labels {
-    /// Those that are texts. A submitter of plain SQL may have put anything beside them.
-    static func read(_ json: JSON?) -> [String: String] {
-        struct Text: Decodable {
-            var text: String?
-            init(from decoder: any Decoder) throws {
-                text = try? decoder.singleValueContainer().decode(String.self)
-            }
-        }
-        let labels: [String: Text]? = json.flatMap { try? $0.decoded(during: "read labels") }
-        return labels?.compactMapValues(\.text) ?? [:]
     }
 }

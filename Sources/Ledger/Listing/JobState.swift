@@ -10,6 +10,9 @@ public enum JobState: String, Sendable, Hashable, Codable, CaseIterable {
     case failed
     case cancelled
 
+    /// Those in which something will still happen to a job.
+    public static let open: [JobState] = [.delayed, .waiting, .running, .publishing]
+
     /// Whether nothing more happens to it, unless somebody asks for it.
     public var isEnd: Bool { self == .completed || self == .failed || self == .cancelled }
 }

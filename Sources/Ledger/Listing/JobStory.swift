@@ -21,6 +21,8 @@ public struct JobStory: Sendable, Hashable {
     public var waitingFor: WaitingFor?
     /// Oldest first; one that is under way comes last.
     public var attempts: [AttemptRecord]
+    /// What the recipe said before somebody changed it, oldest first.
+    public var amendments: [RecipeAmendment]
 
     /// What stands between a job and its turn.
     public enum WaitingFor: String, Sendable, Hashable, Codable, CaseIterable {
@@ -36,6 +38,23 @@ public struct JobStory: Sendable, Hashable {
         case backOff = "back_off"
         /// Others are before it.
         case line
+    }
+}
+
+/// What a recipe said until it was changed by a retry.
+public struct RecipeAmendment: Sendable, Hashable, Codable {
+    /// The last attempt that was made by it.
+    public var untilEpoch: Int32
+    public var damage: DamageMode
+    public var changedAt: Date
+    public var changedBy: String
+
+    /// A row of `list_amendments`.
+    init(_ row: Row) throws {
+        untilEpoch = try row["until_epoch"]
+        damage = try row.value("damage")
+        changedAt = try row["at"]
+        changedBy = try row["by"]
     }
 }
 

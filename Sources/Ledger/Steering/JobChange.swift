@@ -1,9 +1,13 @@
+public import Conversion
+
 /// What is to become of many jobs.
 public enum JobChange: Sendable, Hashable {
     /// Those not begun end at once; those that run are stopped by their workers.
     case cancel
     /// Those that failed or were cancelled go back into line with all their attempts; those that wait for another try go at once.
     case retry
+    /// The same, and from then on they meet damage in that way. The record says how they met it before.
+    case retryWithDamage(DamageMode)
     /// Those that wait move to another priority.
     case prioritize(Int32)
 
@@ -11,7 +15,7 @@ public enum JobChange: Sendable, Hashable {
     var states: [JobState] {
         switch self {
         case .cancel: [.delayed, .waiting, .running]
-        case .retry: [.delayed, .failed, .cancelled]
+        case .retry, .retryWithDamage: [.delayed, .failed, .cancelled]
         case .prioritize: [.delayed, .waiting]
         }
     }
@@ -19,7 +23,7 @@ public enum JobChange: Sendable, Hashable {
     var operation: String {
         switch self {
         case .cancel: "cancel jobs"
-        case .retry: "retry jobs"
+        case .retry, .retryWithDamage: "retry jobs"
         case .prioritize: "prioritize jobs"
         }
     }
@@ -30,6 +34,11 @@ public enum JobChange: Sendable, Hashable {
         case .cancel: "select * from \(schema).cancel_jobs(\(filter), \(cursor), \(size))"
         case .retry:
             "select seen, changed, 0::bigint as asked, next from \(schema).retry_jobs(\(filter), \(cursor), \(size))"
+        case .retryWithDamage(let damage):
+            """
+            select seen, changed, 0::bigint as asked, next
+            from \(schema).retry_jobs(\(filter), \(cursor), \(size), \(damage.rawValue))
+            """
         case .prioritize(let priority):
             """
             select seen, changed, 0::bigint as asked, next

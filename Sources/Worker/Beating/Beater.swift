@@ -8,8 +8,11 @@ struct Beater: Sendable {
 
     func run() async {
         var wait: Duration = .zero
+        var seen = shop.pulse.pokes
         while !Task.isCancelled {
-            await shop.pulse.sleep(until: .now + wait)
+            await shop.pulse.sleep(until: .now + wait, since: seen)
+            // Before the beat is sent: what comes while it is under way is news to it.
+            seen = shop.pulse.pokes
             let session = shop.sessions.current
             guard session.holds, !Task.isCancelled else {
                 // The guardian sees to it, and pokes when there is a new one.

@@ -15,6 +15,7 @@ final class PulseThread: TaskExecutor, Sendable {
         var jobs: [UnownedJob] = []
         var sleepers: [UInt64: Sleeper] = [:]
         var lastNumber: UInt64 = 0
+        var pokes: UInt64 = 0
         var isEnded = false
     }
 
@@ -64,8 +65,11 @@ final class PulseThread: TaskExecutor, Sendable {
         wake()
     }
 
-    /// Waits until `end`, or until somebody pokes, or the task is cancelled.
-    func sleep(until end: ContinuousClock.Instant) async {
+    /// How often somebody has poked. To be read before looking at what a poke is about.
+    var pokes: UInt64 { state.withLock { $0.pokes } }
+
+    /// Waits until `end`, or until somebody pokes, or the task is cancelled. Not at all if somebody has poked since `seen`.
+    func sleep(until end: ContinuousClock.Instant, since seen: UInt64? = nil) async {
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
@@ -73,7 +77,7 @@ final class PulseThread: TaskExecutor, Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
-                    if Task.isCancelled { return true }
+                    if Task.isCancelled || seen.map({ $0 != state.pokes }) ?? false { return true }
                     state.sleepers[number] = Sleeper(end: end, continuation: continuation)
                     return false
                 }
@@ -87,6 +91,7 @@ final class PulseThread: TaskExecutor, Sendable {
     /// Ends all waits now.
     func poke() {
         let sleepers = state.withLock { state in
+            state.pokes &+= 1
             defer { state.sleepers = [:] }
             return Array(state.sleepers.values)
         }

@@ -8,7 +8,7 @@ extension Failure {
         code: "cancelled",
         kind: .infrastructure,
         stage: "release",
-        message: "the job was cancelled while it ran"
+        message: "somebody cancelled the job; nothing of its output is left"
     )
 
     /// What the room made is not what it had to make.

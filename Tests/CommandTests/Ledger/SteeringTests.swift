@@ -45,6 +45,34 @@ struct SteeringTests {
         #expect(try await bench.state(cancelled) == .waiting)
     }
 
+    @Test func retryMayMeetDamageInAnotherWay() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.failedJob(code: "corrupt_stream")
+        #expect(
+            try bench.output("retry", "--code", "corrupt_stream", "--on-damage", "conceal", "--dry-run")
+                == "would put 1 job back into line, all attempts before them again, with --on-damage conceal\n"
+                + "nothing was done (--dry-run)\n"
+        )
+        let record = try #require(
+            try bench.records("retry", "--code", "corrupt_stream", "--on-damage", "conceal", "--yes").first
+        )
+        #expect(record["onDamage"] as? String == "conceal" && record["changed"] as? Int == 1)
+        let text = try bench.output("job", "\(job)")
+        #expect(text.contains("\nhow      on damage conceal\nbefore   on damage strict until attempt 1, changed "))
+        #expect(text.contains(" by postgres\n"))
+        let story = try #require(try bench.records("job", "\(job)").first)
+        let amendment = try #require((story["amendments"] as? [[String: Any]])?.first)
+        #expect(Set(amendment.keys) == ["untilEpoch", "damage", "changedAt", "changedBy"])
+        #expect(amendment["untilEpoch"] as? Int == 1 && amendment["damage"] as? String == "strict")
+        // The variable is for conversions: a retry changes nothing that nobody asked for.
+        try await bench.fail(bench.claim(for: bench.worker())[0])
+        #expect(
+            try bench.run("retry", "\(job)", "--yes", environment: ["SLUICE_ON_DAMAGE": "skip"]).checked().outputText
+                == "1 job back in line\n"
+        )
+        #expect(try bench.run("retry", "\(job)", "--on-damage", "hope").status == .exited(2))
+    }
+
     @Test func prioritiesMayBeBelowZero() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(2)[1]

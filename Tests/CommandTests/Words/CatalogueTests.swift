@@ -29,7 +29,7 @@ struct CatalogueTests {
                 for candidate in words {
                     #expect(throws: Never.self, "\(option.word) \(candidate.word)") { try option.read(candidate.word) }
                 }
-            case .nothing, .files, .folders, .commands: break
+            case .nothing, .files, .folders, .commands, .ledger: break
             }
         }
     }

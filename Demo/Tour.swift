@@ -1,0 +1,13 @@
+/// What there is to see.
+enum Tour: String, CaseIterable {
+    case cluster, formats, damage
+
+    /// Whether all came out as it should.
+    func run(in place: DemoPlace, on page: Page) throws -> Bool {
+        switch self {
+        case .cluster: try ClusterTour(place: place, page: page).run()
+        case .formats: try FormatTour(folder: place.folder).run(on: page)
+        case .damage: try DamageTour(place: place, page: page).run()
+        }
+    }
+}

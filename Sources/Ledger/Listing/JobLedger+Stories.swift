@@ -1,0 +1,88 @@
+import Conversion
+import FoundationEssentials
+
+extension JobLedger {
+    /// Everything about a job; `nil` if there is none of that number.
+    public func story(of job: Int64) async throws -> JobStory? {
+        try await settle("show a job") { connection, _ in
+            try connection.transaction(.readOnly) {
+                guard
+                    var story = try connection.first(
+                        "select * from \(schema).show_job(\(job))",
+                        { try JobStory($0) }
+                    )
+                else { return nil }
+                if story.waitingFor == .unable {
+                    let lines = try connection.rows("select * from \(schema).list_unable()", UnableLine.init)
+                    let line = lines.first { $0.needs == story.needs && $0.queue == story.summary.queue }
+                    story.missing = line?.missing ?? []
+                }
+                story.attempts = try connection.rows(
+                    "select * from \(schema).list_attempts(\(job))",
+                    AttemptRecord.init
+                )
+                story.amendments = try connection.rows(
+                    "select * from \(schema).list_amendments(\(job))",
+                    RecipeAmendment.init
+                )
+                return story
+            }
+        }
+    }
+
+    /// Everything about each of some jobs, in the order of their numbers; those that are not there are left out.
+    ///
+    /// A few hundred at a time: all of it is held in memory.
+    public func stories(of jobs: [Int64]) async throws -> [JobStory] {
+        try await settle("show jobs") { connection, _ in
+            try connection.transaction(.readOnly) {
+                var stories: [Int64: JobStory] = [:]
+                try connection.forEachRow("select * from \(schema).show_jobs(\(jobs))") { row in
+                    let story = try JobStory(row)
+                    stories[story.summary.job] = story
+                }
+                try connection.forEachRow("select * from \(schema).list_attempts_of(\(jobs))") { row in
+                    stories[try row["job"]]?.attempts.append(try AttemptRecord(row))
+                }
+                try connection.forEachRow("select * from \(schema).list_amendments_of(\(jobs))") { row in
+                    stories[try row["job"]]?.amendments.append(try RecipeAmendment(row))
+                }
+                return stories.values.sorted { $0.summary.job < $1.summary.job }
+            }
+        }
+    }
+}
+
+extension JobStory {
+    /// A row of `show_job`, without the attempts and amendments.
+    fileprivate init(_ row: Row) throws {
+        let why: String? = try row["why"]
+        summary = try JobSummary(row)
+        recipe = try (row["recipe"] as JSON).text
+        batchName = try row["batch_name"]
+        submitter = try row["submitter"]
+        submittedAt = try row["submitted_at"]
+        runAt = try row["run_at"]
+        cost = try row["cost"]
+        needs = try row["needs"]
+        labels = Labels.read(try row["labels"])
+        batchLabels = Labels.read(try row["batch_labels"])
+        waitingFor = why == nil ? nil : try row.value("why")
+        (attempts, amendments) = ([], [])
+    }
+}
+
+/// Labels as the ledger has them.
+enum Labels {
+    /// Those that are texts. A submitter of plain SQL may have put anything beside them.
+    static func read(_ json: JSON?) -> [String: String] {
+        struct Text: Decodable {
+            var text: String?
+            init(from decoder: any Decoder) throws {
+                text = try? decoder.singleValueContainer().decode(String.self)
+            }
+        }
+        let labels: [String: Text]? = json.flatMap { try? $0.decoded(during: "read labels") }
+        return labels?.compactMapValues(\.text) ?? [:]
+    }
+}

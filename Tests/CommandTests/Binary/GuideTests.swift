@@ -1,0 +1,60 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the README and the guides tell people to type works, in the order in which it stands there.
+@Suite(.serialized)
+struct GuideTests {
+    private static let guides = ["../README.md", "getting-started.md", "operations.md"]
+
+    private static func page(_ name: String) throws -> GuidePage {
+        try GuidePage(String(decoding: try Bytes.read(Documentation.path(name)), as: UTF8.self))
+    }
+
+    @Test(arguments: guides)
+    func everyCommandWorks(_ name: String) throws {
+        let page = try Self.page(name)
+        let runner = try GuideRunner()
+        if name == "getting-started.md" { try runner.addScratched() }
+        if name == "../README.md" {
+            // Things that its reader has.
+            try runner.shell("sluice convert talk.wav talk.mp3").checked()
+        }
+        try runner.run(page)
+    }
+
+    /// What changes a machine, or builds. Whoever adds to it has a reason that is none of a test's.
+    @Test func fewCommandsAreLeftToPeople() throws {
+        var left: [String] = []
+        for name in Self.guides {
+            for block in try Self.page(name).blocks {
+                guard case .byHand(let why) = block.manner else { continue }
+                #expect(!why.isEmpty)
+                left += block.lines
+            }
+        }
+        #expect(
+            left == [
+                "make demo", "make test", "make build", ".build/release/sluice help", "make build", "sudo make install",
+                "sudo -u postgres createuser --createrole --pwprompt sluice",
+                "sudo -u postgres createdb --owner sluice audio",
+                "sudo systemctl restart sluice-worker sluice-coordinator",
+            ]
+        )
+    }
+
+    /// A command that no block holds would be run by nobody.
+    @Test func noCommandStandsOutsideOfThat() throws {
+        let folder = (Documentation.path("x") as NSString).deletingLastPathComponent
+        let pages = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".md") }
+        var strays: [String: [String]] = [:]
+        for name in pages + ["../README.md", "../CONTRIBUTING.md", "../deploy/README.md", "../migrations/README.md"] {
+            let found = try Self.page(name).strays
+            if !found.isEmpty { strays[name] = found.map { $0.trimmingCharacters(in: .whitespaces) } }
+        }
+        // The benches take an hour; completion is tried in real shells by Tests/Terminal.
+        #expect(strays.keys.sorted() == ["benchmarks.md", "command.md"])
+        #expect(strays["benchmarks.md"]?.allSatisfy { $0.hasPrefix("make bench") } == true)
+        #expect(strays["command.md"]?.allSatisfy { $0.contains("sluice completion ") } == true)
+    }
+}

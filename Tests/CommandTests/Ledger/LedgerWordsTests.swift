@@ -1,0 +1,67 @@
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// What shells offer of the ledger: numbers of jobs and batches, names of queues and workers.
+struct LedgerWordsTests {
+    /// The words that a shell would be given.
+    private func offered(_ bench: LedgerBench, _ words: String...) throws -> [String] {
+        let run = try bench.run(["complete-words", "--"] + words).checked()
+        #expect(run.errorText == "")
+        return run.outputText.split(separator: "\n").dropFirst().map { String($0.prefix { $0 != "\t" }) }
+    }
+
+    @Test func jobsAreOfferedThatTheCommandIsFor() async throws {
+        let bench = try LedgerBench()
+        let failed = try await bench.failedJob()
+        let open = try await bench.submit(2)
+        #expect(try offered(bench, "job", "") == (open.reversed() + [failed]).map { "\($0)" })
+        #expect(try offered(bench, "retry", "") == ["\(failed)"])
+        #expect(try offered(bench, "cancel", "") == open.reversed().map { "\($0)" })
+        #expect(try offered(bench, "prioritize", "5", "\(open[0])") == ["\(open[0])"])
+        #expect(try offered(bench, "wait", "9") == [])
+    }
+
+    @Test func batchesQueuesAndWorkersAreOfferedByNumberAndName() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(1, Submission(queue: "nightly", label: "talks"))
+        _ = try await bench.worker("pump-7")
+        #expect(try offered(bench, "jobs", "--batch", "") == ["1"])
+        #expect(try offered(bench, "export", "--batch=") == ["--batch=1"])
+        #expect(try offered(bench, "wait", "--batch", "2") == [])
+        #expect(try offered(bench, "queues", "pause", "ni") == ["nightly"])
+        #expect(try offered(bench, "submit", "--queue", "") == ["default", "nightly"])
+        #expect(try offered(bench, "workers", "drain", "") == ["pump-7"])
+        #expect(try offered(bench, "batches", "") == ["1"])
+    }
+
+    @Test func addressOnTheLineGoesBeforeTheEnvironment() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(1)
+        let url = try #require(bench.environment["SLUICE_DATABASE_URL"])
+        let words = ["complete-words", "--", "job", "--database", url, ""]
+        let run = try Sluice.run(words, environment: ["SLUICE_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"])
+        #expect(run.outputText.hasPrefix("none\n1\twaiting in:a/1.wav"))
+    }
+
+    /// No word, no delay, and no cluster is started for it.
+    @Test func silenceWhereNoLedgerAnswers() throws {
+        let folder = try TemporaryFolder.create()
+        let home = ["XDG_DATA_HOME": folder.path("data")]
+        for environment in [home, home.merging(["SLUICE_DATABASE_URL": "postgresql://a@127.0.0.1:1/b"]) { $1 }] {
+            let run = try Sluice.run(["complete-words", "--", "job", ""], environment: environment)
+            #expect((run.status, run.outputText, run.errorText) == (.exited(0), "none\n", ""))
+        }
+        #expect(try folder.names().isEmpty)
+    }
+
+    @Test func theCompleterSaysWhatToAskFor() {
+        let completer = Completer(root: Catalogue.root)
+        #expect(completer.offer(for: ["job", "17"]).asked == .init(words: .jobs([]), typed: "17"))
+        #expect(completer.offer(for: ["jobs", "--queue=n"]).asked == .init(words: .queues, typed: "n"))
+        #expect(completer.offer(for: ["formats", ""]).asked == nil)
+    }
+}

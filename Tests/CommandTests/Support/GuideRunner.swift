@@ -1,0 +1,107 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Runs the commands of a page in a folder and with a server of its own, as somebody would who follows it.
+final class GuideRunner {
+    let folder: TemporaryFolder
+    private let server: PrivatePostgres
+    private var services: [RunningSluice] = []
+    private var environment: [String: String]
+
+    init() throws {
+        folder = try TemporaryFolder.create()
+        // The private cluster's PostgreSQL runs under an account of its own, and has to get through.
+        guard chmod(folder.path, 0o711) == 0 else { throw SupportError("open the folder", errno: errno) }
+        // Durable, as `doctor` wants it.
+        server = try PrivatePostgres.start(
+            settings: ["fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"]
+        )
+        try server.run("create database audio")
+        for name in ["bin", "mnt/archive", "srv/out", "recordings/2020", "talks"] {
+            try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: true)
+        }
+        guard symlink(Sluice.path, folder.path("bin/sluice")) == 0 else { throw SupportError("link", errno: errno) }
+        let programs = (try PrivatePostgres.program("psql") as NSString).deletingLastPathComponent
+        let usual = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        environment = [
+            "PATH": "\(folder.path("bin")):\(programs):\(usual)", "HOME": folder.path,
+            "XDG_DATA_HOME": folder.path("data"),
+        ]
+        try addSound()
+    }
+
+    deinit {
+        // What is left of a page that broke off. A page that was finished has ended it itself.
+        _ = try? Sluice.run(["down"], environment: ["XDG_DATA_HOME": folder.path("data")])
+    }
+
+    /// Two minutes to cut from, and short ones.
+    private func addSound() throws {
+        try WAVFile.write(Signal.sweep(rate: 8_000, frames: 960_000).pcm(.s16), to: folder.path("talk.wav"))
+        let talk = try WAVFile.bytes(Material.talk)
+        for name in [
+            "recordings/intro.wav", "recordings/2020/first.wav", "recordings/2020/second.wav", "talks/opening.wav",
+            "mnt/archive/talk.wav", "mnt/archive/music.wav",
+        ] {
+            try Bytes.write(talk, to: folder.path(name))
+        }
+    }
+
+    /// A FLAC with a hole.
+    func addScratched() throws {
+        let noise = Signal.noise(seed: 7, rate: 48_000, frames: 48_000).pcm(.s16)
+        let path = folder.path("recordings/scratched.flac")
+        try FFmpeg.encode(noise, to: path, ["-frame_size", "4096"])
+        let size = try Bytes.size(of: path)
+        try Bytes.overwrite(path, at: size / 2, with: [UInt8](repeating: 0, count: 2_000))
+    }
+
+    func shell(_ line: String) throws -> Run { try Sluice.shell(placed(line), in: folder, environment: environment) }
+
+    /// The places of the page are those of the test: what somebody mounts, and where the database is.
+    private func placed(_ line: String) -> String {
+        line.replacing("/mnt/", with: folder.path("mnt/")).replacing("/srv/", with: folder.path("srv/"))
+            .replacing("postgresql://sluice@db/audio", with: server.url(database: "audio"))
+            .replacing("postgresql://sluice@db/moved", with: server.url(database: "moved"))
+    }
+
+    func run(_ page: GuidePage) throws {
+        for block in page.blocks {
+            for (place, line) in block.lines.enumerated() {
+                switch block.manner {
+                case .byHand: continue
+                case .service: try start(line)
+                case .nothingMay: try expect(line, [0, 9])
+                case .orderly(let code): try expect(line, [place == block.lines.count - 1 ? code : 0])
+                }
+            }
+        }
+        for service in services {
+            service.signal(SIGTERM)
+            #expect(try service.end() == .exited(0), "\(service.errorText)")
+        }
+    }
+
+    private func expect(_ line: String, _ codes: [Int32]) throws {
+        if line.hasPrefix("export "), let sign = line.firstIndex(of: "=") {
+            let name = line[..<sign].dropFirst("export ".count)
+            return environment[String(name)] = placed(String(line[line.index(after: sign)...]))
+        }
+        let run = try shell(line)
+        #expect(codes.map { .exited($0) }.contains(run.status), "\(line)\n\(run.outputText)\(run.errorText)")
+    }
+
+    /// Words as a shell would part them: none of these lines quotes any.
+    private func start(_ line: String) throws {
+        let words = placed(line).split(separator: " ").map(String.init)
+        let service = try RunningSluice(
+            Array(words.dropFirst()),
+            in: folder,
+            program: folder.path("bin/\(words[0])"),
+            environment: environment
+        )
+        try service.waitForTalk("\"event\":\"started\"")
+        services.append(service)
+    }
+}

@@ -1,0 +1,91 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// `sluice cancel` of a job that is being converted, with real processes on both sides.
+struct CancelTests {
+    /// The worker beats every so often, a third of its lease.
+    private func lab(beatEvery seconds: Int) async throws -> (lab: WorkerLab, jobs: [Int64]) {
+        let lab = try await WorkerLab(lease: "\(3 * seconds) s")
+        return (lab, try await lab.submitLong(1))
+    }
+
+    /// Waits until the output's unnamed file is open in the worker: its sound is on the way.
+    private func untilWriting(_ worker: WorkerProcess, in lab: WorkerLab) async throws {
+        try await lab.wait("the output is open") { try openOutputs(worker, in: lab) > 0 }
+        #expect(try lab.truth() == ["running": 1])
+    }
+
+    private func openOutputs(_ worker: WorkerProcess, in lab: WorkerLab) throws -> Int {
+        let place = "/proc/\(worker.id)/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: place).count { name in
+            // One that was closed since the folder was read has no target any more.
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(place)/\(name)")
+            return target?.hasPrefix(lab.path("out/")) ?? false
+        }
+    }
+
+    /// Cancels by the command, and answers how long it took until the ledger had the job's end.
+    private func cancel(_ jobs: [Int64], of lab: WorkerLab) async throws -> Duration {
+        let words = ["cancel"] + jobs.map { "\($0)" } + ["--yes", "--schema", lab.schema.text]
+        let environment = ["PATH": "/usr/bin:/bin", "HOME": "/", "SLUICE_DATABASE_URL": lab.server.url()]
+        let start = ContinuousClock.now
+        let run = try Run.program(WorkerProcess.program, words, environment: environment).checked()
+        #expect(run.outputText == "0 jobs cancelled, 1 running asked to stop\n")
+        try await lab.wait(for: 1, "cancelled")
+        return .now - start
+    }
+
+    /// Nothing of it is left: no name, no open file, and the attempt says so.
+    private func expectNothingLeft(_ worker: WorkerProcess, of lab: WorkerLab, _ job: Int64) async throws {
+        #expect(try lab.outputs().isEmpty)
+        try await lab.wait("the output is closed") { try openOutputs(worker, in: lab) == 0 }
+        let attempt = try #require(try await lab.ledger.story(of: job)?.attempts.last)
+        #expect(attempt.outcome == .cancelled)
+        #expect(attempt.failure?.message == "somebody cancelled the job; nothing of its output is left")
+        #expect(try await worker.stop() == .exited(0))
+        #expect(worker.lines("attempt").map(\.outcome) == ["cancelled"])
+    }
+
+    @Test func notificationStopsAJobLongBeforeTheNextBeat() async throws {
+        let (lab, jobs) = try await lab(beatEvery: 100)
+        let worker = try lab.worker("--slots", "1")
+        try await untilWriting(worker, in: lab)
+        let took = try await cancel(jobs, of: lab)
+        print("cancel: \(took) with NOTIFY, a beat every 100 s")
+        #expect(took < .seconds(20))
+        try await expectNothingLeft(worker, of: lab, jobs[0])
+    }
+
+    /// A worker asks once a second at most, and may not forget what comes in between.
+    @Test func cancellationRightBehindOtherNewsIsHeardToo() async throws {
+        let (lab, jobs) = try await lab(beatEvery: 100)
+        try lab.addSource()
+        let worker = try lab.worker("--slots", "1")
+        try await untilWriting(worker, in: lab)
+        // Each is news to the worker, which is busy.
+        for number in 0..<5 { try await lab.submit(1, "news\(number)-") }
+        try await lab.ledger.apply(.cancel, to: JobFilter(ids: jobs))
+        let asked = ContinuousClock.now
+        try await lab.wait(for: 1, "cancelled")
+        #expect(.now - asked < .seconds(20))
+        try await lab.wait(for: 5, "completed")
+        #expect(try await worker.stop() == .exited(0))
+    }
+
+    @Test func withoutNotificationsTheNextBeatStopsAJob() async throws {
+        let (lab, jobs) = try await lab(beatEvery: 5)
+        // In transaction mode LISTEN is of no use.
+        let bouncer = try PrivatePostgresBouncer.start(before: lab.server, poolSize: 5)
+        let words = ["worker", "--root", "in=\(lab.path("in"))", "--root", "out=\(lab.path("out"))", "--slots", "1"]
+        let worker = try WorkerProcess([], words + ["--schema", lab.schema.text], url: bouncer.url(), in: lab.folder)
+        try await untilWriting(worker, in: lab)
+        let took = try await cancel(jobs, of: lab)
+        print("cancel: \(took) without NOTIFY, a beat every 5 s")
+        // One beat, and as much again for a machine under load.
+        #expect(took < .seconds(10))
+        try await expectNothingLeft(worker, of: lab, jobs[0])
+    }
+}
