@@ -18,17 +18,24 @@ struct ClusterUnderBench {
         var frames: Int
     }
 
-    static func start(_ bench: Workbench, slots: Int, hasCoordinator: Bool = true) async throws -> ClusterUnderBench {
+    /// `program` is the command, unless it is to be one whose rooms can be broken.
+    static func start(
+        _ bench: Workbench,
+        slots: Int,
+        hasCoordinator: Bool = true,
+        program: String? = nil
+    ) async throws -> ClusterUnderBench {
+        let program = program ?? bench.sluice
         let server = try LedgerServer.start()
         let url = server.postgres.url()
-        try Run.program(bench.sluice, ["migrate", "--database", url]).checked()
+        try Run.program(program, ["migrate", "--database", url]).checked()
         let input = try bench.largeFolder.folder("in")
         let output = try bench.largeFolder.folder("cluster-out")
         let where_ = ["--database", url]
         let worker = ["worker", "--slots", "\(slots)", "--root", "in=\(input)", "--root", "out=\(output)"]
         let services = hasCoordinator ? [["coordinator"], worker] : [worker]
         let processes = try services.map { $0 + where_ }.map { words in
-            try Background.start(bench.sluice, words, log: bench.largeFolder.path + "/\(words[0]).log")
+            try Background.start(program, words, log: bench.largeFolder.path + "/\(words[0]).log")
         }
         let ledger = try JobLedger(LedgerConfiguration(url: url))
         let deadline = ContinuousClock.now + .seconds(30)
@@ -40,8 +47,13 @@ struct ClusterUnderBench {
         return ClusterUnderBench(server: server, ledger: ledger, folder: output, processes: processes)
     }
 
-    /// Converts all `sources` and waits until the last is published and recorded.
-    func convert(_ sources: [String], to format: TargetFormat, stem: String) async throws -> Took {
+    /// Converts all `sources` and waits until the last is published and recorded; `failing` of them are to fail.
+    func convert(
+        _ sources: [String],
+        to format: TargetFormat,
+        stem: String,
+        failing: Int = 0
+    ) async throws -> Took {
         let requests = sources.enumerated().map { number, source in
             JobRequest(
                 Recipe(
@@ -64,7 +76,7 @@ struct ClusterUnderBench {
             join sluice.attempt a on a.job = f.job and a.epoch = f.epoch where f.batch = \(receipt.batch)
             """
         ).split(separator: "|").compactMap { Int($0) }
-        guard ended.count == 2, ended[0] == sources.count else {
+        guard ended.count == 2, ended[0] == sources.count - failing else {
             throw SupportError("convert \(sources.count) clips", "\(ended.first ?? 0) were completed")
         }
         return Took(seconds: seconds, frames: ended[1])
