@@ -16,6 +16,9 @@ struct ClusterUnderBench {
     struct Took {
         var seconds: Double
         var frames: Int
+        /// Until the last was recorded that succeeded, and how many rooms had died by then.
+        var secondsOfGood: Double
+        var deaths: Int
     }
 
     /// `program` is the command, unless it is to be one whose rooms can be broken.
@@ -79,7 +82,22 @@ struct ClusterUnderBench {
         guard ended.count == 2, ended[0] == sources.count - failing else {
             throw SupportError("convert \(sources.count) clips", "\(ended.first ?? 0) were completed")
         }
-        return Took(seconds: seconds, frames: ended[1])
+        let good = try server.postgres.run(
+            """
+            with good as (
+                select b.created_at as began, max(f.ended_at) as ended from sluice.finished f
+                join sluice.batch b on b.id = f.batch where f.batch = \(receipt.batch) and f.state = 'completed' group by 1
+            )
+            select extract(epoch from ended - began), (
+                select count(*) from sluice.attempt a join sluice.job j on j.id = a.job
+                where j.batch = \(receipt.batch) and a.outcome = 'failed' and a.ended_at <= good.ended
+            ) from good
+            """
+        ).split(separator: "|")
+        guard good.count == 2, let secondsOfGood = Double(good[0]), let deaths = Int(good[1]) else {
+            throw SupportError("time \(sources.count) clips", good.joined(separator: "|"))
+        }
+        return Took(seconds: seconds, frames: ended[1], secondsOfGood: secondsOfGood, deaths: deaths)
     }
 
     /// Ends its processes in order; the server goes with its last reference.
