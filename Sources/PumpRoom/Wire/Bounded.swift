@@ -17,8 +17,9 @@ enum Bound {
 }
 
 extension String {
-    /// Text of strangers as people and tables may have it: nothing in it that a terminal obeys, and at most `limit` bytes.
-    fileprivate func told(to limit: Int) -> String { shortened(to: limit).plain.shortened(to: limit) }
+    /// Text of strangers as people and tables may have it: nothing in it that a terminal obeys but ends of lines, which our own
+    /// sentences have too, and at most `limit` bytes.
+    fileprivate func told(to limit: Int) -> String { shortened(to: limit).plainLines.shortened(to: limit) }
 
     /// At most `limit` bytes of UTF-8, with an ellipsis in place of what was left out.
     func shortened(to limit: Int) -> String {
