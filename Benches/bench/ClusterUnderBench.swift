@@ -17,8 +17,8 @@ struct ClusterUnderBench {
         var seconds: Double
         var frames: Int
         /// Until the last was recorded that succeeded, and how many rooms had died by then.
-        var secondsOfGood: Double
-        var deaths: Int
+        var secondsOfGood = 0.0
+        var deaths = 0
     }
 
     /// `program` is the command, unless it is to be one whose rooms can be broken.
