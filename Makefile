@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults fuzz-files build install lint format docs bench bench-scale
+.PHONY: help demo test faults fuzz fuzz-files build install lint format docs bench bench-scale
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ faults: ## kill, stop and starve workers, rooms and databases five times as ofte
 	swift build --build-tests
 	SLUICE_FAULT_SCALE=5 swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.' | tee .build/faults.log
 	@grep -h '^faults: ' .build/faults.log | sed 's/^faults: //'
+
+fuzz: ## look for files that break a room, led by coverage: make fuzz ARGS=600 takes ten minutes rather than one
+	@scripts/prepare build test
+	@scripts/fuzz $(ARGS)
 
 fuzz-files: ## put 10,000 corrupt files through locked rooms
 	@scripts/prepare build test
@@ -72,6 +76,8 @@ bench: ## measure, with a release build
 	@$(MAKE) --silent -C Benches/floor
 	swift build -c release --product bench-ours --static-swift-stdlib
 	swift build -c release --product sluice --static-swift-stdlib
+	swift build -c release --product poisoned-sluice --static-swift-stdlib
+	swift build -c release --product slot-process --static-swift-stdlib
 	swift build -c release --product bench
 	.build/release/bench $(ARGS)
 

@@ -4,6 +4,9 @@ import PackageDescription
 // Warnings stop the build where nobody reads them: in CI and in `make lint`.
 let warningsAreErrors = Context.environment["CI"] != nil || Context.environment["SLUICE_STRICT"] != nil
 
+// Set by `make fuzz`, whose build has a folder of its own: all that it runs through is instrumented.
+let isFuzzed = Context.environment["SLUICE_FUZZ"] != nil
+
 let house: [SwiftSetting] =
     [
         .swiftLanguageMode(.v6),
@@ -11,6 +14,7 @@ let house: [SwiftSetting] =
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
     ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
+    + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
 let package = Package(
     name: "sluice",
@@ -111,6 +115,14 @@ let package = Package(
             path: "Tests/HostileProcess",
             swiftSettings: house
         ),
+        // The command with rooms that files can break: what a fault in a decoder would do, at a word in the file's samples.
+        .target(name: "PoisonedReads", path: "Tests/PoisonedReads"),
+        .executableTarget(
+            name: "poisoned-sluice",
+            dependencies: ["Command", "PoisonedReads"],
+            path: "Tests/PoisonedSluice",
+            swiftSettings: house
+        ),
         // What the bench and the program that it measures must call by the same names.
         .target(name: "BenchNames", dependencies: ["Conversion"], path: "Benches/names", swiftSettings: house),
         .executableTarget(
@@ -162,7 +174,7 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Worker", "Coordinator", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport",
-                "sluice",
+                "sluice", "poisoned-sluice",
             ],
             swiftSettings: house
         ),
@@ -179,3 +191,19 @@ let package = Package(
         ),
     ]
 )
+
+if isFuzzed {
+    // libFuzzer without a main function of its own, from beside the compiler.
+    let runtime = Context.environment["SLUICE_FUZZ"] ?? ""
+    package.targets += [
+        // Its own memcmp must not be compiled into a call of itself.
+        .target(name: "FuzzSignals", path: "Tests/FuzzSignals", cSettings: [.unsafeFlags(["-fno-builtin"])]),
+        .executableTarget(
+            name: "fuzz-rooms",
+            dependencies: ["FuzzSignals", "PumpRoom", "Media", "Conversion", "TestSupport"],
+            path: "Tests/FuzzRooms",
+            swiftSettings: house,
+            linkerSettings: [.unsafeFlags([runtime, "-lstdc++"])]
+        ),
+    ]
+}

@@ -16,19 +16,29 @@ struct ClusterUnderBench {
     struct Took {
         var seconds: Double
         var frames: Int
+        /// Until the last was recorded that succeeded, and how many rooms had died by then.
+        var secondsOfGood = 0.0
+        var deaths = 0
     }
 
-    static func start(_ bench: Workbench, slots: Int, hasCoordinator: Bool = true) async throws -> ClusterUnderBench {
+    /// `program` is the command, unless it is to be one whose rooms can be broken.
+    static func start(
+        _ bench: Workbench,
+        slots: Int,
+        hasCoordinator: Bool = true,
+        program: String? = nil
+    ) async throws -> ClusterUnderBench {
+        let program = program ?? bench.sluice
         let server = try LedgerServer.start()
         let url = server.postgres.url()
-        try Run.program(bench.sluice, ["migrate", "--database", url]).checked()
+        try Run.program(program, ["migrate", "--database", url]).checked()
         let input = try bench.largeFolder.folder("in")
         let output = try bench.largeFolder.folder("cluster-out")
         let where_ = ["--database", url]
         let worker = ["worker", "--slots", "\(slots)", "--root", "in=\(input)", "--root", "out=\(output)"]
         let services = hasCoordinator ? [["coordinator"], worker] : [worker]
         let processes = try services.map { $0 + where_ }.map { words in
-            try Background.start(bench.sluice, words, log: bench.largeFolder.path + "/\(words[0]).log")
+            try Background.start(program, words, log: bench.largeFolder.path + "/\(words[0]).log")
         }
         let ledger = try JobLedger(LedgerConfiguration(url: url))
         let deadline = ContinuousClock.now + .seconds(30)
@@ -40,8 +50,13 @@ struct ClusterUnderBench {
         return ClusterUnderBench(server: server, ledger: ledger, folder: output, processes: processes)
     }
 
-    /// Converts all `sources` and waits until the last is published and recorded.
-    func convert(_ sources: [String], to format: TargetFormat, stem: String) async throws -> Took {
+    /// Converts all `sources` and waits until the last is published and recorded; `failing` of them are to fail.
+    func convert(
+        _ sources: [String],
+        to format: TargetFormat,
+        stem: String,
+        failing: Int = 0
+    ) async throws -> Took {
         let requests = sources.enumerated().map { number, source in
             JobRequest(
                 Recipe(
@@ -64,10 +79,25 @@ struct ClusterUnderBench {
             join sluice.attempt a on a.job = f.job and a.epoch = f.epoch where f.batch = \(receipt.batch)
             """
         ).split(separator: "|").compactMap { Int($0) }
-        guard ended.count == 2, ended[0] == sources.count else {
+        guard ended.count == 2, ended[0] == sources.count - failing else {
             throw SupportError("convert \(sources.count) clips", "\(ended.first ?? 0) were completed")
         }
-        return Took(seconds: seconds, frames: ended[1])
+        let good = try server.postgres.run(
+            """
+            with good as (
+                select b.created_at as began, max(f.ended_at) as ended from sluice.finished f
+                join sluice.batch b on b.id = f.batch where f.batch = \(receipt.batch) and f.state = 'completed' group by 1
+            )
+            select extract(epoch from ended - began), (
+                select count(*) from sluice.attempt a join sluice.job j on j.id = a.job
+                where j.batch = \(receipt.batch) and a.outcome = 'failed' and a.ended_at <= good.ended
+            ) from good
+            """
+        ).split(separator: "|")
+        guard good.count == 2, let secondsOfGood = Double(good[0]), let deaths = Int(good[1]) else {
+            throw SupportError("time \(sources.count) clips", good.joined(separator: "|"))
+        }
+        return Took(seconds: seconds, frames: ended[1], secondsOfGood: secondsOfGood, deaths: deaths)
     }
 
     /// Ends its processes in order; the server goes with its last reference.

@@ -44,6 +44,12 @@ struct Workbench {
         throw SupportError("find the program \(name)", "build it first: \(command)")
     }
 
+    /// A program of the tests, which only some sections need.
+    func built(_ name: String) throws -> String {
+        let here = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+        return try Self.find(name, beside: here, "swift build -c release --product \(name) --static-swift-stdlib")
+    }
+
     /// The last of those that this process may use: the first one serves more interrupts.
     private static func lastCore() throws -> Int {
         let cores = try ProcFile.value("Cpus_allowed_list", in: "/proc/self/status")

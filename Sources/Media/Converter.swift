@@ -74,6 +74,7 @@ public struct Converter: Sendable {
         to destination: Int32,
         report: Pump.Report? = nil
     ) throws -> Outcome {
+        let cpuAtStart = BudgetWatch.now()
         let reader = try Reader(
             descriptor: source,
             options: .init(
@@ -100,10 +101,15 @@ public struct Converter: Sendable {
             streams: request.streams
         )
         let writer = try Writer(descriptor: destination, format: format, options: options)
-        if format.codec == .copy { return try copy(track, reader, writer, destination, report) }
+        if format.codec == .copy { return try copy(track, reader, writer, destination, cpuAtStart, report) }
 
         let output = try reader.samples(of: track, ranges: request.ranges)
-        let budget = BudgetWatch(request.budget, track: track, sourceBytes: reader.demuxer.source.size)
+        let budget = BudgetWatch(
+            request.budget,
+            track: track,
+            sourceBytes: reader.sourceBytes,
+            since: cpuAtStart
+        )
         try Pump(from: output, to: writer.samples()).run(within: budget, report: report)
         let summary = try writer.finish()
         return Outcome(
@@ -112,17 +118,29 @@ public struct Converter: Sendable {
             sourceFrames: output.deliveredFrames,
             summary: summary,
             damage: output.damage,
-            verified: try finding(summary, format, destination)
+            verified: try finding(summary, format, destination, cpuAtStart) { verified in
+                report?(.verifying(verified, after: output.deliveredFrames, on: track))
+            }
         )
     }
 
     private func finding(
         _ summary: Writer.Summary,
         _ format: ResolvedFormat,
-        _ destination: Int32
+        _ destination: Int32,
+        _ cpuAtStart: Duration,
+        _ report: (Int64) -> Void
     ) throws -> Verifier.Finding? {
         guard request.verifies else { return nil }
-        return try Verifier.verify(descriptor: destination, format: format, against: summary, stop: stop)
+        return try Verifier.verify(
+            descriptor: destination,
+            format: format,
+            against: summary,
+            stop: stop,
+            within: request.budget,
+            since: cpuAtStart,
+            report: report
+        )
     }
 
     private func copy(
@@ -130,6 +148,7 @@ public struct Converter: Sendable {
         _ reader: Reader,
         _ writer: Writer,
         _ destination: Int32,
+        _ cpuAtStart: Duration,
         _ report: Pump.Report?
     ) throws -> Outcome {
         guard request.ranges.isEmpty else {
@@ -143,7 +162,12 @@ public struct Converter: Sendable {
         }
         let output = try reader.packets(of: track)
         // Nothing is decoded here, and a packet says what it likes of its length.
-        let budget = BudgetWatch(Budget(outputBytes: request.budget.outputBytes), track: track, sourceBytes: nil)
+        let budget = BudgetWatch(
+            Budget(outputBytes: request.budget.outputBytes, cpuSeconds: request.budget.cpuSeconds),
+            track: track,
+            sourceBytes: nil,
+            since: cpuAtStart
+        )
         try Pump(from: output, to: writer.packets(of: output)).run(within: budget, report: report)
         let summary = try writer.finish()
         return Outcome(
@@ -152,7 +176,12 @@ public struct Converter: Sendable {
             sourceFrames: output.deliveredFrames,
             summary: summary,
             damage: DamageAccount(),
-            verified: try finding(summary, writer.format.native(to: track) ?? writer.format, destination)
+            verified: try finding(
+                summary,
+                writer.format.native(to: track) ?? writer.format,
+                destination,
+                cpuAtStart
+            ) { verified in report?(.verifying(verified, after: output.deliveredFrames, on: track)) }
         )
     }
 

@@ -7,8 +7,9 @@ extension StorageError {
             code: code.rawValue,
             kind: code.kind,
             stage: stage.rawValue,
-            message: "cannot \(operation)\(place.map { " \($0)" } ?? ""): \(detail)"
-                + (errnoName.map { " [\($0)]" } ?? ""),
+            // Places are named by strangers.
+            message: ("cannot \(operation)\(place.map { " \($0)" } ?? ""): \(detail)"
+                + (errnoName.map { " [\($0)]" } ?? "")).plain,
             hint: hint
         )
     }

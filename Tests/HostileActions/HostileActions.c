@@ -22,6 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// As a sixth argument, which lies on the stack: of a plain 0 only half of the word there would be written, and the kernel
+// would refuse whatever was in the other half as flags that it does not know.
+#define NO_FLAGS 0L
+
 #define ACTION(name) static long name(const struct hostile_aim *aim)
 typedef long action(const struct hostile_aim *aim);
 
@@ -145,7 +149,7 @@ ACTION(be_traced) { (void)aim; return syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 
 ACTION(read_memory_of_parent) {
     static char byte, local;
     struct iovec here = {&local, 1}, there = {&byte, 1};
-    long count = syscall(SYS_process_vm_readv, aim->parent, &here, 1, &there, 1, 0);
+    long count = syscall(SYS_process_vm_readv, aim->parent, &here, 1, &there, 1, NO_FLAGS);
     // Where the parent has nothing at that place, it was looked for all the same.
     return count < 0 && errno == EFAULT ? 0 : count;
 }
@@ -153,7 +157,7 @@ ACTION(write_memory_of_parent) {
     static char local;
     // Nothing is ever at that place, and to be told so is to have been let in.
     struct iovec here = {&local, 1}, there = {(void *)16, 1};
-    long count = syscall(SYS_process_vm_writev, aim->parent, &here, 1, &there, 1, 0);
+    long count = syscall(SYS_process_vm_writev, aim->parent, &here, 1, &there, 1, NO_FLAGS);
     return count < 0 && errno == EFAULT ? 0 : count;
 }
 ACTION(signal_parent) { return syscall(SYS_kill, aim->parent, 0); }
@@ -315,7 +319,7 @@ ACTION(read_kernel_log) { (void)aim; return syscall(SYS_syslog, 10, 0, 0); }
 ACTION(change_personality) { (void)aim; return syscall(SYS_personality, 0x0400000); }
 ACTION(wait_for_events) { (void)aim; return syscall(SYS_epoll_create1, 0); }
 ACTION(set_clock) { (void)aim; return syscall(SYS_clock_settime, 99, 0); }
-ACTION(copy_between_files) { return syscall(SYS_copy_file_range, aim->file, 0, aim->file, 0, 0, 0); }
+ACTION(copy_between_files) { return syscall(SYS_copy_file_range, aim->file, 0, aim->file, 0, 0, NO_FLAGS); }
 ACTION(take_signals_by_file) {
     (void)aim;
     uint64_t none = 0;
@@ -346,7 +350,7 @@ static const struct { const char *name; action *run; bool is_possible; } actions
     POSSIBLE(control_device), POSSIBLE(own_signals_of_file), POSSIBLE(lock_file),
     POSSIBLE(start_process), POSSIBLE(start_process_anew), DOUBTFUL(start_namespace), POSSIBLE(start_thread),
     POSSIBLE(execute_program), POSSIBLE(execute_memory), POSSIBLE(trace_parent), POSSIBLE(be_traced),
-    DOUBTFUL(read_memory_of_parent), DOUBTFUL(write_memory_of_parent), POSSIBLE(signal_parent),
+    POSSIBLE(read_memory_of_parent), POSSIBLE(write_memory_of_parent), POSSIBLE(signal_parent),
     POSSIBLE(signal_thread_of_parent), POSSIBLE(signal_by_number_of_thread), POSSIBLE(queue_signal),
     POSSIBLE(signal_itself), POSSIBLE(get_hold_of_parent), DOUBTFUL(compare_with_parent), POSSIBLE(take_priority),
     DOUBTFUL(take_processor), POSSIBLE(bind_to_processor), DOUBTFUL(leave_session), DOUBTFUL(leave_group),

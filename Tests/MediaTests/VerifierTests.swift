@@ -1,7 +1,8 @@
 import Conversion
-import Media
 import TestSupport
 import Testing
+
+@testable import Media
 
 /// The verifier says yes to what was written, and no to anything else.
 @Suite struct VerifierTests {
@@ -48,6 +49,38 @@ import Testing
             try Bytes.truncate(path, toFraction: 0.7)
         }
         #expect(code == .verifyMismatch)
+    }
+
+    /// The verifier's pass has the same budget as the conversion, and ends within a second of it.
+    @Test func verifyingEndsAtItsBudget() throws {
+        let long = folder.path("long.wav")
+        try WAVFile.write(Signal.tone(440, rate: 44_100, frames: 44_100 * 20).pcm(.s16), to: long)
+        let path = folder.path("long.flac")
+        let outcome = try Converted.file(long, to: path, as: AudioFormat(container: .flac), verifies: true)
+        let file = try OpenFile.reading(path)
+        let descriptor = file.descriptor
+        func error(_ budget: Budget, since cpuAtStart: Duration, _ report: (Int64) -> Void = { _ in }) -> MediaError? {
+            #expect(throws: MediaError.self) {
+                try Verifier.verify(
+                    descriptor: descriptor,
+                    format: outcome.format,
+                    against: outcome.summary,
+                    stop: StopSignal(),
+                    within: budget,
+                    since: cpuAtStart,
+                    report: report
+                )
+            }
+        }
+        var told: [Int64] = []
+        let decoded = error(Budget(decodedSeconds: 3), since: .zero) { told.append($0) }
+        #expect(decoded?.code == .decodedSecondsExceeded && decoded?.stage == .finish)
+        #expect((3 * 44_100...4 * 44_100).contains(try #require(decoded?.frame)))
+        #expect(told.count >= 3 && told == told.sorted())
+        // What was used before counts: this thread has used more than nothing since it began.
+        let cpu = error(Budget(cpuSeconds: 1), since: BudgetWatch.now() - .seconds(2))
+        #expect(cpu?.code == .cpuExceeded && cpu?.stage == .finish)
+        #expect(try #require(cpu?.frame) < 44_100)
     }
 
     /// Converts, lets `change` change the file, and verifies that.

@@ -10,6 +10,7 @@ struct SlotProcess {
     static let usage = """
         usage: slot-process hold SLUICE SOURCE DESTINATION STALL-MILLISECONDS
                slot-process many|unlocked|here SLUICE SOURCE DESTINATION COUNT
+               slot-process one|one-unlocked SLUICE SOURCE DESTINATION 1
                slot-process start SLUICE SOURCE DESTINATION COUNT
                slot-process crash SLUICE SOURCE DESTINATION COUNT
         """
@@ -33,6 +34,10 @@ struct SlotProcess {
             // In one room, which would otherwise be replaced before anything could pile up in it.
             configuration.jobsPerRoom = 1_000_000
             try await many(RoomSlot(1, configuration: configuration), source, destination, number)
+        case "one", "one-unlocked":
+            if words[1] == "one-unlocked" { configuration.sandbox = .off }
+            configuration.usualLimits = Recipe.Limits()
+            try await one(RoomSlot(1, configuration: configuration), source, destination)
         case "here": try here(source, destination, number)
         case "crash": try await crash(configuration, source, destination, number)
         default: say(usage)
@@ -84,6 +89,16 @@ struct SlotProcess {
         say("microseconds-per-job \(Int(took / .microseconds(1)) / count)")
         await slot.close()
         say("closed \(Holding.now().descriptors)")
+    }
+
+    /// Carries out one job in a fresh room.
+    private static func one(_ slot: RoomSlot, _ source: String, _ destination: String) async throws {
+        let work = try Work(source, destination)
+        let start = ContinuousClock.now
+        let outcome = await slot.run(work.room)
+        guard case .converted = outcome else { throw SupportError("convert", code(outcome)) }
+        say("microseconds-per-job \(Int((ContinuousClock.now - start) / .microseconds(1)))")
+        await slot.close()
     }
 
     /// Starts `count` rooms, one after another, and says how long the first job of each takes and one in a warm room.

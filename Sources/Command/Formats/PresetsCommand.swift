@@ -28,12 +28,15 @@ enum PresetsCommand {
             try list(invocation, console)
             return .success
         }
+        let room = ForegroundRoom()
+        defer { if let warning = room.warning { console.warn(warning) } }
+        // A pipe may keep it waiting: a signal ends it as it ends a probe.
+        let result = ForegroundWork.run(onTick: {}, onSignal: { room.stop() }) { fitting(name, in: room) }
+        if let signal = result.signal { return signal }
         let fits: [PresetFit]
-        do {
-            let source = try SourceFile.opening(word: name)
-            fits = try SourceProbe(nameHint: name).presets(for: source.descriptor)
-        } catch {
-            let failure = Failure(of: error)
+        switch result.value {
+        case .success(let found): fits = found
+        case .failure(let failure):
             FailurePage(failure, source: name, invocation: invocation).show(on: console)
             return failure.exitCode
         }
@@ -43,6 +46,17 @@ enum PresetsCommand {
             try console.print(table(fits).lines(for: console.data).joined(separator: "\n"))
         }
         return fits.contains(where: \.fits) ? .success : .nothingMatched
+    }
+
+    private static func fitting(_ name: String, in room: ForegroundRoom) -> Result<[PresetFit], Failure> {
+        do {
+            let source = try SourceFile.opening(word: name)
+            let probe = RoomProbe(source.descriptor, nameHint: name == "-" ? nil : name, fitsPresets: true)
+            // The slot lets no answer through that lacks what was asked for.
+            return .success(try room.describe(probe) { _ in }.presets ?? [])
+        } catch {
+            return .failure(Failure(of: error))
+        }
     }
 
     private static func list(_ invocation: Invocation, _ console: Console) throws {

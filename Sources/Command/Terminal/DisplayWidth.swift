@@ -1,4 +1,5 @@
 import CTerminal
+import Conversion
 import Glibc
 
 extension String {
@@ -58,18 +59,7 @@ extension String {
     /// As it can be shown whatever it holds: control characters, and those that turn the direction of writing, are escaped.
     ///
     /// Names and tags come out of other people's files. Raw, they could move the cursor or forge a line.
-    var printable: String {
-        guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
-        var text = ""
-        for scalar in unicodeScalars {
-            if scalar.isUnprintable {
-                text += "\\u{\(String(scalar.value, radix: 16))}"
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
+    var printable: String { plain }
 }
 
 extension Character {
@@ -77,21 +67,6 @@ extension Character {
     fileprivate var displayWidth: Int {
         if let ascii = asciiValue { return ascii < 0x20 || ascii == 0x7F ? 0 : 1 }
         return unicodeScalars.reduce(0) { max($0, Int(wcwidth(wchar_t($1.value)))) }
-    }
-}
-
-extension Unicode.Scalar {
-    fileprivate var isUnprintable: Bool {
-        // Nearly all there is; looking categories up took an eighth of the time of an export.
-        if isASCII { return value < 0x20 || value == 0x7F }
-        return switch properties.generalCategory {
-        case .control, .surrogate, .lineSeparator, .paragraphSeparator: true
-        // Direction marks, embeddings, overrides and isolates.
-        case .format:
-            (0x200E...0x200F).contains(value) || (0x202A...0x202E).contains(value)
-                || (0x2066...0x2069).contains(value) || value == 0x061C
-        default: false
-        }
     }
 }
 

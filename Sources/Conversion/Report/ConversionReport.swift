@@ -74,10 +74,13 @@ public struct ConversionProgress: Sendable, Hashable, Codable {
     public var frames: Int64
     /// Frames to take, as far as is known; `nil` where nothing is.
     public var totalFrames: Int64?
+    /// Frames of the output that were decoded again and compared; `nil` before that begins.
+    public var verifiedFrames: Int64?
 
-    public init(position: MediaTime, frames: Int64, totalFrames: Int64?) {
+    public init(position: MediaTime, frames: Int64, totalFrames: Int64?, verifiedFrames: Int64? = nil) {
         self.position = position
         self.frames = frames
         self.totalFrames = totalFrames
+        self.verifiedFrames = verifiedFrames
     }
 }

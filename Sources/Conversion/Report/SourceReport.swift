@@ -11,6 +11,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
     public var isProtected: Bool
     /// What decoding the main track from end to end found, where that was asked for.
     public var scan: ScanReport?
+    /// What each preset would make of the main track, or why it cannot, where that was asked for.
+    public var presets: [PresetFit]?
 
     public init(
         container: String,
@@ -19,7 +21,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
         chapters: [ChapterReport],
         cover: CoverReport?,
         isProtected: Bool,
-        scan: ScanReport? = nil
+        scan: ScanReport? = nil,
+        presets: [PresetFit]? = nil
     ) {
         self.container = container
         self.tracks = tracks
@@ -28,6 +31,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
         self.cover = cover
         self.isProtected = isProtected
         self.scan = scan
+        self.presets = presets
     }
 }
 

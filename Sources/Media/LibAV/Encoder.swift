@@ -8,10 +8,18 @@ struct Encoder: ~Copyable {
     /// What its blocks must look like.
     let shape: SampleShape
 
+    /// Whether it models hearing, on floats, and can be given only such as can be squared.
+    let wantsBoundedFloats: Bool
+
     /// Takes `context` over; nobody else may free it.
-    private init(adopting context: UnsafeMutablePointer<AVCodecContext>, _ shape: SampleShape) {
+    private init(
+        adopting context: UnsafeMutablePointer<AVCodecContext>,
+        _ shape: SampleShape,
+        wantsBoundedFloats: Bool
+    ) {
         self.context = context
         self.shape = shape
+        self.wantsBoundedFloats = wantsBoundedFloats
     }
 
     deinit {
@@ -33,7 +41,8 @@ struct Encoder: ~Copyable {
             channelCount: format.channelCount,
             channelMask: format.layout.mask
         )
-        let encoder = Encoder(adopting: context, shape)
+        let wantsBoundedFloats = !format.isLossless && sampleFormat.interleaved == .f32
+        let encoder = Encoder(adopting: context, shape, wantsBoundedFloats: wantsBoundedFloats)
         context.pointee.sample_fmt = sampleFormat.code
         context.pointee.sample_rate = Int32(format.sampleRateHz)
         context.pointee.time_base = AVRational(num: 1, den: Int32(format.sampleRateHz))

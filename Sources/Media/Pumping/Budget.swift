@@ -28,7 +28,7 @@ public struct Budget: Sendable, Hashable {
 }
 
 /// A budget while it is being used: asked once for each block, and so free of allocations.
-final class BudgetWatch {
+package final class BudgetWatch {
     /// Asking for processor time is a system call: often enough at this distance, and in a short clip never.
     private static let blocksPerLook = 32
 
@@ -38,16 +38,30 @@ final class BudgetWatch {
     private let cpuLimit: Duration?
     private let budget: Budget
     private let cpuAtStart: Duration
-    private var blocks = 0
+    private let stage: MediaError.Stage
+    /// Looked at before the first block: opening a source takes time as well.
+    private var blocks = blocksPerLook
 
-    /// `sourceBytes` is `nil` for a source of unknown size, whose expansion cannot be told.
-    init(_ budget: Budget, track: Track, sourceBytes: Int64?) {
+    /// What the calling thread has used by now, from where a job's budget counts.
+    package static func now() -> Duration { ThreadClock.cpu() }
+
+    /// `sourceBytes` is `nil` for a source of unknown size, whose expansion cannot be told. Processor time counts from
+    /// `cpuAtStart`. `spareFrames` may come beyond `decodedSeconds`.
+    package init(
+        _ budget: Budget,
+        track: Track,
+        sourceBytes: Int64?,
+        since cpuAtStart: Duration,
+        at stage: MediaError.Stage = .decode,
+        spareFrames: Int64 = 0
+    ) {
         self.budget = budget
+        self.cpuAtStart = cpuAtStart
+        self.stage = stage
         let rate = Double(max(1, track.sampleRateHz))
-        frameLimit = budget.decodedSeconds.map { Int64(clamping: $0, times: rate) } ?? .max
+        frameLimit = budget.decodedSeconds.map { Int64(clamping: $0, times: rate) + spareFrames } ?? .max
         byteLimit = budget.outputBytes ?? .max
         cpuLimit = budget.cpuSeconds.map { .seconds($0) }
-        cpuAtStart = cpuLimit == nil ? .zero : ThreadClock.cpu()
         if let ratio = budget.expansionRatio, let sourceBytes {
             let frameBytes = Double(max(1, track.channelCount) * (track.bitDepth > 0 ? (track.bitDepth + 7) / 8 : 2))
             let allowed = max(Double(sourceBytes) * ratio, Double(Budget.freeBytes))
@@ -58,7 +72,7 @@ final class BudgetWatch {
     }
 
     /// Throws once `frames` have been decoded, or `bytes` written, that are too many, or too much time has gone by.
-    func check(frames: Int64, bytes: Int64, rate: Int) throws {
+    package func check(frames: Int64, bytes: Int64 = 0, rate: Int) throws {
         if frames > frameLimit || frames > expandedFrameLimit || bytes > byteLimit {
             throw exceeded(frames: frames, bytes: bytes, rate: rate)
         }
@@ -68,7 +82,7 @@ final class BudgetWatch {
         guard ThreadClock.cpu() - cpuAtStart > cpuLimit else { return }
         throw error(
             .cpuExceeded,
-            at: .decode,
+            at: stage,
             "it took more than the \(budget.cpuSeconds!) s of processor time that it may take",
             frames,
             rate,
@@ -83,10 +97,10 @@ final class BudgetWatch {
         }
         if frames > frameLimit {
             let detail = "more than the \(budget.decodedSeconds!) s of sound came out that may"
-            return error(.decodedSecondsExceeded, at: .decode, detail, frames, rate, hint: "raise decodedSeconds")
+            return error(.decodedSecondsExceeded, at: stage, detail, frames, rate, hint: "raise decodedSeconds")
         }
         let detail = "more than \(budget.expansionRatio!) bytes were decoded for each byte of the source"
-        return error(.expansionExceeded, at: .decode, detail, frames, rate, hint: "raise expansionRatio")
+        return error(.expansionExceeded, at: stage, detail, frames, rate, hint: "raise expansionRatio")
     }
 
     private func error(

@@ -12,6 +12,25 @@ public final class Pump {
         public let frames: Int64
         /// What the source promised; `nil` where it promised nothing.
         public let totalFrames: Int64?
+        /// Frames of the output that were decoded again and compared; `nil` before the verifier is at work.
+        public let verifiedFrames: Int64?
+
+        init(position: MediaTime, frames: Int64, totalFrames: Int64?, verifiedFrames: Int64? = nil) {
+            self.position = position
+            self.frames = frames
+            self.totalFrames = totalFrames
+            self.verifiedFrames = verifiedFrames
+        }
+
+        /// Where a conversion stands that has taken `frames` from `track` and is being verified.
+        static func verifying(_ verified: Int64, after frames: Int64, on track: Track) -> Progress {
+            Progress(
+                position: MediaTime(frames: frames, rate: track.sampleRateHz),
+                frames: frames,
+                totalFrames: track.length.frames,
+                verifiedFrames: verified
+            )
+        }
     }
 
     /// Called on the pump's thread after a block, at most once for every tenth of a second of CPU-bound work.

@@ -117,6 +117,9 @@ public final class PacketOutput {
         if track.length.shortfall(deliveredFrames) > 0 {
             throw failure(.truncated, "the header promises frame \(track.length.frames ?? 0), the data ends before")
         }
+        if let exact = track.length.exactFrames, deliveredFrames > exact {
+            throw failure(.corruptStream, "the header promises \(exact) frames, the packets hold \(deliveredFrames)")
+        }
         if let loss = feed.takeLoss(), track.length.exactFrames == nil { throw failure(loss.code, loss.detail) }
         if feed.endsUnmarked { throw failure(.truncated, "the source stops in the middle of its stream") }
     }

@@ -38,6 +38,8 @@ public final class Reader {
     let options: Options
     let demuxer: Demuxer
     private var isInUse = false
+    /// `nil` where that cannot be told.
+    package var sourceBytes: Int64? { demuxer.source.size }
 
     /// Opens the source behind `descriptor` and describes it.
     public init(descriptor: Int32, options: Options = Options()) throws {

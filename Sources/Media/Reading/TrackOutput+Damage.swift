@@ -17,17 +17,29 @@ extension TrackOutput {
     }
 
     func note(_ error: LibAVError) throws {
-        if error.wasInterrupted || error.isOutOfMemory || feed.ioFailed {
-            throw MediaError(
-                error,
-                .sourceIO,
-                at: .decode,
-                "the source cannot be read on",
-                stream: track.index,
-                position: position,
-                frame: clock
-            )
+        if error.wasInterrupted || error.isOutOfMemory || feed.ioFailed { throw unreadable(error) }
+        do {
+            try settle(error)
+        } catch let next as LibAVError {
+            // To judge the damage, what follows it is looked for, which fails in its own way.
+            throw unreadable(next)
         }
+    }
+
+    private func unreadable(_ error: LibAVError) -> MediaError {
+        MediaError(
+            error,
+            .sourceIO,
+            at: .decode,
+            "the source cannot be read on",
+            stream: track.index,
+            position: position,
+            frame: clock
+        )
+    }
+
+    /// Says what kind of damage it is, and whether it is borne.
+    private func settle(_ error: LibAVError) throws {
         stated = nil
         if feed.endsWhereItPromised, track.length.shortfall(reached) == 0 { return }
         if feed.isPadding(packet), try !feed.hasMore() { return }

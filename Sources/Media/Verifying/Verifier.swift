@@ -16,7 +16,28 @@ public enum Verifier {
         against summary: Writer.Summary,
         stop: StopSignal = StopSignal()
     ) throws -> Finding {
-        let found = try decode(descriptor, format, against: summary, stop)
+        try verify(
+            descriptor: descriptor,
+            format: format,
+            against: summary,
+            stop: stop,
+            within: Budget(),
+            since: .zero,
+            report: { _ in }
+        )
+    }
+
+    /// The same with what is left of a conversion's budget, and with word of how many frames have been compared.
+    static func verify(
+        descriptor: Int32,
+        format: ResolvedFormat,
+        against summary: Writer.Summary,
+        stop: StopSignal,
+        within budget: Budget,
+        since cpuAtStart: Duration,
+        report: (Int64) -> Void
+    ) throws -> Finding {
+        let found = try decode(descriptor, format, against: summary, stop, budget, cpuAtStart, report)
         guard found.frames == summary.decodedFrames else {
             throw MediaError(
                 .verifyMismatch,
@@ -34,11 +55,22 @@ public enum Verifier {
         return found
     }
 
+    /// Frames that a codec may give beyond those that went in: ADTS has no place for where its last packet ends.
+    private static let spareFrames: Int64 = 4_096
+
+    /// Whether it says nothing of the output.
+    private static func ends(_ code: MediaError.Code) -> Bool {
+        [.cancelled, .decodedSecondsExceeded, .cpuExceeded].contains(code)
+    }
+
     private static func decode(
         _ descriptor: Int32,
         _ format: ResolvedFormat,
         against summary: Writer.Summary,
-        _ stop: StopSignal
+        _ stop: StopSignal,
+        _ budget: Budget,
+        _ cpuAtStart: Duration,
+        _ report: (Int64) -> Void
     ) throws -> Finding {
         let options = Reader.Options(
             nameHint: "output.\(format.container.fileExtensions[0])",
@@ -48,8 +80,19 @@ public enum Verifier {
         )
         do {
             let reader = try Reader(descriptor: descriptor, options: options)
-            let output = try reader.samples(of: reader.track())
+            let track = try reader.track()
+            let output = try reader.samples(of: track)
+            // What comes out of a decoder here went into an encoder: its ratio to a file's size is the encoder's merit.
+            let watch = BudgetWatch(
+                Budget(decodedSeconds: budget.decodedSeconds, cpuSeconds: budget.cpuSeconds),
+                track: track,
+                sourceBytes: nil,
+                since: cpuAtStart,
+                at: .finish,
+                spareFrames: spareFrames
+            )
             let digest = PCMDigest()
+            var nextReport: Int64 = 0
             var block = try SampleBlock()
             var converter: FormatConverter?
             while try output.next(into: &block) {
@@ -64,11 +107,15 @@ public enum Verifier {
                 } else {
                     digest.update(block)
                 }
+                try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
+                guard output.deliveredFrames >= nextReport else { continue }
+                nextReport = output.deliveredFrames + Int64(track.sampleRateHz)
+                report(output.deliveredFrames)
             }
             return Finding(frames: output.deliveredFrames, digest: digest.value)
         } catch let error as MediaError where summary.plannedFrames == 0 && error.code == .noDecodableFrame {
             return Finding(frames: 0, digest: PCMDigest().value)
-        } catch let error as MediaError where error.code != .cancelled {
+        } catch let error as MediaError where !ends(error.code) {
             var failure = MediaError(
                 .verifyMismatch,
                 at: .finish,

@@ -152,16 +152,15 @@ public final class WriterInput {
                 .init(frames: planned, delay: Int(copy.priming), tags: tags, trimmedPacket: copy.trimmedPacket)
             )
         }
-        if samples == nil {
-            guard format.mayBeEmpty else {
-                throw MediaError(
-                    .emptyOutput,
-                    at: .finish,
-                    "there is no frame to write, and \(format.codec.title) in \(format.container.title) needs one"
-                )
-            }
-            try begin(emptyShape)
+        // At a high rate and resampled, a few frames may come to none.
+        if samples == nil || samples?.plannedFrames == 0, !format.mayBeEmpty {
+            throw MediaError(
+                .emptyOutput,
+                at: .finish,
+                "there is no frame to write, and \(format.codec.title) in \(format.container.title) needs one"
+            )
         }
+        if samples == nil { try begin(emptyShape) }
         let samples = samples!
         try samples.finish()
         let planned = samples.plannedFrames

@@ -27,7 +27,8 @@ public struct RecipeConversion: Sendable {
                     ConversionProgress(
                         position: progress.position,
                         frames: progress.frames,
-                        totalFrames: progress.totalFrames
+                        totalFrames: progress.totalFrames,
+                        verifiedFrames: progress.verifiedFrames
                     )
                 )
             }

@@ -5,38 +5,39 @@ import Media
 public struct SourceProbe: Sendable {
     private let nameHint: String?
     private let raw: Recipe.RawDescription?
+    private let budget: Budget
     private let signal = StopSignal()
 
     /// `nameHint` is a file name whose extension helps with formats that have no signature; it is never opened. `raw`
-    /// tells the shape of headerless PCM.
-    public init(nameHint: String?, raw: Recipe.RawDescription? = nil) {
+    /// tells the shape of headerless PCM. `limits` are for a scan; its time on the wall's clock is somebody else's to watch.
+    public init(nameHint: String?, raw: Recipe.RawDescription? = nil, limits: Recipe.Limits? = nil) {
         self.nameHint = nameHint
         self.raw = raw
+        budget = Budget(
+            decodedSeconds: limits?.decodedSeconds,
+            expansionRatio: limits?.expansionRatio,
+            cpuSeconds: limits?.cpuSeconds
+        )
     }
 
     /// Ends a scan from another thread, as a failure with the code `cancelled`.
     public func stop() { signal.stop() }
 
-    /// What the container says of itself; with `scanning`, also what decoding the main track to its end finds.
+    /// What the container says of itself; with `scanning`, also what decoding the main track to its end finds, and with
+    /// `fitting` what each preset would make of that track.
     public func describe(
         _ descriptor: Int32,
         scanning: Bool = false,
+        fitting: Bool = false,
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> SourceReport {
         do {
+            let cpuAtStart = BudgetWatch.now()
             let reader = try open(descriptor, damage: scanning ? .conceal : .strict)
             var description = SourceReport(reader.description)
-            if scanning, !description.isProtected { description.scan = try scan(reader, report) }
+            if fitting { description.presets = Converter.presets(for: try reader.track()).map(PresetFit.init) }
+            if scanning, !description.isProtected { description.scan = try scan(reader, since: cpuAtStart, report) }
             return description
-        } catch {
-            throw Failure(error)
-        }
-    }
-
-    /// Every preset in the order to show them in, with what it would make of the main track or why it cannot.
-    public func presets(for descriptor: Int32) throws(Failure) -> [PresetFit] {
-        do {
-            return Converter.presets(for: try open(descriptor, damage: .strict).track()).map(PresetFit.init)
         } catch {
             throw Failure(error)
         }
@@ -55,12 +56,18 @@ public struct SourceProbe: Sendable {
         )
     }
 
-    private func scan(_ reader: Reader, _ report: (ConversionProgress) -> Void) throws -> ScanReport {
+    private func scan(
+        _ reader: Reader,
+        since cpuAtStart: Duration,
+        _ report: (ConversionProgress) -> Void
+    ) throws -> ScanReport {
         let track = try reader.track()
+        let watch = BudgetWatch(budget, track: track, sourceBytes: reader.sourceBytes, since: cpuAtStart)
         let output = try reader.samples(of: track)
         var block = try SampleBlock()
         var nextReport: Int64 = 0
         while try output.next(into: &block) {
+            try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
             guard output.deliveredFrames >= nextReport else { continue }
             nextReport = output.deliveredFrames + Int64(track.sampleRateHz)
             report(

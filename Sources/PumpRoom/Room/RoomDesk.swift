@@ -16,12 +16,12 @@ final class RoomDesk: Sendable {
     /// What a request comes to.
     private enum Task {
         case convert(RecipeConversion, streams: Bool)
-        case probe(SourceProbe, scans: Bool)
+        case probe(SourceProbe, scans: Bool, fits: Bool)
 
         func stop() {
             switch self {
             case .convert(let conversion, _): conversion.stop()
-            case .probe(let probe, _): probe.stop()
+            case .probe(let probe, _, _): probe.stop()
             }
         }
     }
@@ -128,8 +128,8 @@ final class RoomDesk: Sendable {
                     report: report
                 ).bounded
                 return { .converted(job: job, report, $0) }
-            case .probe(let probe, let scans):
-                let description = try probe.describe(errand.source, scanning: scans, report: report)
+            case .probe(let probe, let scans, let fits):
+                let description = try probe.describe(errand.source, scanning: scans, fitting: fits, report: report)
                 return { self.fitting(description, job, $0, coder) }
             }
         }
@@ -209,10 +209,17 @@ final class RoomDesk: Sendable {
                     destination: descriptors[1]
                 )
             )
-        case .probe(let job, let nameHint, let raw, let scans):
+        case .probe(let job, let wanted):
             guard descriptors.count == 1 else { RoomProcess.giveUp("a request without its descriptor") }
-            let probe = SourceProbe(nameHint: nameHint, raw: raw)
-            take(Request(job: job, task: .probe(probe, scans: scans), source: descriptors[0], destination: nil))
+            let probe = SourceProbe(nameHint: wanted.nameHint, raw: wanted.raw, limits: wanted.limits)
+            take(
+                Request(
+                    job: job,
+                    task: .probe(probe, scans: wanted.scans, fits: wanted.fitsPresets),
+                    source: descriptors[0],
+                    destination: nil
+                )
+            )
         case .stop(let job): stop(job, coder)
         case .settle: RoomProcess.giveUp("a second request about the lock")
         }

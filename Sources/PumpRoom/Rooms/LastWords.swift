@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// What a room writes to its standard error: all of it is taken, and the last of it kept.
@@ -25,6 +26,6 @@ final class LastWords {
         if kept.count > Self.limit { kept.removeFirst(kept.count - Self.limit) }
     }
 
-    /// The last of it as text; `nil` if nothing was said.
-    var text: String? { kept.isEmpty ? nil : String(decoding: kept, as: UTF8.self) }
+    /// The last of it as text, control characters escaped; `nil` if nothing was said.
+    var text: String? { kept.isEmpty ? nil : String(decoding: kept, as: UTF8.self).plainLines }
 }

@@ -278,8 +278,8 @@ final class Room {
             else { return "a report of job \(job) that cannot be true" }
             end(place, spent) { .converted(report.bounded, $0.cost(spent)) }
         case .described(let job, let report, let spent):
-            guard let place = begun(job), case .probe = inFlight[place].job.errand, spent.isCredible,
-                report.isCredible
+            guard let place = begun(job), case .probe(let probe) = inFlight[place].job.errand, spent.isCredible,
+                report.isCredible, (report.presets != nil) == probe.fitsPresets
             else { return "a description of job \(job) that cannot be true" }
             // As long as a message may be, and no longer: what is in it has been bounded by that.
             end(place, spent) { .described(report, $0.cost(spent)) }
@@ -321,10 +321,9 @@ extension SentJob {
 
     /// What the room said, unless it ended because of a limit of ours.
     fileprivate func failure(_ said: Failure, cost: RoomCost) -> RoomFailure {
-        guard said.code == "cancelled", case .deadline(let limit)? = stop else {
-            return RoomFailure(said, frames: last?.frames, cost: cost)
-        }
-        return RoomFailure(.deadline(limit, at: last), frames: last?.frames, cost: cost)
+        var failure = said
+        if said.code == "cancelled", case .deadline(let limit)? = stop { failure = .deadline(limit, at: last) }
+        return RoomFailure(failure, frames: last?.frames, cost: cost, elapsed: elapsed, quiet: quiet)
     }
 }
 

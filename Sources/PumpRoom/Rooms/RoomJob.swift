@@ -47,7 +47,6 @@ struct SentJob {
     private(set) var elapsed = Duration.zero
     private(set) var quiet = Duration.zero
     private(set) var sinceStop = Duration.zero
-    private var elapsedAtLastFrame = Duration.zero
     private var progressCount = 0
 
     init(_ job: RoomJob) { self.job = job }
@@ -64,9 +63,8 @@ struct SentJob {
         guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50, progress.isCredible(after: last) else {
             return false
         }
-        if progress.frames > last?.frames ?? 0 {
+        if progress.frames > last?.frames ?? 0 || progress.verifiedFrames ?? 0 > last?.verifiedFrames ?? 0 {
             quiet = .zero
-            elapsedAtLastFrame = elapsed
         }
         last = progress
         return true
@@ -91,9 +89,7 @@ struct SentJob {
     /// How long it may take no frame.
     func stallLimit(_ configuration: RoomConfiguration) -> Duration {
         let own = job.errand.limits?.stallSeconds.map { Duration.seconds($0) }
-        let limit = min(own ?? configuration.stallLimit, configuration.stallLimit)
-        // Verifying takes no frames from the source. It decodes the output, which takes less than making it did.
-        return job.errand.verifies ? max(limit, elapsedAtLastFrame) : limit
+        return min(own ?? configuration.stallLimit, configuration.stallLimit)
     }
 
     /// What it cost, by what the room has used in all.

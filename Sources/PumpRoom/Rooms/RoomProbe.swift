@@ -10,12 +10,25 @@ public struct RoomProbe: Sendable {
     public var raw: Recipe.RawDescription?
     /// Whether the main track is decoded to its end too.
     public var scans: Bool
+    /// Whether it is told what each preset would make of the main track.
+    public var fitsPresets: Bool
+    /// What a scan may take; `nil` leaves it to the slot.
+    public var limits: Recipe.Limits?
 
-    public init(_ source: Int32, nameHint: String? = nil, raw: Recipe.RawDescription? = nil, scans: Bool = false) {
+    public init(
+        _ source: Int32,
+        nameHint: String? = nil,
+        raw: Recipe.RawDescription? = nil,
+        scans: Bool = false,
+        fitsPresets: Bool = false,
+        limits: Recipe.Limits? = nil
+    ) {
         self.source = source
         self.nameHint = nameHint
         self.raw = raw
         self.scans = scans
+        self.fitsPresets = fitsPresets
+        self.limits = limits
     }
 }
 
@@ -49,22 +62,22 @@ enum RoomErrand: Sendable {
         case .probe(let probe):
             return .probe(
                 job: job,
-                nameHint: probe.nameHint.map { Recipe.placeless($0, "source") },
-                raw: probe.raw,
-                scans: probe.scans
+                ProbeRequest(
+                    nameHint: probe.nameHint.map { Recipe.placeless($0, "source") },
+                    raw: probe.raw,
+                    limits: configuration.limits(for: probe.limits),
+                    scans: probe.scans,
+                    fitsPresets: probe.fitsPresets
+                )
             )
         }
     }
 
     var limits: Recipe.Limits? {
-        guard case .convert(let work) = self else { return nil }
-        return work.recipe.limits
-    }
-
-    /// Whether it goes on for a while after its last frame.
-    var verifies: Bool {
-        guard case .convert(let work) = self else { return false }
-        return work.recipe.verify
+        switch self {
+        case .convert(let work): work.recipe.limits
+        case .probe(let probe): probe.limits
+        }
     }
 }
 

@@ -30,26 +30,33 @@ public enum RoomOutcome: Sendable, Hashable {
 /// An attempt that a room could not bring to a good end.
 public struct RoomFailure: Sendable, Hashable {
     public var failure: Failure
-    /// The last that the room said, as it said it: text of others, to be escaped before anybody sees it.
+    /// The last lines that the room said, with control characters escaped.
     public var lastWords: String?
     /// Whether the room died of this work, or had to be killed because of it.
     public var isRoomDeath: Bool
     /// Frames taken from the source, as far as was heard.
     public var frames: Int64?
     public var cost: RoomCost
+    /// Time from its beginning to its end, and from the last frame to its end, as far as the slot was awake to watch.
+    public var elapsed: Duration
+    public var quiet: Duration
 
     public init(
         _ failure: Failure,
         lastWords: String? = nil,
         isRoomDeath: Bool = false,
         frames: Int64? = nil,
-        cost: RoomCost = RoomCost()
+        cost: RoomCost = RoomCost(),
+        elapsed: Duration = .zero,
+        quiet: Duration = .zero
     ) {
         self.failure = failure
         self.lastWords = lastWords
         self.isRoomDeath = isRoomDeath
         self.frames = frames
         self.cost = cost
+        self.elapsed = elapsed
+        self.quiet = quiet
     }
 }
 

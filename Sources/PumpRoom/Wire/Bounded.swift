@@ -13,9 +13,14 @@ enum Bound {
     static let tags = 64
     static let stretches = 100
     static let refusals = 16
+    static let presets = 64
 }
 
 extension String {
+    /// Text of strangers as people and tables may have it: nothing in it that a terminal obeys but ends of lines, which our own
+    /// sentences have too, and at most `limit` bytes.
+    fileprivate func told(to limit: Int) -> String { shortened(to: limit).plainLines.shortened(to: limit) }
+
     /// At most `limit` bytes of UTF-8, with an ellipsis in place of what was left out.
     func shortened(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
@@ -26,23 +31,23 @@ extension String {
 }
 
 extension Failure {
-    /// The failure with every text and list within its bound.
+    /// The failure with every text and list within its bound, and no text that is more than text.
     var bounded: Failure {
         var failure = self
-        failure.code = code.shortened(to: Bound.code)
-        failure.stage = stage.shortened(to: Bound.code)
-        failure.message = message.shortened(to: Bound.sentence)
-        failure.libavName = libavName?.shortened(to: Bound.name)
-        failure.libavText = libavText?.shortened(to: Bound.sentence)
-        failure.hint = hint?.shortened(to: Bound.sentence)
+        failure.code = code.told(to: Bound.code)
+        failure.stage = stage.told(to: Bound.code)
+        failure.message = message.told(to: Bound.sentence)
+        failure.libavName = libavName?.told(to: Bound.name)
+        failure.libavText = libavText?.told(to: Bound.sentence)
+        failure.hint = hint?.told(to: Bound.sentence)
         failure.refusals = refusals.map { reasons in
             reasons.prefix(Bound.refusals).map { reason in
                 FormatRefusal.Reason(
-                    field: reason.field.shortened(to: Bound.name),
-                    value: reason.value.shortened(to: Bound.name),
-                    why: reason.why.shortened(to: Bound.name),
-                    allowed: reason.allowed.shortened(to: Bound.name),
-                    hint: reason.hint?.shortened(to: Bound.name)
+                    field: reason.field.told(to: Bound.name),
+                    value: reason.value.told(to: Bound.name),
+                    why: reason.why.told(to: Bound.name),
+                    allowed: reason.allowed.told(to: Bound.name),
+                    hint: reason.hint?.told(to: Bound.name)
                 )
             }
         }
@@ -74,8 +79,21 @@ extension SourceReport {
             let rest = "… \(chapters.count - count) more"
             report.chapters.append(ChapterReport(start: chapters[count].start, end: last.end, title: rest))
         }
+        report.presets = presets?.prefix(Bound.presets).map(\.bounded)
         report.scan?.damage.stretches = Array((scan?.damage.stretches ?? []).prefix(Bound.stretches))
         return report
+    }
+}
+
+extension PresetFit {
+    /// With every text and list within its bound.
+    fileprivate var bounded: PresetFit {
+        var fit = self
+        fit.preset = preset.told(to: Bound.name)
+        fit.summary = summary.told(to: Bound.name)
+        fit.reasons = reasons.prefix(Bound.refusals).map { $0.told(to: Bound.sentence) }
+        fit.hints = hints.prefix(Bound.refusals).map { $0.told(to: Bound.sentence) }
+        return fit
     }
 }
 
@@ -84,18 +102,18 @@ extension ConversionReport {
     /// stretches there are, and the last of too many lost tags how many more.
     var bounded: ConversionReport {
         var report = self
-        report.source.codec = source.codec.shortened(to: Bound.name)
-        report.digest = digest?.shortened(to: Bound.name)
+        report.source.codec = source.codec.told(to: Bound.name)
+        report.digest = digest?.told(to: Bound.name)
         report.damage.stretches = damage.stretches.prefix(Bound.stretches).map { stretch in
             var stretch = stretch
-            stretch.code = stretch.code.shortened(to: Bound.code)
+            stretch.code = stretch.code.told(to: Bound.code)
             return stretch
         }
         if lostTags.count > Bound.tags {
             let listed = Bound.tags - 1
             report.lostTags = lostTags.prefix(listed) + ["… and \(lostTags.count - listed) more"]
         }
-        report.lostTags = report.lostTags.map { $0.shortened(to: Bound.name) }
+        report.lostTags = report.lostTags.map { $0.told(to: Bound.name) }
         return report
     }
 }

@@ -7,6 +7,7 @@ extension ConversionProgress {
     /// Whether it can follow `last`.
     func isCredible(after last: ConversionProgress?) -> Bool {
         position.isNumeric && position >= .zero && frames >= last?.frames ?? 0 && totalFrames ?? 0 >= 0
+            && verifiedFrames ?? 0 >= last?.verifiedFrames ?? 0
     }
 }
 
@@ -30,6 +31,7 @@ extension SourceReport {
         tracks.allSatisfy { track in
             track.sampleRateHz >= 0 && track.channelCount >= 0 && (track.frames ?? 0) >= 0 && (track.bitRate ?? 0) >= 0
         } && (scan?.frames ?? 0) >= 0 && (cover.map { $0.bytes >= 0 && $0.width >= 0 && $0.height >= 0 } ?? true)
+            && (presets ?? []).allSatisfy { ($0.frames ?? 0) >= 0 && ($0.estimatedBytes ?? 0) >= 0 }
     }
 }
 

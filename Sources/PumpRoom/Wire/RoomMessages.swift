@@ -7,9 +7,18 @@ enum RoomRequest: Codable {
     case settle(RoomRules)
     /// With `streams`, into what cannot be gone back to.
     case convert(job: Int64, recipe: Recipe, streams: Bool)
-    case probe(job: Int64, nameHint: String?, raw: Recipe.RawDescription?, scans: Bool)
+    case probe(job: Int64, ProbeRequest)
     /// Ends the job: at once where it has not begun, within 50 ms where it has. A job that has ended is not known any more.
     case stop(job: Int64)
+}
+
+/// What is to be told of a source.
+struct ProbeRequest: Codable {
+    var nameHint: String?
+    var raw: Recipe.RawDescription?
+    var limits: Recipe.Limits
+    var scans: Bool
+    var fitsPresets: Bool
 }
 
 /// What a room says to its slot. About a job: at most one `begun`, then `progress`, then one of the last three.
@@ -25,7 +34,7 @@ enum RoomReply: Codable {
 }
 
 /// The version of these messages. Both ends are one binary; another number means that it was exchanged in between.
-let wireVersion = 2
+let wireVersion = 3
 
 /// What work took, in whole numbers that a liar cannot make overflow unseen.
 struct WireCost: Codable, Hashable {

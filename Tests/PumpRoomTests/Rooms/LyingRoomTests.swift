@@ -38,7 +38,7 @@ import Testing
             def say(message): wire.send(json.dumps(message).encode())
             rules = json.loads(wire.recv(1 << 18) or os._exit(0))["settle"]["_0"]
             level = {"sandbox": "off", "layers": [], "missing": [], "user": 0}
-            def hello(): say({"hello": {"version": 2, "level": level}})
+            def hello(): say({"hello": {"version": \(wireVersion), "level": level}})
             def hear():
                 data, descriptors, flags, address = socket.recv_fds(wire, 1 << 18, 8)
                 if not data: os._exit(0)
@@ -182,7 +182,9 @@ import Testing
         await slot.close()
     }
 
-    @Test(arguments: ["os.write(2, b'no, thank you'); os._exit(7)", "say({'hello': {'version': 3, 'level': level}})"])
+    @Test(arguments: [
+        "os.write(2, b'no, thank you'); os._exit(7)", "say({'hello': {'version': \(wireVersion + 1), 'level': level}})",
+    ])
     func roomThatDoesNotStartFailsThoseWhoWait(script: String) async throws {
         let slot = try slot(script)
         let start = ContinuousClock.now

@@ -151,13 +151,19 @@ final class WorkerLab: Sendable {
     // MARK: - Workers
 
     /// Starts `sluice worker` with both roots, `SLUICE_DATABASE_URL` set.
-    func worker(_ words: String..., roots: [String] = ["in", "out"], behind: [String] = []) throws -> WorkerProcess {
+    func worker(
+        _ words: String...,
+        roots: [String] = ["in", "out"],
+        behind: [String] = [],
+        program: String = WorkerProcess.program
+    ) throws -> WorkerProcess {
         let named = roots.flatMap { ["--root", "\($0)=\(path($0))"] }
         return try WorkerProcess(
             behind,
             ["worker"] + named + words + ["--schema", schema.text],
             url: server.url(),
-            in: folder
+            in: folder,
+            program: program
         )
     }
 

@@ -33,13 +33,19 @@ final class WorkerProcess: @unchecked Sendable {
         var root: String?
     }
 
-    init(_ behind: [String], _ words: [String], url: String, in folder: TemporaryFolder) throws {
+    init(
+        _ behind: [String],
+        _ words: [String],
+        url: String,
+        in folder: TemporaryFolder,
+        program: String = WorkerProcess.program
+    ) throws {
         log = folder.path("\(PrivatePostgres.freshName("log")).jsonl")
         let output = open(log, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
         guard output >= 0 else { throw SupportError("open \(log)", errno: errno) }
         defer { close(output) }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        let line = behind + [Self.program] + words
+        let line = behind + [program] + words
         child = try ChildProcess.spawn(
             line[0],
             Array(line.dropFirst()),

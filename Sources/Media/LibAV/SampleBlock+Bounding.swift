@@ -1,0 +1,28 @@
+extension SampleBlock {
+    /// What no recording comes near: 48 dB above full scale.
+    private static let loudest: Float = 256
+
+    /// Makes the loudest that is borne of what is louder, and says whether all are numbers. For samples of 32-bit floats that are
+    /// nobody else's.
+    ///
+    /// Encoders that model hearing square what they are given. LAME ends the process where that is no number any more
+    /// (`calc_energy: Assertion el >= 0`), where libav's AAC refuses the conversion.
+    mutating func boundFloats() -> Bool {
+        var areNumbers = true
+        for plane in 0..<planeCount {
+            withMutablePlane(plane) { bytes in
+                let samples = bytes.bindMemory(to: Float.self)
+                // One look at all of them, which the processor takes several at a time; hardly ever is there a second one.
+                var isBounded = true
+                for sample in samples { isBounded = isBounded && abs(sample) <= Self.loudest }
+                guard !isBounded else { return }
+                for place in samples.indices where !(abs(samples[place]) <= Self.loudest) {
+                    let sample = samples[place]
+                    areNumbers = areNumbers && sample.isFinite
+                    samples[place] = sample.isNaN ? 0 : sample < 0 ? -Self.loudest : Self.loudest
+                }
+            }
+        }
+        return areNumbers
+    }
+}

@@ -1,0 +1,57 @@
+// A coverage-guided fuzzer over all that a room does with a source: it is probed, scanned and converted, through our own I/O. Built
+// by `make fuzz` alone, with instrumentation in everything of ours.
+import FuzzSignals
+import Glibc
+import PumpRoom
+import TestSupport
+
+@main
+enum FuzzRooms {
+    static let usage = """
+        usage: fuzz-rooms FOLDER [OPTION-OF-LIBFUZZER]...   look for files that break a room; FOLDER keeps what was learned
+               fuzz-rooms --seeds FOLDER                    write the files to begin with
+               fuzz-rooms --replay FILE...                  do with FILE what the fuzzer did, and say what came of it
+        """
+
+    static func main() throws {
+        let words = Array(CommandLine.arguments.dropFirst())
+        dieOfWhatKills()
+        switch words.first {
+        case "--seeds" where words.count == 2: try SeedFiles.write(into: words[1])
+        case "--replay" where words.count > 1: try replay(words.dropFirst())
+        case let folder? where !folder.hasPrefix("-"): fuzz(in: folder, words.dropFirst())
+        default:
+            print(usage)
+            exit(64)
+        }
+    }
+
+    /// As in a room: Swift's runtime answers a crash by starting a program that prints where it was, and libFuzzer leaves alone
+    /// a signal that somebody answers already.
+    private static func dieOfWhatKills() {
+        for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
+        signal(SIGXFSZ, SIG_IGN)
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    private static func fuzz(in folder: String, _ options: ArraySlice<String>) -> Never {
+        print("libav \(RoomLibraries.release)")
+        let words = ["fuzz-rooms", "\(folder)/learned", "\(folder)/seeds"] + options
+        // The process needs them until its end.
+        let pointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        let list = UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: pointers.count)
+        _ = list.initialize(from: pointers)
+        let status = fuzz_drive(Int32(words.count), list.baseAddress) { bytes, count in
+            _ = FuzzedFile.shared.verdict(on: UnsafeRawBufferPointer(start: bytes, count: count))
+            return 0
+        }
+        exit(status)
+    }
+
+    private static func replay(_ paths: ArraySlice<String>) throws {
+        for path in paths {
+            let verdict = try Bytes.read(path).withUnsafeBytes { FuzzedFile.shared.verdict(on: $0) }
+            print("\(path): \(verdict), \(fuzz_noted_calls()) calls of libav's noted")
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Conversion
+import FuzzSignals
+import Glibc
+import Media
+import PumpRoom
+
+/// A file in memory, and all that a room does with one. Used on one thread.
+final class FuzzedFile: @unchecked Sendable {
+    /// One for the process, which libFuzzer calls on its only thread.
+    static let shared = FuzzedFile()
+
+    /// What would be our fault, or that of nobody who can be named.
+    private static let forbidden: Set<MediaError.Code> = [
+        .sourceIO, .destinationIO, .diskFull, .frameCountMismatch, .writerFailed, .alreadyFinished, .verifyMismatch,
+        .cancelled,
+    ]
+    /// So much that no honest input of a few kilobytes meets it, and so little that an input ends soon.
+    private static let limits = Recipe.Limits(outputBytes: 32 << 20, decodedSeconds: 300, cpuSeconds: 4)
+
+    private let source = FuzzedFile.memoryFile("source")
+    private let destination = FuzzedFile.memoryFile("destination")
+
+    private init() {
+        _ = RoomLibraries.versions
+        ProcessMemory.prepareForManyConversions()
+    }
+
+    private static func memoryFile(_ name: String) -> Int32 {
+        let file = fuzz_memory_file(name)
+        guard file >= 0 else { fatalError("no memory file: \(errno)") }
+        return file
+    }
+
+    /// Probes, scans and converts `bytes`; what is done beyond that is chosen by them, so that it is the same every time.
+    ///
+    /// Ends the process where something comes of it that a room must not say.
+    func verdict(on bytes: UnsafeRawBufferPointer) -> String {
+        let choice = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 20
+        fill(with: bytes)
+        let probe = outcome { () throws(Failure) -> String in
+            let report = try SourceProbe(nameHint: nil, limits: Self.limits)
+                .describe(source, scanning: choice & 1 == 0)
+            return "\(report.container) of \(report.tracks.count) tracks"
+        }
+        let (name, recipe) = recipe(choice >> 1)
+        let conversion = outcome { () throws(Failure) -> String in
+            guard ftruncate(destination, 0) == 0, lseek(destination, 0, SEEK_SET) == 0 else { fatalError("\(errno)") }
+            let report = try RecipeConversion(recipe).run(from: source, to: destination)
+            guard report.plannedFrames == report.writtenFrames else {
+                fatalError("\(report.writtenFrames) frames of \(report.plannedFrames) were called a success")
+            }
+            return "\(report.writtenFrames) frames"
+        }
+        return "\(probe); \(name), \(recipe.damage.rawValue): \(conversion)"
+    }
+
+    private func fill(with bytes: UnsafeRawBufferPointer) {
+        guard ftruncate(source, 0) == 0, pwrite(source, bytes.baseAddress, bytes.count, 0) == bytes.count,
+            lseek(source, 0, SEEK_SET) == 0
+        else { fatalError("the input cannot be kept: \(errno)") }
+    }
+
+    private func recipe(_ choice: UInt64) -> (String, Recipe) {
+        let outputs: [(String, (inout Recipe) -> Void)] = [
+            ("out.wav", { _ in }),
+            ("out.flac", { $0.verify = true }),
+            ("out.mka", { $0.outputs[0].format = AudioFormat(container: .mka, codec: .copy) }),
+            ("out.m4a", { $0.outputs[0].format = AudioFormat(container: .m4a, codec: .copy) }),
+            ("out.wav", { $0.sources[0].ranges = [Self.range(1, 3), Self.range(0, 2)] }),
+            ("out.mp3", { _ in }),
+        ]
+        let (name, change) = outputs[Int(choice % UInt64(outputs.count))]
+        var recipe = Recipe(from: .init(location: "source"), to: .init(location: name))
+        recipe.damage = DamageMode.allCases[Int(choice / 6 % UInt64(DamageMode.allCases.count))]
+        recipe.limits = Self.limits
+        change(&recipe)
+        return (name, recipe)
+    }
+
+    /// In hundredths of a second.
+    private static func range(_ start: Int64, _ end: Int64) -> MediaTimeRange {
+        let times = (MediaTime(value: start, timescale: 100), MediaTime(value: end, timescale: 100))
+        guard let range = try? MediaTimeRange(start: times.0, end: times.1) else {
+            preconditionFailure("the ranges above end after they begin")
+        }
+        return range
+    }
+
+    /// What a task comes to, in a word that has a meaning.
+    private func outcome(_ task: () throws(Failure) -> String) -> String {
+        do throws(Failure) {
+            return try task()
+        } catch {
+            guard let code = MediaError.Code(rawValue: error.code), !Self.forbidden.contains(code) else {
+                fatalError("a failure that no file may cause: \(error)")
+            }
+            guard MediaError.Stage(rawValue: error.stage) != nil else { fatalError("no stage: \(error)") }
+            return error.code
+        }
+    }
+}

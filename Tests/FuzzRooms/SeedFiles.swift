@@ -1,0 +1,33 @@
+import Glibc
+import TestSupport
+
+/// The files that fuzzing begins with: a short tone in every format that is read, made by `ffmpeg` from what is computed here.
+enum SeedFiles {
+    /// Extension and arguments.
+    private static let formats = [
+        "wav -c:a pcm_s16le", "wav -c:a pcm_f32le", "wav -c:a adpcm_ms", "wav -c:a adpcm_ima_wav", "wav -c:a pcm_mulaw",
+        "w64 -c:a pcm_s24le", "aiff -c:a pcm_s16be", "caf -c:a pcm_s16be", "caf -c:a alac", "au -c:a pcm_s16be",
+        "flac -c:a flac", "ogg -c:a flac", "ogg -c:a libvorbis", "opus -c:a libopus", "mp3 -c:a libmp3lame",
+        "mp3 -c:a libmp3lame -q:a 4 -write_xing 0", "mp2 -c:a mp2", "m4a -c:a aac", "m4a -c:a alac",
+        "mp4 -c:a aac -movflags frag_keyframe+empty_moov", "aac -c:a aac", "ac3 -c:a ac3", "mka -c:a flac",
+        "webm -c:a libopus", "mkv -c:a aac", "wv -c:a wavpack", "wma -c:a wmav2", "ts -c:a aac", "ts -c:a mp2",
+        "tta -c:a tta",
+        "mov -c:a pcm_s16le", "avi -c:a pcm_s16le",
+    ]
+
+    /// A fifth of a second: several packets in most formats, and a few kilobytes in all.
+    private static let tone = Signal.tone(440, rate: 16_000, frames: 3_200, channels: 2)
+
+    static func write(into folder: String) throws {
+        guard mkdir(folder, 0o755) == 0 || errno == EEXIST else { throw SupportError("create \(folder)", errno: errno) }
+        let source = "\(folder)/tone.wav"
+        try WAVFile.write(tone.pcm(.s16), to: source)
+        let tags = ["-metadata", "title=Ein Ton", "-metadata", "artist=\u{1B}[31mx", "-metadata", "comment=1/2"]
+        for (number, format) in formats.enumerated() {
+            let words = format.split(separator: " ").map(String.init)
+            let exact = ["-fflags", "+bitexact", "-flags:a", "+bitexact"]
+            let rate = words.contains("libopus") ? ["-ar", "48000"] : []
+            try FFmpeg.encode(source, to: "\(folder)/\(number).\(words[0])", exact + tags + rate + words.dropFirst())
+        }
+    }
+}

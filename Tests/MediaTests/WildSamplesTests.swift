@@ -1,0 +1,71 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Floats that no recording holds: fuzzing found that one of them ends LAME, and the process with it.
+@Suite struct WildSamplesTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    /// A tone with `wild` at every twentieth frame, as a WAV file of floats.
+    private func source(_ wild: Float) throws -> String {
+        var channels = Signal.tone(440, rate: 44_100, frames: 20_000, channels: 2).channels
+        for place in stride(from: 0, to: 20_000, by: 20) { channels[0][place] = 0 }
+        let path = folder.path("wild.wav")
+        try WAVFile.write(Signal(rate: 44_100, channels: channels).pcm(.f32), to: path)
+        var bytes = try Bytes.read(path)
+        let data = try #require(Bytes.find("data", in: bytes)) + 8
+        for place in stride(from: 0, to: 20_000, by: 20) {
+            withUnsafeBytes(of: wild.bitPattern.littleEndian) {
+                bytes.replaceSubrange(data + place * 8..<data + place * 8 + 4, with: $0)
+            }
+        }
+        try Bytes.write(bytes, to: path)
+        return path
+    }
+
+    private static let containers: [Codec: Container] = [.mp3: .mp3, .aac: .m4a, .vorbis: .ogg, .opus: .ogg]
+
+    @Test(arguments: [Float(1e30), -1e30], [Codec.mp3, .aac, .vorbis, .opus])
+    func lossyEncodersBearEveryNumber(wild: Float, codec: Codec) throws {
+        let format = AudioFormat(container: try #require(Self.containers[codec]), codec: codec)
+        let outcome = try Converted.file(try source(wild), to: folder.path("out"), as: format, verifies: true)
+        #expect(outcome.sourceFrames == 20_000)
+        #expect(outcome.summary.plannedFrames == outcome.summary.writtenFrames)
+    }
+
+    @Test(arguments: [Float.nan, .infinity, -.infinity], [Codec.mp3, .aac, .vorbis, .opus])
+    func whatIsNoNumberIsRefusedByEveryLossyEncoder(wild: Float, codec: Codec) throws {
+        let format = AudioFormat(container: try #require(Self.containers[codec]), codec: codec)
+        let path = try source(wild)
+        #expect(Converted.code { try Converted.file(path, to: folder.path("out"), as: format) } == .encodeFailed)
+    }
+
+    /// Where nothing is modelled, nothing is changed.
+    @Test(arguments: [Float.nan, .infinity, 1e30]) func losslessOutputKeepsThemBitForBit(wild: Float) throws {
+        let outcome = try Converted.file(
+            try source(wild),
+            to: folder.path("out.wav"),
+            as: AudioFormat(container: .wav),
+            verifies: true
+        )
+        #expect(outcome.format.sampleKind == .float)
+        let (before, after) = (try Bytes.read(folder.path("wild.wav")), try Bytes.read(folder.path("out.wav")))
+        #expect(before.suffix(160_000) == after.suffix(160_000))
+    }
+
+    @Test func honestSamplesAreNotTouched() throws {
+        var block = try SampleBlock()
+        let shape = SampleShape(format: .f32, sampleRateHz: 8_000, channelCount: 1, channelMask: 4)
+        try block.reserve(4, shape)
+        let samples: [Float] = [0.5, -1, 256, -.leastNonzeroMagnitude]
+        block.withMutablePlane(0) { $0.copyBytes(from: samples.withUnsafeBytes { Array($0) }) }
+        let areNumbers = block.boundFloats()
+        #expect(areNumbers)
+        let after = block.withPlane(0) { Array($0.bindMemory(to: Float.self)) }
+        #expect(after == samples)
+    }
+}

@@ -1,0 +1,75 @@
+// Stands before the C library's pread, by which all bytes of a source come in. In any process but a room it only passes on.
+#define _GNU_SOURCE
+#include "PoisonedReads.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool is_room;
+
+__attribute__((constructor)) static void look_at_words(int count, char **words) {
+    is_room = count > 1 && strcmp(words[1], "pump-room") == 0;
+}
+
+static void read_nowhere(void) { *(volatile char *)NULL; }
+static void stop_itself(void) { abort(); }
+static void call_out(void) { syscall(SYS_socket, 2, 1, 0); }
+static void wait_for_nothing(void) {
+    for (;;) poll(NULL, 0, -1);
+}
+static void go_round(void) {
+    for (volatile unsigned long rounds = 0;; rounds++) {}
+}
+// Until there is none left, down to the smallest piece. What comes next has to do without.
+static void take_all_addresses(void) {
+    for (size_t size = (size_t)16 << 20; size >= 16; size /= 2)
+        while (malloc(size)) {}
+}
+// Really used: a group of processes that has less than a room may have loses one, by the kernel's choice.
+static void use_all_memory(void) {
+    size_t size = (size_t)4 << 20;
+    void *memory;
+    while ((memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED)
+        memset(memory, 1, size);
+    abort();
+}
+
+static const struct { char letter; const char *name; void (*run)(void); } poisons[] = {
+    {'v', "SIGSEGV", read_nowhere},   {'a', "SIGABRT", stop_itself}, {'y', "SIGSYS", call_out},
+    {'h', "hang", wait_for_nothing},  {'r', "spin", go_round},       {'m', "addresses", take_all_addresses},
+    {'o', "memory", use_all_memory},
+};
+enum { COUNT = sizeof poisons / sizeof *poisons };
+
+const char *poison_name(size_t place) { return place < COUNT ? poisons[place].name : NULL; }
+char poison_letter(size_t place) { return place < COUNT ? poisons[place].letter : 0; }
+
+static void look_at(const uint8_t *bytes, ssize_t count) {
+    // Put together here, so that the program's own file does not hold the word.
+    static const char head[] = {0, 's', 'l', 'u', 'i', 'c', 'e', '-', 'p', 'o', 'i', 's', 'o', 'n', '-'};
+    if (count < (ssize_t)sizeof head + 1) return;
+    const uint8_t *found = memmem(bytes, (size_t)count - 1, head, sizeof head);
+    if (!found) return;
+    for (size_t place = 0; place < COUNT; place++) {
+        if (poisons[place].letter != found[sizeof head]) continue;
+        char words[96];
+        // Two lines, of which the first would clear a terminal.
+        int size = snprintf(words, sizeof words, "\033[2Jpoison\npoison: %s in room %d\n", poisons[place].name, (int)getpid());
+        if (write(2, words, (size_t)size) < 0) return;
+        poisons[place].run();
+    }
+}
+
+ssize_t pread(int file, void *bytes, size_t count, off_t place) {
+    ssize_t got = syscall(SYS_pread64, file, bytes, count, place);
+    if (is_room && got > 0) look_at(bytes, got);
+    return got;
+}

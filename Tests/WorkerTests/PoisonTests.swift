@@ -1,0 +1,91 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// Files that break the room that reads them, through a real worker and a real ledger.
+@Suite(.timeLimit(.minutes(5))) struct PoisonTests {
+    private let neighbours = 12
+
+    /// A ledger with one poisoned job between good ones, all of them in the hands of one worker with one slot.
+    private func run(_ poison: Poison, behind: [String] = []) async throws -> (story: JobStory, lab: WorkerLab) {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        try poison.write(to: lab.path("in/poison.wav"))
+        var poisoned = WorkerLab.recipe("in:poison.wav", to: "out:poison.flac")
+        poisoned.limits = Recipe.Limits(stallSeconds: 2)
+        let good = (0..<neighbours).map { WorkerLab.recipe(to: "out:good\($0).flac") }
+        let jobs = try await lab.submit(Array(good.prefix(2)) + [poisoned] + good.dropFirst(2))
+        let worker = try lab.worker("--slots", "1", behind: behind, program: WorkerProcess.poisoned)
+        try await lab.wait("all have ended", within: .seconds(200)) {
+            try lab.truth() == ["completed": neighbours, "failed": 1]
+        }
+        // The worker that began is the one that ends.
+        #expect(worker.lines("started").count == 1)
+        #expect(worker.lines("lease_lost").isEmpty && worker.lines("paused").isEmpty)
+        #expect(try await worker.stop() == .exited(0))
+        // Neighbours have cost nobody an attempt, whatever room they were in.
+        let spent = try lab.sql("select max(spent) from \(lab.schema).finished where state = 'completed'")
+        #expect(spent == "1")
+        #expect(try lab.outputs() == (0..<neighbours).map { "good\($0).flac" }.sorted())
+        // What the log holds of it is one line each, whatever the room said.
+        #expect(!worker.text.contains("\u{1B}"))
+        #expect(worker.lines.count == worker.text.split(separator: "\n").count)
+        return (try #require(try await lab.ledger.story(of: jobs[2])), lab)
+    }
+
+    /// Tried twice, in two rooms, and put away with all that is known of both.
+    private func expectQuarantine(_ story: JobStory, _ poison: Poison, codes: Set<String>, says: [String]) throws {
+        #expect(story.summary.state == .failed)
+        #expect(story.summary.code == "room_crash" && story.summary.kind == .permanent)
+        #expect(story.attempts.count == 2)
+        for attempt in story.attempts {
+            let failure = try #require(attempt.failure)
+            #expect(codes.contains(failure.code), "\(failure)")
+            #expect(says.contains { failure.message.contains($0) }, "\(failure.message)")
+            #expect(failure.stage == "decode")
+            #expect(try #require(failure.position) > .zero)
+            #expect(try #require(attempt.facts.framesIn) > 0)
+            #expect(
+                attempt.lastWords?.contains("poison: \(poison.rawValue)") == true,
+                "\(attempt.lastWords ?? "nothing")"
+            )
+        }
+        let rooms = story.attempts.compactMap { $0.lastWords?.split(separator: "\n")[1] }
+        #expect(Set(rooms).count == 2, "not two rooms: \(rooms)")
+    }
+
+    @Test(arguments: [Poison.segmentationFault, .abort, .forbiddenCall])
+    func fileThatKillsItsRoomIsPutAwayAfterTwo(poison: Poison) async throws {
+        let (story, _) = try await run(poison)
+        try expectQuarantine(story, poison, codes: ["room_crash"], says: [poison.rawValue])
+        if poison == .forbiddenCall {
+            #expect(story.attempts[0].failure?.message.contains("its lock stopped the system call socket") == true)
+        }
+    }
+
+    @Test(arguments: [Poison.hang, .spin])
+    func fileThatMovesNoMoreIsPutAwayAfterTwo(poison: Poison) async throws {
+        let (story, _) = try await run(poison)
+        try expectQuarantine(story, poison, codes: ["room_stalled"], says: ["no frame was taken for 2 s"])
+    }
+
+    /// Whether the next piece that is wanted is libav's or ours decides between an answer and an end.
+    @Test func fileThatTakesAllAddressesHasACode() async throws {
+        let (story, _) = try await run(.addresses)
+        let failures = story.attempts.compactMap(\.failure)
+        #expect(failures.count == story.attempts.count && failures.count >= 2)
+        #expect(failures.allSatisfy { ["room_crash", "out_of_memory"].contains($0.code) }, "\(failures)")
+        #expect(["room_crash", "out_of_memory"].contains(story.summary.code))
+    }
+
+    @Test(.enabled(if: MemoryGroup.isPossible, "no memory can be accounted for here"))
+    func kernelThatRunsOutOfMemoryTakesARoomAndNothingElse() async throws {
+        // More than the worker and an honest room need, and less than a room may have.
+        let group = try #require(MemoryGroup.make(bytes: 512 << 20))
+        defer { group.remove() }
+        let (story, _) = try await run(.memory, behind: group.command)
+        try expectQuarantine(story, .memory, codes: ["room_crash"], says: ["SIGKILL"])
+    }
+}
