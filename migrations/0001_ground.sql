@@ -105,8 +105,9 @@ create table setting (
     -- The n-th retry of a transient failure comes after a random share of base * 2^(n-1), at most the cap.
     retry_base interval not null default '10 s' check (retry_base > '0'),
     retry_cap interval not null default '15 min' check (retry_cap >= retry_base),
-    -- So many rooms may die of one job before it is put in quarantine.
-    room_deaths_allowed smallint not null default 3 check (room_deaths_allowed > 0),
+    -- So many rooms may die of one job before it is put in quarantine. One death may be the room's own fault or a neighbour's
+    -- memory; a second one, in another room, is the file's.
+    room_deaths_allowed smallint not null default 2 check (room_deaths_allowed > 0),
     -- So many losses go back at once; later ones back off, or a job that fells its workers would keep the fleet busy.
     losses_without_delay smallint not null default 3 check (losses_without_delay >= 0),
     max_attempts smallint not null default 3 check (max_attempts between 1 and 1000),

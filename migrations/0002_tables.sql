@@ -93,6 +93,9 @@ create table job (
     max_attempts smallint not null check (max_attempts between 1 and 1000),
     run_at timestamptz,
     labels jsonb check (jsonb_typeof(labels) = 'object'),
+    -- Of a recipe that was changed: what it was until which attempt, oldest first. Only how damage is met ever changes, by
+    -- retry_jobs() while the job lies where nobody claims it, so that no attempt sees its recipe change.
+    amendments jsonb check (jsonb_typeof(amendments) = 'array'),
     primary key (id)
 ) partition by range (id);
 create index job_source on job (source, id);

@@ -34,6 +34,19 @@ begin
     end loop;
 end $$;
 
+-- Says anew what a worker can do, where a mount went away or came back; counts from its next claim on. Refuses with SQLSTATE
+-- SL001 if its lease is over.
+create function set_abilities(worker_id bigint, worker_abilities text[]) returns void
+language plpgsql security definer set search_path from current
+as $$
+begin
+    update worker w set abilities = worker_abilities
+    where w.id = worker_id and w.ended_at is null and w.lease_until > ledger_time();
+    if not found then
+        raise exception 'the lease of worker % is over', worker_id using errcode = 'SL001';
+    end if;
+end $$;
+
 -- The lines that a worker with these abilities may take from and in which a job waits; `head` is the first one's turn. `lags`:
 -- the floor was lifted a while ago and lies below the head, so dead rows may lie between the two.
 create function open_lanes(abilities text[], queue_names text[], t timestamptz)
@@ -313,6 +326,6 @@ begin
             and p.job = any (beat.jobs);
 end $$;
 
-select allow('sluice_worker', 'register_worker', 'claim', 'bar_claims', 'held', 'beat');
+select allow('sluice_worker', 'register_worker', 'set_abilities', 'claim', 'bar_claims', 'held', 'beat');
 select apply_permissions();
 select set_config('role', 'none', true);

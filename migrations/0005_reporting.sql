@@ -120,7 +120,7 @@ begin
         select e.*, j.max_attempts, l.queue,
                case when e.need is null then e.lane
                     else lane_for(l.queue, l.priority, l.needs || e.need) end as next_lane,
-               e.spent + (e.outcome = 'failed' and e.class = 'transient')::integer as spent_now,
+               e.spent + (e.outcome = 'failed' and e.class <> 'infrastructure')::integer as spent_now,
                e.lost + (e.outcome = 'lost' or e.outcome = 'failed' and e.class = 'infrastructure')::integer as lost_now,
                e.room_deaths + coalesce(e.room_death, false)::integer as deaths_now,
                s.retry_base, s.retry_cap, s.room_deaths_allowed, s.losses_without_delay

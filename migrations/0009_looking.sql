@@ -38,11 +38,11 @@ as $$
     order by f.place
 $$;
 
--- What was asked and why it is not yet done. One row, or none if there is no such job.
+-- What was asked of each of some jobs and why it is not yet done. Those that are not there are left out.
 --
 -- `why`, for a job that does not run: `paused` (its queue), `unable` (no living worker has all of `needs`), `limit` (its
 -- queue's), `run_at`, `back_off`, or `line` (others are before it).
-create function show_job(job_id bigint)
+create function show_jobs(job_ids bigint[])
 returns table (
     job bigint, state job_state, batch bigint, batch_name text, queue text, priority smallint, source text, recipe jsonb,
     labels jsonb, batch_labels jsonb, submitter text, submitted_at timestamptz, run_at timestamptz, cost integer,
@@ -62,13 +62,14 @@ as $$
                    when q.paused then 'paused'
                    when not exists (select from worker k where k.ended_at is null and k.lease_until > ledger_time()
                                     and l.needs <@ k.abilities) then 'unable'
+                   when q.running_limit is null then 'line'
                    when q.running_limit <= (select count(*) from running r join lane o on o.id = r.lane
                                             where o.queue = q.id) then 'limit'
                    else 'line' end
            end,
            g.code, g.class, g.stage, g.worker, g.slot, g.frames, g.frames_total, g.cancel_asked, g.digest, g.size,
            g.placement
-    from list_jobs(jsonb_build_object('ids', jsonb_build_array(job_id)), null, 1) g
+    from list_jobs(jsonb_build_object('ids', to_jsonb(job_ids)), null, cardinality(job_ids)) g
     join job j on j.id = g.job
     join batch b on b.id = g.batch
     left join lateral (
@@ -80,7 +81,50 @@ as $$
     join queue q on q.id = l.queue
 $$;
 
--- Every attempt at a job, oldest first; the one that is under way comes last and has no outcome.
+-- The same of one job: one row, or none if there is no such job.
+create function show_job(job_id bigint)
+returns table (
+    job bigint, state job_state, batch bigint, batch_name text, queue text, priority smallint, source text, recipe jsonb,
+    labels jsonb, batch_labels jsonb, submitter text, submitted_at timestamptz, run_at timestamptz, cost integer,
+    needs text[], at timestamptz, attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
+    ready_at timestamptz, why text, code text, class failure_class, stage text, worker text, slot smallint,
+    frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint, placement placement
+)
+language sql volatile security definer set search_path from current set jit = off
+as $$
+    select * from show_jobs(array[job_id])
+$$;
+
+-- Every attempt at some jobs, by job and oldest first; one that is under way comes last of its job's and has no outcome.
+create function list_attempts_of(job_ids bigint[])
+returns table (
+    job bigint, epoch integer, outcome attempt_outcome, started_at timestamptz, ended_at timestamptz,
+    worker bigint, worker_name text, host text, build text, slot smallint,
+    code text, class failure_class, stage text, stream integer, "position" text, frame bigint,
+    libav_name text, libav_text text, message text, hint text, last_words text,
+    frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint, peak_bytes bigint, report jsonb
+)
+language sql stable security definer set search_path from current set jit = off
+    set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+as $$
+    select a.job, a.epoch, a.outcome, a.started_at, a.ended_at, a.worker, w.name, w.host, w.build, a.slot, a.code, a.class,
+           a.stage, a.stream, a.position, a.frame, a.libav_name, a.libav_text, a.message, a.hint, a.last_words,
+           a.frames_in, a.frames_out, a.audio_ms, a.cpu_ms, a.peak_bytes, a.report
+    from (
+        select * from attempt where job = any (job_ids)
+        union all
+        select r.job, r.epoch, r.lease_id, r.worker, r.slot, r.since, null, null, null, null, null, null, null, null, null,
+               null, null, null, null, null, r.frames, null, null, null, null
+        from running r where r.job = any (job_ids)
+        union all
+        select p.job, p.epoch, p.lease_id, p.worker, p.slot, p.started_at, null, null, null, null, null, null, null, null,
+               null, null, null, null, null, p.frames_in, p.frames_out, p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
+        from publishing p where p.job = any (job_ids)
+    ) a left join worker w on w.id = a.worker
+    order by a.job, a.epoch
+$$;
+
+-- The same of one job.
 create function list_attempts(job_id bigint)
 returns table (
     epoch integer, outcome attempt_outcome, started_at timestamptz, ended_at timestamptz,
@@ -91,21 +135,30 @@ returns table (
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
-    select a.epoch, a.outcome, a.started_at, a.ended_at, a.worker, w.name, w.host, w.build, a.slot, a.code, a.class, a.stage,
-           a.stream, a.position, a.frame, a.libav_name, a.libav_text, a.message, a.hint, a.last_words, a.frames_in,
-           a.frames_out, a.audio_ms, a.cpu_ms, a.peak_bytes, a.report
-    from (
-        select * from attempt where job = job_id
-        union all
-        select r.job, r.epoch, r.lease_id, r.worker, r.slot, r.since, null, null, null, null, null, null, null, null, null,
-               null, null, null, null, null, r.frames, null, null, null, null
-        from running r where r.job = job_id
-        union all
-        select p.job, p.epoch, p.lease_id, p.worker, p.slot, p.started_at, null, null, null, null, null, null, null, null,
-               null, null, null, null, null, p.frames_in, p.frames_out, p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
-        from publishing p where p.job = job_id
-    ) a left join worker w on w.id = a.worker
-    order by a.epoch
+    select l.epoch, l.outcome, l.started_at, l.ended_at, l.worker, l.worker_name, l.host, l.build, l.slot, l.code,
+           l.class, l.stage, l.stream, l."position", l.frame, l.libav_name, l.libav_text, l.message, l.hint,
+           l.last_words, l.frames_in, l.frames_out, l.audio_ms, l.cpu_ms, l.peak_bytes, l.report
+    from list_attempts_of(array[job_id]) l order by l.epoch
+$$;
+
+-- What a job's recipe was before it was changed, oldest first: with these words until that attempt.
+create function list_amendments(job_id bigint)
+returns table (until_epoch integer, damage text, at timestamptz, by text)
+language sql stable security definer set search_path from current
+as $$
+    select (a ->> 'until')::integer, a ->> 'damage', (a ->> 'at')::timestamptz, a ->> 'by'
+    from job j cross join jsonb_array_elements(j.amendments) with ordinality as e (a, place)
+    where j.id = job_id order by e.place
+$$;
+
+-- What the recipes of many jobs were before they were changed, as list_amendments() tells it.
+create function list_amendments_of(job_ids bigint[])
+returns table (job bigint, until_epoch integer, damage text, at timestamptz, by text)
+language sql stable security definer set search_path from current set jit = off set enable_seqscan = off
+as $$
+    select j.id, (a ->> 'until')::integer, a ->> 'damage', (a ->> 'at')::timestamptz, a ->> 'by'
+    from job j cross join jsonb_array_elements(j.amendments) with ordinality as e (a, place)
+    where j.id = any (job_ids) and j.amendments is not null order by j.id, e.place
 $$;
 
 -- Failures by code, class and stage, the most first. `jobs` have ended so; `attempts` includes those retried since.
@@ -177,7 +230,9 @@ returns table (chore text, due_at timestamptz, took_ms double precision, error t
 language sql stable security definer set search_path from current
 as $$ select c.name, c.due_at, c.took_ms, c.error, c.error_at from chore c order by c.place $$;
 
-select allow('sluice_viewer', 'list_jobs', 'show_job', 'list_attempts', 'list_failures', 'list_unable', 'list_chores');
-select allow('sluice_submitter', 'list_jobs', 'show_job', 'list_attempts', 'list_failures', 'list_unable', 'list_chores');
+select allow('sluice_viewer', 'list_jobs', 'show_job', 'show_jobs', 'list_attempts', 'list_attempts_of', 'list_amendments',
+             'list_amendments_of', 'list_failures', 'list_unable', 'list_chores');
+select allow('sluice_submitter', 'list_jobs', 'show_job', 'show_jobs', 'list_attempts', 'list_attempts_of', 'list_amendments',
+             'list_amendments_of', 'list_failures', 'list_unable', 'list_chores');
 select apply_permissions();
 select set_config('role', 'none', true);

@@ -62,7 +62,11 @@ end $$;
 
 -- Puts jobs that failed or were cancelled back into their lines, with all their attempts before them again; and lets those
 -- that wait for another try go at once. What they tried before stays on record.
-create function retry_jobs(filter jsonb, behind jsonb default null, page integer default 1000)
+--
+-- With `new_damage` (`strict`, `conceal`, `skip`) all of them meet damage in that way from now on.
+create function retry_jobs(
+    filter jsonb, behind jsonb default null, page integer default 1000, new_damage text default null
+)
 returns table (seen bigint, changed bigint, next jsonb)
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
 as $$
@@ -71,8 +75,14 @@ declare
     t timestamptz := ledger_time();
     ids bigint[];
     again waiting[];
+    amended bigint[];
+    epochs integer[];
     hurried bigint;
 begin
+    if new_damage not in ('strict', 'conceal', 'skip') then
+        raise exception 'damage is met by strict, conceal or skip, not by "%"', new_damage
+            using errcode = 'invalid_parameter_value';
+    end if;
     select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
     from find_jobs(narrowed(filter, '{delayed,failed,cancelled}'), behind, page) with ordinality as f (job, state, next, place);
     with chosen as materialized (
@@ -90,18 +100,33 @@ begin
         select g.queue, g.code, g.class, g.stage, -count(*), 0, max(g.job), date_trunc('hour', g.ended_at)
         from gone g where g.state = 'failed' group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
     )
-    select array_agg(row(g.job, g.batch, j.lane, 0, g.epoch, 0, 0, 0, t)::waiting) into again
+    select array_agg(row(g.job, g.batch, j.lane, 0, g.epoch, 0, 0, 0, t)::waiting), array_agg(g.job), array_agg(g.epoch)
+    into again, amended, epochs
     from gone g join job j on j.id = g.job;
     if again is not null then
         perform enter_lines(again, false, t);
     end if;
 
+    -- Those whose time has come go by themselves; they count if their recipes change.
     with chosen as materialized (
-        select d.job from delayed d
-        where d.job = any (ids) and d.ready_at > t and d.epoch > 0 order by d.job for update of d
+        select d.job, d.epoch, d.ready_at from delayed d
+        where d.job = any (ids) and (d.ready_at > t or new_damage is not null) and d.epoch > 0
+        order by d.job for update of d
+    ), due as (
+        update delayed d set ready_at = t
+        where d.job = any (array(select c.job from chosen c where c.ready_at > t)) returning d.job
     )
-    update delayed d set ready_at = t where d.job = any (array(select c.job from chosen c));
-    get diagnostics hurried = row_count;
+    select amended || array_agg(c.job), epochs || array_agg(c.epoch), count(*)
+    into amended, epochs, hurried from chosen c;
+
+    if new_damage is not null then
+        update job j
+        set recipe = j.recipe || jsonb_build_object('damage', new_damage),
+            amendments = coalesce(j.amendments, '[]') || jsonb_build_array(jsonb_build_object(
+                'until', c.epoch, 'damage', coalesce(j.recipe ->> 'damage', 'strict'), 'at', t, 'by', session_user))
+        from unnest(amended, epochs) as c (job, epoch)
+        where j.id = c.job and j.id = any (amended) and coalesce(j.recipe ->> 'damage', 'strict') <> new_damage;
+    end if;
     if hurried > 0 then
         perform wake_delayed(page);
     end if;

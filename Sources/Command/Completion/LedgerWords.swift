@@ -73,9 +73,27 @@ enum LedgerWords: Sendable, Hashable {
             return try await ledger.batches(limit: Self.most).map {
                 .init(word: "\($0.batch)", summary: "\($0.name ?? $0.queue), \($0.jobs.words)".printable)
             }
-        case .queues: return try await ledger.queues().map { .init(word: $0.name, summary: $0.jobs.words) }
+        case .queues:
+            return try await ledger.queues().map { .init(word: $0.name, summary: $0.jobs.words) }.filter(\.isPlainWord)
         case .workers:
-            return try await ledger.workers().map { .init(word: $0.name.printable, summary: "\($0.host)".printable) }
+            return try await ledger.workers()
+                .map { .init(word: $0.name, summary: "\($0.host)".printable) }.filter(\.isPlainWord)
         }
+    }
+}
+
+extension Completion.Candidate {
+    /// Whether a shell takes the word for nothing but a word. bash puts it into the line as it is, and a worker gives itself
+    /// its name: `$(...)` would be run by whoever pressed Tab and Enter.
+    fileprivate var isPlainWord: Bool {
+        !word.isEmpty && word.first != "-"
+            && word.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: "._-@:+".utf8.contains(byte)
+                }
+            }
     }
 }

@@ -14,8 +14,7 @@ extension JobLedger {
                 else { return nil }
                 if story.waitingFor == .unable {
                     let lines = try connection.rows("select * from \(schema).list_unable()", UnableLine.init)
-                    let line = lines.first { $0.needs == story.needs && $0.queue == story.summary.queue }
-                    story.missing = line?.missing ?? []
+                    story.learnWhatIsMissing(from: lines)
                 }
                 story.attempts = try connection.rows(
                     "select * from \(schema).list_attempts(\(job))",
@@ -47,6 +46,11 @@ extension JobLedger {
                 try connection.forEachRow("select * from \(schema).list_amendments_of(\(jobs))") { row in
                     stories[try row["job"]]?.amendments.append(try RecipeAmendment(row))
                 }
+                let unable = stories.filter { $0.value.waitingFor == .unable }.keys
+                if !unable.isEmpty {
+                    let lines = try connection.rows("select * from \(schema).list_unable()", UnableLine.init)
+                    for job in unable { stories[job]?.learnWhatIsMissing(from: lines) }
+                }
                 return stories.values.sorted { $0.summary.job < $1.summary.job }
             }
         }
@@ -54,6 +58,11 @@ extension JobLedger {
 }
 
 extension JobStory {
+    /// What no living worker has of what the job needs.
+    fileprivate mutating func learnWhatIsMissing(from lines: [UnableLine]) {
+        missing = lines.first { $0.needs == needs && $0.queue == summary.queue }?.missing ?? []
+    }
+
     /// A row of `show_job`, without the attempts and amendments.
     fileprivate init(_ row: Row) throws {
         let why: String? = try row["why"]

@@ -29,6 +29,8 @@ struct LedgerWordsTests {
         let bench = try LedgerBench()
         try await bench.submit(1, Submission(queue: "nightly", label: "talks"))
         _ = try await bench.worker("pump-7")
+        // A worker gives itself its name. What a shell would run, split or take for an option is not put into anybody's line.
+        for name in ["$(id)", "`id`", "a;id", "a b", "-y", "pump-'7"] { _ = try await bench.worker(name) }
         #expect(try offered(bench, "jobs", "--batch", "") == ["1"])
         #expect(try offered(bench, "export", "--batch=") == ["--batch=1"])
         #expect(try offered(bench, "wait", "--batch", "2") == [])
