@@ -43,6 +43,18 @@ struct BenchLedger: Sendable {
         try await ledger.submit(Submission(), Self.requests(count))
     }
 
+    /// The same by several at once, each with a connection and a part of the jobs.
+    func submit(_ count: Int, submitters: Int) async throws {
+        let ledger = try opened(connections: submitters)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<submitters {
+                group.addTask { _ = try await ledger.submit(Submission(), Self.requests(count / submitters)) }
+            }
+            try await group.waitForAll()
+        }
+        await ledger.close()
+    }
+
     /// Jobs as a podcast's archive would have them: some 300 bytes of recipe each.
     static func requests(_ count: Int) -> some Sequence<JobRequest> & Sendable {
         (0..<count).lazy.map { number in
