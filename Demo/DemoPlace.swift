@@ -36,10 +36,14 @@ struct DemoPlace {
 
     /// Ends the cluster, if there is one, and removes all there is.
     func remove() throws {
-        if FileManager.default.fileExists(atPath: path("data")) {
+        let ending = Result {
+            guard FileManager.default.fileExists(atPath: path("data")) else { return }
             // By a shell, which looks for it on that PATH and not on ours.
             try Run.program("bash", ["-c", "sluice down"], environment: environment, folder: "/").checked()
         }
-        try FileManager.default.removeItem(atPath: folder)
+        // The folder goes even if the cluster did not end. That is said first: it may be why the folder does not go.
+        let removal = Result { try FileManager.default.removeItem(atPath: folder) }
+        try ending.get()
+        try removal.get()
     }
 }

@@ -23,6 +23,17 @@ struct ConversionPaceTests {
         #expect(pace.told(of: 7) == JobPace(job: 7, speed: 3, remaining: 0))
     }
 
+    @Test func verifyingLeavesTheSpeedAndSaysNotThatNothingRemains() {
+        var pace = ConversionPace(progress(48_000), at: start)
+        pace.note(progress(480_000), at: start + .seconds(3))
+        for second in 4...60 {
+            var verifying = progress(480_000)
+            verifying.verifiedFrames = Int64(second) * 8_000
+            pace.note(verifying, at: start + .seconds(second))
+            #expect(pace.told(of: 7) == JobPace(job: 7, speed: 3))
+        }
+    }
+
     @Test func whatIsNotKnownIsNotSaid() {
         var pace = ConversionPace(progress(48_000, of: nil), at: start)
         pace.note(progress(48_000, of: nil), at: start + .seconds(1))

@@ -72,9 +72,9 @@ struct StoryPage {
         for amendment in story.amendments {
             let (mode, by) = (amendment.damage.rawValue, amendment.changedBy.printable)
             let moment = TimeWords.moment(amendment.changedAt, at: now)
-            lines.append(
-                row("before", "on damage \(mode) until attempt \(amendment.untilEpoch), changed \(moment) by \(by)")
-            )
+            // A job may be amended before anybody has tried it.
+            let end = amendment.untilEpoch == 0 ? "before the first attempt" : "until attempt \(amendment.untilEpoch)"
+            lines.append(row("before", "on damage \(mode) \(end), changed \(moment) by \(by)"))
         }
         if needs != story.needs { lines.append(row("needs", needs.joined(separator: ", ").printable)) }
         let labels = story.batchLabels.merging(story.labels) { $1 }.sorted { $0.key < $1.key }

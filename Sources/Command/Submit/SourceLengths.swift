@@ -86,10 +86,13 @@ struct SourceLengths: Sendable {
     ) -> Finding {
         guard let path = roots.path(of: source) else { return .elsewhere }
         do {
-            let file = try SourceFile.opening(word: path)
+            // Files only, as workers do: opening a pipe would wait for somebody to write into it.
+            let file = try SourceFile.open(path)
             let probe = RoomProbe(file.descriptor, nameHint: path, raw: raw)
             let report = try room.describe(probe) { _ in }
-            guard let track = report.tracks.first(where: \.isMain) else { return .unreadable("\(source): no sound") }
+            guard let track = report.tracks.first(where: \.isMain) else {
+                return .unreadable("\(source): no sound".printable)
+            }
             guard let frames = track.frames, track.sampleRateHz > 0 else { return .unknown }
             let (seconds, rest) = frames.quotientAndRemainder(dividingBy: Int64(track.sampleRateHz))
             let length = seconds * 1_000_000 + rest * 1_000_000 / Int64(track.sampleRateHz)

@@ -13,7 +13,7 @@ enum WatchHelp {
         ("R", "put all that are listed back into line"),
         ("p", "pause or resume the queue; let a worker claim nothing more, or again"),
         ("Ctrl-L", "draw the screen anew"),
-        ("q, Ctrl-C", "leave; what was asked for goes on in the ledger"),
+        ("q, Ctrl-C", "leave; a change that is still under way stops where it is"),
     ]
 
     private static let remarks = [

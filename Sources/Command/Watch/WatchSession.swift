@@ -147,7 +147,7 @@ private final class WatchLoop {
         // The clock on the screen goes by seconds; a look may be due before.
         let rest = isLooking ? Duration.seconds(1) : min(.seconds(1), max(.zero, nextLook - clock.now))
         switch listener.wait(milliseconds: Int(rest / .milliseconds(1)) + 1) {
-        case SIGINT?: return .interrupted
+        case SIGINT?: if state.interrupt() == .leave { return .interrupted }
         case SIGTERM?, SIGHUP?: return .terminated
         case SIGQUIT?: return .quit
         case SIGTSTP?: try stop()

@@ -6,7 +6,10 @@ struct WatchState: Sendable {
     private(set) var facts: WatchFacts
     private(set) var list = WatchList.running
     private(set) var filter: WatchFilter
-    private(set) var mode = Mode.list
+    private(set) var mode = Mode.list {
+        // Whoever does something else by now is not to be torn out of it.
+        didSet { if mode != .list { awaitedStory = nil } }
+    }
     private(set) var message: Message?
     /// Since when the ledger has not answered, and what it was.
     private(set) var absence: Absence?
@@ -29,6 +32,8 @@ struct WatchState: Sendable {
     /// Whether the cursor goes to the end of the page that is awaited.
     private var startsAtEnd = false
     private var wantsToLeave = false
+    /// The job whose story was asked for and has not come yet.
+    private var awaitedStory: Int64?
 
     enum Mode: Sendable, Hashable {
         case list
@@ -121,13 +126,13 @@ struct WatchState: Sendable {
         wantsToLeave = false
     }
 
+    /// A story that nobody waits for any more is dropped.
     mutating func take(story lines: [String]?, of job: Int64) {
-        if let lines {
-            let top = if case .story(job, _, let top) = mode { top } else { 0 }
-            mode = .story(job: job, lines: lines, top: top)
-        } else {
+        guard let lines else {
             message = Message(text: "there is no job \(job)", ink: .careful)
+            return
         }
+        if awaitedStory == job { mode = .story(job: job, lines: lines, top: 0) }
     }
 
     mutating func fail(_ failure: WatchFailure) { message = Message(text: failure.text, ink: .bad) }
@@ -176,7 +181,7 @@ struct WatchState: Sendable {
         if key != .character("q") { wantsToLeave = false }
         message = nil
         switch key {
-        case .character("q"): return leave()
+        case .character("q"): return leave(again: "q")
         case .character("?"), .character("h"): mode = .help
         case .character("/"): mode = .typing(filter.words)
         case .escape where !filter.isEmpty: return listAnew(list, WatchFilter())
@@ -194,16 +199,26 @@ struct WatchState: Sendable {
             }
             return command(letter)
         case .enter:
-            if case .job(let job)? = chosen?.id { return .tell(job: job) }
+            guard case .job(let job)? = chosen?.id else { return nil }
+            awaitedStory = job
+            return .tell(job: job)
         default: break
         }
         return nil
     }
 
-    private mutating func leave() -> Effect? {
+    /// Ctrl-C leaves from wherever one is; in the middle of a change, the second does.
+    mutating func interrupt() -> Effect? {
+        let effect = leave(again: "Ctrl-C")
+        // Where the message can be read.
+        if effect == nil { mode = .list }
+        return effect
+    }
+
+    private mutating func leave(again key: String) -> Effect? {
         guard let change, !wantsToLeave else { return .leave }
         wantsToLeave = true
-        message = Message(text: "still \(change.what.underWay); q again leaves the rest undone", ink: .careful)
+        message = Message(text: "still \(change.what.underWay); \(key) again leaves the rest undone", ink: .careful)
         return nil
     }
 

@@ -9,6 +9,8 @@ struct ConversionPace: Sendable {
     private var last: Sign
     private var totalFrames: Int64?
     private let rateHz: Int
+    /// All frames are written and are being read back, which takes its own time: nobody knows how much.
+    private var isVerifying: Bool
 
     private struct Sign {
         let frames: Int64
@@ -21,9 +23,13 @@ struct ConversionPace: Sendable {
         totalFrames = progress.totalFrames
         // The pump tells positions in frames of the source.
         rateHz = Int(progress.position.timescale)
+        isVerifying = progress.verifiedFrames != nil
     }
 
     mutating func note(_ progress: ConversionProgress, at time: ContinuousClock.Instant) {
+        // The frames stand still from then on, and would make the speed sink.
+        isVerifying = progress.verifiedFrames != nil
+        guard !isVerifying else { return }
         last = Sign(frames: progress.frames, time: time)
         totalFrames = progress.totalFrames
     }
@@ -33,7 +39,7 @@ struct ConversionPace: Sendable {
         let seconds = (last.time - first.time) / .seconds(1)
         let framesPerSecond = Double(last.frames - first.frames) / seconds
         guard seconds > 0, rateHz > 0, framesPerSecond > 0, framesPerSecond.isFinite else { return nil }
-        let remaining = totalFrames.map { Double(max(0, $0 - last.frames)) / framesPerSecond }
+        let remaining = isVerifying ? nil : totalFrames.map { Double(max(0, $0 - last.frames)) / framesPerSecond }
         return JobPace(
             job: job,
             speed: Self.tenths(framesPerSecond / Double(rateHz)),

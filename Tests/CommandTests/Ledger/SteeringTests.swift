@@ -73,6 +73,16 @@ struct SteeringTests {
         #expect(try bench.run("retry", "\(job)", "--on-damage", "hope").status == .exited(2))
     }
 
+    @Test func jobThatNobodyTriedHasNoAttemptToBeNamed() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: [job]))
+        _ = try bench.run("retry", "\(job)", "--on-damage", "conceal", "--yes").checked()
+        #expect(try await bench.ledger.story(of: job)?.amendments.map(\.untilEpoch) == [0])
+        let text = try bench.output("job", "\(job)")
+        #expect(text.contains("\nbefore   on damage strict before the first attempt, changed "))
+    }
+
     @Test func prioritiesMayBeBelowZero() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(2)[1]

@@ -29,6 +29,35 @@ struct SubmitProbeTests {
         #expect(try await bench.ledger.batches().isEmpty)
     }
 
+    /// What a location may hold and a terminal obeys, in the names of a film without sound and of no sound at all.
+    @Test func namesOfStrangersAreTextAndNothingElse() throws {
+        let bench = try LedgerBench()
+        let poison = "\u{9B}31mred\u{202E}x\u{85}error: two"
+        let film = bench.folder.path("film.mp4")
+        try FFmpeg.run(["-f", "lavfi", "-i", "testsrc=d=0.2:s=32x32", "-c:v", "mpeg4", film])
+        try FileManager.default.moveItem(atPath: film, toPath: bench.folder.path("\(poison) film.mp4"))
+        try Bytes.write(Array("no sound at all".utf8), to: bench.folder.path("\(poison) text.mp3"))
+        for words in [[], ["--json"]] {
+            let plan = ["submit", "-r", ".", "--to", "out/{stem}.flac", "--dry-run", "--probe"] + words
+            let text = try bench.run(plan).checked().outputText
+            #expect(words == ["--json"] || text.contains("  unreadable  2 would fail, by the look of them\n"))
+            #expect(text.contains(" film.mp4: ") && text.contains(" text.mp3: "), "\(text.debugDescription)")
+            let scalars = text.unicodeScalars.filter { $0 != "\n" }
+            #expect(!scalars.contains { $0.properties.generalCategory == .control || $0 == "\u{202E}" })
+        }
+    }
+
+    @Test func listedPipesAreRefusedAndNotWaitedFor() throws {
+        let bench = try LedgerBench()
+        try #require(mkfifo(bench.folder.path("pipe.wav"), 0o600) == 0)
+        try Bytes.write(Array("pipe.wav\n".utf8), to: bench.folder.path("list"))
+        let words = ["submit", "--files-from", "list", "--to", "out/{stem}.flac", "--dry-run", "--probe"]
+        // Nobody ever writes into it: a command that waited would be killed by its time limit, and not exit.
+        let run = try bench.run(words)
+        #expect(run.status == .exited(1))
+        #expect(run.errorText == "error: pipe.wav is neither a file nor a folder but a pipe\n")
+    }
+
     @Test func placesThatAreElsewhereAreCounted() throws {
         let bench = try LedgerBench()
         let run = try bench.run("submit", "far:a.wav", "--to", "far:out/{stem}.flac", "--dry-run", "--probe").checked()

@@ -168,6 +168,27 @@ struct WatchStateTests {
         #expect(state.take(.character("q")) == .leave)
     }
 
+    @Test func interruptingInTheMiddleOfAChangeTakesTwo() async throws {
+        let material = try await WatchMaterial()
+        var state = try await material.state()
+        var idle = state
+        #expect(idle.interrupt() == .leave)
+        let what = try counted(state.take(.character("C")))
+        state.take(count: 2, of: what)
+        _ = state.take(.character("y"))
+        // Asked where it can be read, wherever it was pressed.
+        _ = state.take(.character("?"))
+        #expect(state.interrupt() == nil && state.mode == .list)
+        #expect(state.foot() == "still cancelling; Ctrl-C again leaves the rest undone")
+        var other = state
+        #expect(state.interrupt() == .leave)
+        // Whoever goes on in between is asked anew; once the change is done, there is nothing to ask.
+        _ = other.take(.down)
+        #expect(other.interrupt() == nil)
+        other.end(what, .success(nil))
+        #expect(other.interrupt() == .leave)
+    }
+
     // MARK: - Filters
 
     @Test func filterIsTypedAndDropped() async throws {
@@ -216,6 +237,32 @@ struct WatchStateTests {
         #expect(state.take(.character("q")) == nil && state.mode == .list)
         state.take(story: nil, of: 99)
         #expect(state.foot() == "there is no job 99")
+    }
+
+    @Test func lateStoryTearsNobodyOutOfWhatTheyDo() async throws {
+        let material = try await WatchMaterial()
+        let (first, second) = (material.running[0], material.running[1])
+        let start = try await material.state()
+        for key in [Key.character("/"), .character("?"), .character("c")] {
+            var state = start
+            #expect(state.take(.enter) == .tell(job: first))
+            _ = state.take(key)
+            let mode = state.mode
+            state.take(story: ["late"], of: first)
+            #expect(mode != .list && state.mode == mode)
+            _ = state.take(.escape)
+            state.take(story: ["later"], of: first)
+            #expect(state.mode == .list)
+        }
+        // Of two, the one that was asked for last.
+        var state = start
+        _ = state.take(.enter)
+        _ = state.take(.down)
+        #expect(state.take(.enter) == .tell(job: second))
+        state.take(story: ["first"], of: first)
+        #expect(state.mode == .list)
+        state.take(story: ["second"], of: second)
+        #expect(state.mode == .story(job: second, lines: ["second"], top: 0))
     }
 
     @Test func helpNamesEveryKeyThatIsOffered() async throws {
