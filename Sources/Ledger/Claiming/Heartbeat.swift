@@ -94,7 +94,7 @@ public struct JobPace: Sendable, Hashable, Codable {
     public var job: Int64
     /// Seconds of sound per second.
     public var speed: Double
-    /// Seconds to go at that speed; `nil` where the length is not known.
+    /// Seconds to go at that speed; `nil` where that is not known, as while the output is verified.
     public var remaining: Double?
 
     public init(job: Int64, speed: Double, remaining: Double? = nil) {
