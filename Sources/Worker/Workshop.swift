@@ -152,7 +152,8 @@ final class Workshop: Sendable {
         return judged.failure
     }
 
-    /// Leaves the jobs of a root to others until it is back; without any root there is nothing to do.
+    /// Leaves the jobs of a root to others until it is back; without any root there is nothing to do. Each loss is said, for its
+    /// return will be, and others may be back before.
     private func setAside(_ root: String, because failure: Failure) {
         // What else fails of it says nothing new.
         guard let wait = roots.setAside(root, because: failure) else { return }
@@ -161,24 +162,19 @@ final class Workshop: Sendable {
             board.takeQueued { $0.claim.recipe.concerns(root: root) }
                 .map { JobEnding(fence: $0.fence, kind: .handedBack(.unable, need: need)) }
         )
-        if roots.areAllAway {
-            announce { $0.fail(because: "\(failure.code): \(failure.message)", at: .now) }
-        } else {
-            say(.rootLost(root, because: "\(failure.code): \(failure.message)", wait: wait))
-            pulse.poke()
-        }
+        let reason = "\(failure.code): \(failure.message)"
+        say(.rootLost(root, because: reason, wait: wait))
+        if roots.areAllAway { announce { $0.fail(because: reason, at: .now) } }
+        pulse.poke()
         // The ledger is told what this worker can do.
         board.bell.ring()
     }
 
     /// A root is back. Where there was no other, nothing could be done without it: one job is to show whether something can.
     func welcome(_ root: String, afterNone: Bool) {
-        if afterNone {
-            health.withLock { $0.probe() }
-        } else {
-            say(.rootBack(root))
-            pulse.poke()
-        }
+        say(.rootBack(root))
+        if afterNone { health.withLock { $0.probe() } }
+        pulse.poke()
         board.bell.ring()
     }
 

@@ -68,6 +68,7 @@ struct DatabaseDeathTests {
         try await cluster.submit(12, "through")
         try await cluster.untilEnded(1)
         try cluster.server.stop(.immediate)
+        // The length of the outage, which the lease outlasts.
         try await Task.sleep(for: .seconds(2))
         try cluster.server.start()
         try await cluster.untilAllEnded()
@@ -90,6 +91,7 @@ struct DatabaseDeathTests {
             jobs += 60
             try await cluster.untilEnded(jobs - 50)
             try cluster.server.stop(.immediate)
+            // The length of the outage, which outlasts the lease.
             try await Task.sleep(for: .seconds(5))
             try cluster.server.start()
         }

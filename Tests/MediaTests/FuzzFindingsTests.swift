@@ -26,9 +26,12 @@ import Testing
         #expect(code == .corruptStream)
     }
 
-    /// To judge a packet that cannot be decoded, the next one is looked at, whose failure had no code.
-    @Test(arguments: [DamageMode.strict, .conceal, .skip])
-    func failureBehindAFailureHasACode(damage: DamageMode) throws {
+    /// To judge a packet that cannot be decoded, the next one is looked at, whose failure had no code. Where damage is borne, that
+    /// one is met which claims more bytes than libav ever takes at once.
+    @Test(arguments: [
+        (DamageMode.strict, MediaError.Code.corruptStream), (.conceal, .outOfMemory), (.skip, .outOfMemory),
+    ])
+    func failureBehindAFailureHasACode(damage: DamageMode, code: MediaError.Code) throws {
         let found = """
             AAAAIGZ0eXBpc29tAAACAGlzb21pc282aXNvMm1wNDEAAALwbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAAAAAAAQAAAQAAAAAA
             AAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAgAAAb90cmFr
@@ -61,7 +64,16 @@ import Testing
             cmEAAAArdGZyYQEAAAAAAAABAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAMQAQEBAAAAEG1mcm8AAAAAAAAAQw==
             """
         let error = try #require(try error(of: found, as: AudioFormat(container: .wav), damage))
-        #expect(error is MediaError, "\(error)")
+        #expect((error as? MediaError)?.code == code, "\(error)")
+    }
+
+    /// It was called a failure of the disk, which is tried again and puts the mount under suspicion.
+    @Test func failureOfWhatASourceHoldsIsNotTheSystems() throws {
+        try WAVFile.write(Signal.noise(seed: 1, rate: 16_000, frames: 100).pcm(.s16), to: folder.path("a.wav"))
+        let source = try OpenFile.reading(folder.path("a.wav"))
+        let reader = try Reader(descriptor: source.descriptor)
+        let error = try reader.samples(of: reader.track()).unreadable(.invalid("av_read_frame"))
+        #expect(error.code == .corruptStream && error.libavName == "EINVAL")
     }
 
     /// A second has a thousand million frames here, of which 3,200 come to none at a rate that can be encoded. They were

@@ -58,14 +58,25 @@ import Testing
     }
 
     @Test func honestSamplesAreNotTouched() throws {
+        let samples: [Float] = [0.5, -1, 256, -.leastNonzeroMagnitude]
+        #expect(try bounded(samples) == samples)
+    }
+
+    @Test func louderSamplesBecomeTheLoudestThatIsBorne() throws {
+        #expect(try bounded([0.5, 257, -1e30, 1e30, -0.5]) == [0.5, 256, -256, 256, -0.5])
+    }
+
+    @Test(arguments: [Float.nan, .infinity, -.infinity]) func noSampleIsMadeOfWhatIsNoNumber(wild: Float) throws {
+        #expect(try bounded([0.5, 1e30, wild, 0.5]) == nil)
+    }
+
+    /// What becomes of the samples; `nil` where one is no number.
+    private func bounded(_ samples: [Float]) throws -> [Float]? {
         var block = try SampleBlock()
         let shape = SampleShape(format: .f32, sampleRateHz: 8_000, channelCount: 1, channelMask: 4)
-        try block.reserve(4, shape)
-        let samples: [Float] = [0.5, -1, 256, -.leastNonzeroMagnitude]
+        try block.reserve(samples.count, shape)
         block.withMutablePlane(0) { $0.copyBytes(from: samples.withUnsafeBytes { Array($0) }) }
-        let areNumbers = block.boundFloats()
-        #expect(areNumbers)
-        let after = block.withPlane(0) { Array($0.bindMemory(to: Float.self)) }
-        #expect(after == samples)
+        guard block.boundFloats() else { return nil }
+        return block.withPlane(0) { Array($0.bindMemory(to: Float.self)) }
     }
 }

@@ -54,7 +54,6 @@ struct CancelTests {
         let worker = try lab.worker("--slots", "1")
         try await untilWriting(worker, in: lab)
         let took = try await cancel(jobs, of: lab)
-        print("cancel: \(took) with NOTIFY, a beat every 100 s")
         #expect(took < .seconds(20))
         try await expectNothingLeft(worker, of: lab, jobs[0])
     }
@@ -83,7 +82,6 @@ struct CancelTests {
         let worker = try WorkerProcess([], words + ["--schema", lab.schema.text], url: bouncer.url(), in: lab.folder)
         try await untilWriting(worker, in: lab)
         let took = try await cancel(jobs, of: lab)
-        print("cancel: \(took) without NOTIFY, a beat every 5 s")
         // One beat, and as much again for a machine under load.
         #expect(took < .seconds(10))
         try await expectNothingLeft(worker, of: lab, jobs[0])

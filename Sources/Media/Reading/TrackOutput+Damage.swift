@@ -26,10 +26,11 @@ extension TrackOutput {
         }
     }
 
-    private func unreadable(_ error: LibAVError) -> MediaError {
+    /// What is damaged is so again at the next attempt: only a source that could not be read is worth one.
+    func unreadable(_ error: LibAVError) -> MediaError {
         MediaError(
             error,
-            .sourceIO,
+            feed.ioFailed ? .sourceIO : .corruptStream,
             at: .decode,
             "the source cannot be read on",
             stream: track.index,

@@ -19,6 +19,13 @@ final class RootKeeper: Sendable {
         var due: ContinuousClock.Instant
     }
 
+    /// What a look for a root that was set aside came to.
+    enum Finding: Sendable, Hashable {
+        case away
+        /// It is of use again; `afterNone`, where there was no other until then.
+        case back(afterNone: Bool)
+    }
+
     private struct State {
         var roots: [String: StorageRoot]
         var all: StorageRoots
@@ -29,6 +36,9 @@ final class RootKeeper: Sendable {
         /// What stood at the path of a lost root when the loss was noticed: under a lost mount its empty folder comes to
         /// light. `nil` inside: nothing did.
         var lost: [String: FileIdentity?] = [:]
+
+        /// Whether there is not one left.
+        var areAllAway: Bool { !absent.isEmpty && absent.count == roots.count }
 
         /// Finds out anew which there are. Of several with different names, no two have one.
         mutating func sort() {
@@ -67,7 +77,7 @@ final class RootKeeper: Sendable {
     var names: [String] { roots.names }
 
     /// Whether there is not one left.
-    var areAllAway: Bool { state.withLock { !$0.absent.isEmpty && $0.absent.count == $0.roots.count } }
+    var areAllAway: Bool { state.withLock { $0.areAllAway } }
     var absences: [String: Absence] { state.withLock { $0.absent } }
 
     // MARK: - Going
@@ -100,24 +110,27 @@ final class RootKeeper: Sendable {
     func due(_ name: String) -> ContinuousClock.Instant? { state.withLock { $0.absent[name]?.due } }
 
     /// Looks whether a root that was set aside is of use again; from then on it is.
-    func look(for name: String) async -> Bool {
-        guard let queue = queues[name] else { return false }
+    func look(for name: String) async -> Finding {
+        guard let queue = queues[name] else { return .away }
         let isBack = await queue.run { self.isBack(name) }
-        state.withLock { state in
-            guard var absence = state.absent[name] else { return }
+        let finding = state.withLock { state -> Finding in
+            guard var absence = state.absent[name] else { return .away }
             let now = ContinuousClock.now
-            if isBack {
-                state.absent[name] = nil
-                state.returned[name] = (now, absence.looks)
-                state.sort()
-            } else {
+            guard isBack else {
                 absence.looks += 1
                 absence.due = now + pause(after: absence.looks)
                 state.absent[name] = absence
+                return .away
             }
+            // The look took its time, in which others came or went.
+            let afterNone = state.areAllAway
+            state.absent[name] = nil
+            state.returned[name] = (now, absence.looks)
+            state.sort()
+            return .back(afterNone: afterNone)
         }
-        if isBack { bell.ring() }
-        return isBack
+        if case .back = finding { bell.ring() }
+        return finding
     }
 
     private func isBack(_ name: String) -> Bool {

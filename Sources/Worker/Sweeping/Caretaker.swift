@@ -41,8 +41,9 @@ struct Caretaker: Sendable {
                 await shop.roots.bell.wait(since: seen, until: due)
                 continue
             }
-            let wasNone = shop.roots.areAllAway
-            if await shop.roots.look(for: root) { shop.welcome(root, afterNone: wasNone) }
+            if case .back(let afterNone) = await shop.roots.look(for: root) {
+                shop.welcome(root, afterNone: afterNone)
+            }
         }
     }
 
