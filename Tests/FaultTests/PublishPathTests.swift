@@ -38,7 +38,7 @@ struct PublishPathTests {
             deaths += 1
             let other = try cluster.startWorker("other", slots: 1)
             try await cluster.untilAllEnded()
-            other.send(SIGTERM)
+            try other.askToEnd()
             try other.waitForGoodEnd()
         }
         try await cluster.untilAllEnded()

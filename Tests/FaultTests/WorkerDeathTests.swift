@@ -73,7 +73,7 @@ struct WorkerDeathTests {
             jobs += 30
             try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<500)))
             let old = workers[round % 2]
-            old.send(SIGTERM)
+            try old.askToEnd()
             workers[round % 2] = try cluster.startWorker("w\(round % 2)")
             try old.waitForGoodEnd()
         }

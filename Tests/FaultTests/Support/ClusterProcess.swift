@@ -7,6 +7,8 @@ final class ClusterProcess: @unchecked Sendable {
     // `status` is set once, by the one who waits first; every access holds the lock.
     let child: ChildProcess
     let log: String
+    /// How much others of its name had said before it.
+    private let before: Int
     private let lock = NSLock()
     private var status: Run.Status?
 
@@ -15,6 +17,7 @@ final class ClusterProcess: @unchecked Sendable {
         let opened = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard opened >= 0 else { throw SupportError("open \(log)", errno: errno) }
         defer { close(opened) }
+        before = Int(lseek(opened, 0, SEEK_END))
         child = try ChildProcess.spawn(
             words[0],
             Array(words.dropFirst()),
@@ -31,7 +34,7 @@ final class ClusterProcess: @unchecked Sendable {
     var id: pid_t { child.id }
 
     /// What it said so far.
-    func said() throws -> String { String(decoding: try Bytes.read(log), as: UTF8.self) }
+    func said() throws -> String { String(decoding: try Bytes.read(log).dropFirst(before), as: UTF8.self) }
 
     /// Sends a signal to this process alone, not to its rooms.
     func send(_ signal: Int32) { _ = Glibc.kill(id, signal) }
@@ -73,9 +76,22 @@ final class ClusterProcess: @unchecked Sendable {
         throw SupportError("end process \(id) in order", "\(status); it said:\n\(try said().suffix(3_000))")
     }
 
+    /// Asks it to end in order. Whoever is asked before it listens just dies.
+    func askToEnd() throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try !said().contains("\"started\"") {
+            guard try !hasEnded(), ContinuousClock.now < deadline else {
+                throw SupportError("wait until process \(id) has started", try said())
+            }
+            // A log tells nobody that it has grown.
+            usleep(5_000)
+        }
+        send(SIGTERM)
+    }
+
     /// Asks it to end in order, and throws unless it does.
     func stop() throws {
-        send(SIGTERM)
+        try askToEnd()
         try waitForGoodEnd()
     }
 
