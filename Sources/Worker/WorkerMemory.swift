@@ -4,7 +4,8 @@ import Glibc
 public enum WorkerMemory {
     private typealias Arrange = @convention(c) (Int32, Int32) -> Int32
 
-    /// `M_MMAP_THRESHOLD` and `M_ARENA_MAX` in malloc.h, which Swift does not see.
+    /// `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD` and `M_ARENA_MAX` in malloc.h, which Swift does not see.
+    private static let trimThreshold: Int32 = -1
     private static let mapThreshold: Int32 = -3
     private static let arenaLimit: Int32 = -8
 
@@ -19,5 +20,7 @@ public enum WorkerMemory {
         let arrange = unsafeBitCast(address, to: Arrange.self)
         _ = arrange(arenaLimit, 1)
         _ = arrange(mapThreshold, 128 << 10)
+        // The end of the heap is asked for again a moment later: giving it back each time costs the kernel more than it is worth.
+        _ = arrange(trimThreshold, 8 << 20)
     }
 }
