@@ -89,6 +89,7 @@ enum WorkerCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        WorkerMemory.prepareForManyJobs()
         var configuration = WorkerConfiguration()
         configuration.build = Version.number
         configuration.slots = invocation[slots] ?? configuration.slots
