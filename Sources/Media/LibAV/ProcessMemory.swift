@@ -15,10 +15,10 @@ public enum ProcessMemory {
 
     /// Sets a place low in the heap aside for all that is small.
     ///
-    /// What is made once and stays, such as what Swift's runtime learns of a type when it is first used, would otherwise come
-    /// to lie behind an encoder that is under way. The encoder's place is then shut in: the next conversion takes a piece of
-    /// it for something else, its encoder no longer fits, and the heap grows by another one. glibc takes the smallest place
-    /// that will do, which is this one for all that is small; the end of the heap is left to what is large.
+    /// Small things that stay would otherwise come to lie behind an encoder that is under way. The encoder's place is then
+    /// shut in: the next conversion takes a piece of it for something else, its encoder no longer fits, and the heap grows by
+    /// another one. glibc takes the smallest place that will do, which is this one for all that is small; the end of the heap
+    /// is left to what is large.
     private static func makeNest() {
         // More than conversions need beside what is large. It is address space: pages come with their first use.
         let nest = av_malloc(2 << 20)
