@@ -32,6 +32,8 @@ enum Interruption {
             // Looked at before waiting: SIGCHLD may stand for several children.
             if waitpid(child, &status, WNOHANG) == child {
                 if let came { throw Stop(signal: came) }
+                // What ended the child at once may wait for us as well, and is the reason then.
+                try check()
                 return status
             }
             var (set, facts) = (awaited(), siginfo_t())
