@@ -24,6 +24,15 @@ do {
     )
     let outcome = try Converter(request).run(from: source.descriptor, to: destination.descriptor)
     print(outcome.summary.bytes)
+    // The most memory that it took, for tests of what does not grow with the length of a source.
+    let facts = try OpenFile.reading("/proc/self/status")
+    var text = [UInt8](repeating: 0, count: 8192)
+    let count = max(0, read(facts.descriptor, &text, text.count))
+    let lines = String(decoding: text.prefix(count), as: UTF8.self).split(separator: "\n")
+    if let peak = lines.first(where: { $0.hasPrefix("VmHWM:") }) {
+        let said = Array("peak-kilobytes \(peak.filter { ("0"..."9").contains($0) })\n".utf8)
+        _ = write(2, said, said.count)
+    }
 } catch let error as MediaError {
     print(error.code.rawValue)
     exit(1)

@@ -61,6 +61,13 @@ import Testing
         #expect(check.conceal.account.frames == 1152)
     }
 
+    /// The footer of an APE tag counts itself. One that says 0 was looked at for ever.
+    @Test func footerThatCountsNothingIsPassedBy() throws {
+        let empty = Array(Self.ape.suffix(32).enumerated()).map { $0.offset == 12 ? 0 : $0.element }
+        let check = try DamageCheck(plain.bytes + empty, as: plain.kind, "an empty footer behind")
+        #expect(check.strict.samples == plain.clean.samples)
+    }
+
     @Test(arguments: Tag.allCases) func tagsBetweenFramesAreNoSound(tag: Tag) throws {
         let bytes = Damage.inserted(tag.bytes, into: plain.bytes, at: places[20])
         let check = try DamageCheck(bytes, as: plain.kind, "a tag between")

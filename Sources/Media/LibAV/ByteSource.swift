@@ -19,13 +19,24 @@ final class ByteSource {
     /// Set once the container is open.
     var isOpen = false
     /// Whether opening went on for too long.
-    private(set) var isOverBudget = false
+    var isOverBudget: Bool { progress.isOverBudget }
     /// Bytes that libav asked for and got.
-    private(set) var readBytes: Int64 = 0
+    var readBytes: Int64 { progress.bytes }
     /// Whether a read has met the end of the bytes.
-    private(set) var isExhausted = false
+    var isExhausted: Bool { progress.isExhausted }
+    /// What libav has read so far.
+    private(set) var progress = Progress()
     /// The errno of the first read that failed.
     private(set) var failure: Int32?
+
+    /// What libav gets to see at some places instead of what is there.
+    private var patches: [SourcePatch] = []
+
+    struct Progress {
+        fileprivate(set) var bytes: Int64 = 0
+        fileprivate(set) var isExhausted = false
+        fileprivate(set) var isOverBudget = false
+    }
 
     private static let bufferBytes = 64 * 1024
 
@@ -73,7 +84,7 @@ final class ByteSource {
 
     private func read(into bytes: UnsafeMutablePointer<UInt8>, upTo count: Int) -> Int32 {
         if !isOpen, readBytes >= Self.openingBytes {
-            isOverBudget = true
+            progress.isOverBudget = true
             return SLUICE_AVERROR_INVALIDDATA
         }
         let count = isOpen ? count : min(count, Int(Self.openingBytes - readBytes))
@@ -87,12 +98,13 @@ final class ByteSource {
                 isSeekable
                 ? pread(descriptor, bytes, count, off_t(offset)) : Glibc.read(descriptor, bytes, count)
             if got > 0 {
+                for patch in patches { patch.apply(to: .init(start: bytes, count: got), at: offset) }
                 offset += Int64(got)
-                readBytes += Int64(got)
+                progress.bytes += Int64(got)
                 return Int32(got)
             }
             if got == 0 {
-                isExhausted = true
+                progress.isExhausted = true
                 return SLUICE_AVERROR_EOF
             }
             if errno == EINTR || errno == EAGAIN { continue }
@@ -111,6 +123,24 @@ final class ByteSource {
         default: return -Int64(EINVAL)
         }
         return offset
+    }
+
+    /// Shows libav `patches` from now on, from the start of a regular file. Who reads without libav sees the file as it
+    /// is.
+    func show(_ patches: [SourcePatch]) {
+        guard isSeekable, let context else { return }
+        self.patches = patches
+        offset = 0
+        // What is buffered was read without the patches, or with others.
+        context.pointee.buf_ptr = context.pointee.buffer
+        context.pointee.buf_end = context.pointee.buffer
+        (context.pointee.pos, context.pointee.eof_reached, context.pointee.error) = (0, 0, 0)
+    }
+
+    /// Shows libav the whole file again, as if it had read no more than at `progress`.
+    func startOver(from progress: Progress) {
+        show([])
+        self.progress = progress
     }
 
     /// Fills `buffer` from a place of a regular file, and says with how many bytes; zero at its end and on failure.

@@ -8,6 +8,8 @@ final class Demuxer {
     private(set) var context: UnsafeMutablePointer<AVFormatContext>?
     /// Set for streams of bare frames, whose packets are then ours and not libav's.
     private(set) var framed: FramedPackets?
+    /// The streams of which libav has seen no more than the ends.
+    private(set) var walks: [Int: SampleWalk] = [:]
     private let stop: StopSignal
     /// A packet that was read to see what the stream is; it comes first.
     private var first: Packet
@@ -24,6 +26,38 @@ final class Demuxer {
         let format =
             try reading.raw.map { try Demuxer.rawFormat($0) } ?? Demuxer.recognise(source, nameHint: reading.nameHint)
         name = String(cString: format.pointee.name)
+        context = try openShowingLittle(format, reading) ?? Demuxer.open(format, source, reading)
+        discardAllButAudio(sparesUnknown: true)
+        if name == "wav" { readFirstPacket() }
+        if !allAudioIsDescribed {
+            let result = avformat_find_stream_info(context, nil)
+            if result < 0 {
+                let error = LibAVError("avformat_find_stream_info", result)
+                let detail = "the streams of this \(name) file cannot be described"
+                throw MediaError(error, source.failure == nil ? .unreadableContainer : .sourceIO, at: .probe, detail)
+            }
+            if source.isOverBudget { throw Demuxer.overBudget(.invalid("avformat_find_stream_info"), source, name) }
+            discardAllButAudio(sparesUnknown: false)
+        }
+        if reading.raw == nil, streams.first?.isAudio == true {
+            framed = FramedPackets(source, streams[0], demuxer: name)
+        }
+        if Int(context!.pointee.nb_streams) > Demuxer.mostStreams { throw Demuxer.tooManyStreams(name) }
+        try refuseHugeMetadata()
+        source.isOpen = true
+    }
+
+    deinit { avformat_close_input(&context) }
+
+    // MARK: Opening
+
+    /// libav's container, open. It opens nothing by itself.
+    private static func open(
+        _ format: UnsafePointer<AVInputFormat>,
+        _ source: ByteSource,
+        _ reading: Reader.Options
+    ) throws -> UnsafeMutablePointer<AVFormatContext> {
+        let name = String(cString: format.pointee.name)
         var options = Demuxer.options(raw: reading.raw)
 
         guard let fresh = avformat_alloc_context() else {
@@ -50,39 +84,59 @@ final class Demuxer {
             callback: { opaque in
                 Unmanaged<StopSignal>.fromOpaque(opaque!).takeUnretainedValue().isStopped ? 1 : 0
             },
-            opaque: Unmanaged.passUnretained(stop).toOpaque()
+            opaque: Unmanaged.passUnretained(source.stop).toOpaque()
         )
-        context = fresh
+        var context: UnsafeMutablePointer<AVFormatContext>? = fresh
         // avformat_open_input frees the context when it fails, and sets the pointer to nil.
         let result = avformat_open_input(&context, "", format, &options.pointer)
         if result < 0 {
-            throw Demuxer.openFailure(
-                LibAVError("avformat_open_input", result),
-                source,
-                String(cString: format.pointee.name)
-            )
+            throw Demuxer.openFailure(LibAVError("avformat_open_input", result), source, name)
         }
-        discardAllButAudio(sparesUnknown: true)
-        if name == "wav" { readFirstPacket() }
-        if !allAudioIsDescribed {
-            let result = avformat_find_stream_info(context, nil)
-            if result < 0 {
-                let error = LibAVError("avformat_find_stream_info", result)
-                let detail = "the streams of this \(name) file cannot be described"
-                throw MediaError(error, source.failure == nil ? .unreadableContainer : .sourceIO, at: .probe, detail)
-            }
-            if source.isOverBudget { throw Demuxer.overBudget(.invalid("avformat_find_stream_info"), source, name) }
-            discardAllButAudio(sparesUnknown: false)
-        }
-        if reading.raw == nil, streams.first?.isAudio == true {
-            framed = FramedPackets(source, streams[0], demuxer: name)
-        }
-        if Int(context!.pointee.nb_streams) > Demuxer.mostStreams { throw Demuxer.tooManyStreams(name) }
-        try refuseHugeMetadata()
-        source.isOpen = true
+        return context!
     }
 
-    deinit { avformat_close_input(&context) }
+    /// The container without the tables of long tracks, which are walked here then; `nil` where libav is to see all.
+    private func openShowingLittle(
+        _ format: UnsafePointer<AVInputFormat>,
+        _ reading: Reader.Options
+    ) throws -> UnsafeMutablePointer<AVFormatContext>? {
+        // A source that cannot be read says so again when libav reads it.
+        guard name.hasPrefix("mov"), let movie = try? PlainMovie(source, reading.sampleTables) else { return nil }
+        let progress = source.progress
+        source.show(movie.patches)
+        do {
+            var context: UnsafeMutablePointer<AVFormatContext>? = try Demuxer.open(format, source, reading)
+            if walk(movie, in: context!, reading.sampleTables) {
+                // From here on libav reads samples, and they may be anywhere.
+                source.show([])
+                return context
+            }
+            avformat_close_input(&context)
+        } catch let error as MediaError where error.code != .cancelled {
+            // What is wrong with the file is for libav to say, which then sees it whole.
+        }
+        walks = [:]
+        LibAVLog.forget()
+        source.startOver(from: progress)
+        return nil
+    }
+
+    /// `false` where what libav made of the ends of a track is not certain to be what it would make of all of it.
+    private func walk(
+        _ movie: PlainMovie,
+        in context: UnsafeMutablePointer<AVFormatContext>,
+        _ rules: SampleTableRules
+    ) -> Bool {
+        let streams = (0..<Int(context.pointee.nb_streams)).map { InputStream(pointer: context.pointee.streams[$0]!) }
+        for standIn in movie.standIns {
+            // As above: what cannot be read is met again.
+            guard let stream = streams.first(where: { Int64($0.containerID) == standIn.trackID }),
+                let walk = try? SampleWalk(standIn, stream, rules)
+            else { return false }
+            walks[stream.index] = walk
+        }
+        return true
+    }
 
     /// Bytes of all tags and titles together: hundreds of times what songs come to. A cover in a tag is no text.
     static let mostTagBytes = 16 << 20
@@ -161,25 +215,41 @@ final class Demuxer {
             packet.take(&first)
             return true
         }
-        while true {
+        let walk = walks[stream]
+        while walk?.isUnderWay != true {
             packet.clear()
             let result = av_read_frame(context, packet.pointer)
             if result == SLUICE_AVERROR_EOF {
-                // libav takes some I/O errors for the end of the file.
-                if let failure = source.failure { throw LibAVError("read", -failure) }
-                if stop.isStopped { throw LibAVError("av_read_frame", SLUICE_AVERROR_EXIT) }
-                return false
+                walk?.noteMissing()
+                return try isEnd()
             }
             if result == -EAGAIN { continue }
             try check(result, "av_read_frame")
-            if packet.streamIndex == stream { return true }
+            if packet.streamIndex == stream, walk?.noteGiven(packet) != false { return true }
         }
+        return try walk!.read(into: &packet, from: context!.pointee.pb) || isEnd()
+    }
+
+    /// Always `false`: libav takes some I/O errors for the end of the file, and they are thrown.
+    private func isEnd() throws -> Bool {
+        if let failure = source.failure { throw LibAVError("read", -failure) }
+        if stop.isStopped { throw LibAVError("av_read_frame", SLUICE_AVERROR_EXIT) }
+        return false
     }
 
     /// Goes to the last place at or before `timestamp`, in the stream's time base.
     func seek(_ stream: Int, to timestamp: Int64) throws {
         holdsFirst = false
+        if let walk = walks[stream] { return try walk.seek(to: timestamp) }
         try check(av_seek_frame(context, Int32(stream), timestamp, AVSEEK_FLAG_BACKWARD), "av_seek_frame")
+    }
+
+    /// `InputStream.indexedTime`, for streams of which libav's index is not whole too.
+    func indexedTime(of stream: InputStream, from first: Int64, upTo last: Int64, inStepsOf step: Int64?) throws
+        -> Int64?
+    {
+        if let walk = walks[stream.index] { return try walk.indexedTime(from: first, upTo: last, inStepsOf: step) }
+        return stream.indexedTime(from: first, upTo: last, inStepsOf: step)
     }
 
     /// Goes on reading at a byte of the source, for containers without any structure there.

@@ -128,6 +128,9 @@ struct InputStream {
         return entry.timestamp
     }
 
+    /// Entries of libav's index: each costs memory.
+    var indexEntries: Int { Int(avformat_index_get_entries_count(pointer)) }
+
     /// Frames in the blocks of a FLAC stream, the last one aside; `nil` for other codecs and where blocks vary.
     var flacBlockFrames: Int? {
         guard parameters.codec_id == AV_CODEC_ID_FLAC, let data = parameters.extradata,

@@ -19,6 +19,14 @@ struct LibAVError: Error {
     /// An answer of libav that makes no sense here.
     static func invalid(_ operation: StaticString) -> LibAVError { LibAVError(operation, -EINVAL) }
 
+    /// What libav says where a container contradicts itself.
+    static func invalidData(_ operation: StaticString) -> LibAVError {
+        LibAVError(operation, SLUICE_AVERROR_INVALIDDATA)
+    }
+
+    /// Bytes that were there once and cannot be read any more.
+    static func unreadable(_ operation: StaticString) -> LibAVError { LibAVError(operation, -EIO) }
+
     /// The name without its prefix: `INVALIDDATA`, `ENOSPC`.
     var name: String {
         switch result {

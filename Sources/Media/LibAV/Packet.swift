@@ -32,6 +32,14 @@ public struct Packet: ~Copyable {
         return time == SLUICE_NO_TIMESTAMP ? nil : time
     }
 
+    /// When it is to be decoded, in the stream's time base.
+    var decodingTime: Int64? {
+        pointer.pointee.dts == SLUICE_NO_TIMESTAMP ? nil : pointer.pointee.dts
+    }
+
+    /// libav's flags, all of them.
+    var marks: Int32 { pointer.pointee.flags }
+
     /// Puts the packet at `time` of the clock in which its duration counts.
     mutating func setTime(_ time: Int64) {
         pointer.pointee.pts = time

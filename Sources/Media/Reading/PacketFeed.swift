@@ -399,7 +399,8 @@ extension PacketFeed {
             let now = stream.ticks(exactly: place, rate: track.sampleRateHz),
             let then = stream.ticks(exactly: frame, rate: track.sampleRateHz),
             let step = stream.ticks(exactly: length, rate: track.sampleRateHz),
-            let time = stream.indexedTime(
+            let time = try demuxer.indexedTime(
+                of: stream,
                 from: firstTime + now,
                 upTo: firstTime + then,
                 inStepsOf: stream.isPCM ? nil : step

@@ -18,6 +18,8 @@ public final class Reader {
         public var checksDigest: Bool
         /// Ends the reading from another thread.
         public var stop: StopSignal
+        /// From which length on MP4's sample tables are not left to libav.
+        var sampleTables = SampleTableRules()
 
         public init(
             nameHint: String? = nil,

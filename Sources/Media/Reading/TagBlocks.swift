@@ -11,8 +11,7 @@ enum TagBlocks {
     /// Where the tags at the start of a file end, which may be `end` itself.
     static func end(in source: ByteSource, before end: Int64) -> Int64 {
         var place: Int64 = 0
-        // A file of a thousand tags in a row has something else in mind.
-        for _ in 0..<1000 {
+        for _ in 0..<plenty {
             guard place < end, let length = length(in: source, at: place, before: end), length > 0 else { break }
             place += length
         }
@@ -22,16 +21,17 @@ enum TagBlocks {
     /// Where the tags at the end of a file begin: ID3v1, Lyrics3 and APE, in any order and number.
     static func soundEnd(of source: ByteSource, size: Int64) -> Int64 {
         var end = size
-        while end > 0, let tail = source.bytes(at: max(0, end - 128), count: Int(min(128, end))) {
-            if let length = trailingLength(tail, in: source, end: end), length <= end {
-                end -= length
-            } else {
-                break
-            }
+        for _ in 0..<plenty {
+            guard end > 0, let tail = source.bytes(at: max(0, end - 128), count: Int(min(128, end))),
+                let length = trailingLength(tail, in: source, end: end), length <= end
+            else { break }
+            end -= length
         }
         return end
     }
 
+    /// A file of so many tags in a row has something else in mind.
+    private static let plenty = 1_000
     private static let id3v1 = Array("TAG".utf8)
     private static let ape = Array("APETAGEX".utf8)
     private static let lyricsStart = Array("LYRICSBEGIN".utf8)
@@ -42,7 +42,9 @@ enum TagBlocks {
         if tail.count == 128, tail.starts(with: id3v1) { return 128 }
         if tail.count >= 32, tail.suffix(32).starts(with: ape) {
             let footer = Array(tail.suffix(32))
-            return little(footer, 12) + (footer[23] & 0x80 != 0 ? 32 : 0)
+            let length = little(footer, 12)
+            // The footer counts itself.
+            return length >= 32 ? length + (footer[23] & 0x80 != 0 ? 32 : 0) : nil
         }
         if tail.count >= 15, tail.suffix(9).elementsEqual(lyricsEnd2) {
             let digits = tail.suffix(15).prefix(6)

@@ -7,13 +7,13 @@ enum MP4Facts {
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
         let source = demuxer.source
         let rate = Int64(stream.sampleRateHz)
-        guard let size = source.size, rate > 0, rate < 1 << 22, let movie = box("moov", in: source, 0..<size),
-            let movieScale = box("mvhd", in: source, movie).flatMap({ header(source, $0) })?.scale, movieScale > 0,
-            let track = track(stream.containerID, in: source, movie), let media = box("mdia", in: source, track),
-            let (mediaScale, mediaLength) = box("mdhd", in: source, media).flatMap({ header(source, $0) }),
+        guard let size = source.size, rate > 0, rate < 1 << 22, let movie = source.box("moov", in: 0..<size),
+            let movieScale = source.box("mvhd", in: movie).flatMap({ header(source, $0) })?.scale, movieScale > 0,
+            let track = track(stream.containerID, in: source, movie), let media = source.box("mdia", in: track),
+            let (mediaScale, mediaLength) = source.box("mdhd", in: media).flatMap({ header(source, $0) }),
             mediaScale > 0
         else { return nil }
-        if box("mvex", in: source, movie) != nil {
+        if source.box("mvex", in: movie) != nil {
             // The sound follows in fragments: what is known at the start is part of it.
             return ContainerFacts(isOpenEnded: true)
         }
@@ -66,37 +66,9 @@ enum MP4Facts {
 
     // MARK: Boxes
 
-    /// Where the content of the first box of that name lies, among those in `range`.
-    private static func box(_ name: String, in source: ByteSource, _ range: Range<Int64>) -> Range<Int64>? {
-        boxes(in: source, range) { $0 == name ? $1 : nil }
-    }
-
-    /// Calls `choose` with the name and the content of each box in `range` until it finds something.
-    private static func boxes<Found>(
-        in source: ByteSource,
-        _ range: Range<Int64>,
-        _ choose: (String, Range<Int64>) -> Found?
-    ) -> Found? {
-        var place = range.lowerBound
-        // A folder of boxes has a few dozen; one with thousands is out to waste time.
-        for _ in 0..<4096 {
-            guard place + 8 <= range.upperBound, let head = source.bytes(at: place, count: 16), head.count >= 8 else {
-                return nil
-            }
-            var (size, headBytes) = (bigEndian(head[0..<4]), Int64(8))
-            if size == 1, head.count == 16 { (size, headBytes) = (bigEndian(head[8..<16]), 16) }
-            if size == 0 { size = range.upperBound - place }
-            guard size >= headBytes, size <= range.upperBound - place else { return nil }
-            let name = String(decoding: head[4..<8], as: UTF8.self)
-            if let found = choose(name, (place + headBytes)..<(place + size)) { return found }
-            place += size
-        }
-        return nil
-    }
-
     private static func track(_ id: Int, in source: ByteSource, _ movie: Range<Int64>) -> Range<Int64>? {
-        boxes(in: source, movie) { name, content in
-            guard name == "trak", let head = box("tkhd", in: source, content),
+        source.eachBox(in: movie) { name, content in
+            guard name == "trak", let head = source.box("tkhd", in: content),
                 let bytes = source.bytes(at: head.lowerBound, count: 24), bytes.count == 24
             else { return nil }
             let place = bytes[0] == 1 ? 20 : 12
@@ -115,7 +87,7 @@ enum MP4Facts {
 
     /// Edits with the first tick of the track that each shows, -1 for none, and their length in ticks of the movie.
     private static func edits(_ source: ByteSource, _ track: Range<Int64>) -> [(start: Int64, length: Int64)] {
-        guard let list = box("edts", in: source, track).flatMap({ box("elst", in: source, $0) }),
+        guard let list = source.box("edts", in: track).flatMap({ source.box("elst", in: $0) }),
             let bytes = source.bytes(at: list.lowerBound, count: Int(min(list.upperBound - list.lowerBound, 65_536))),
             bytes.count >= 8
         else { return [] }

@@ -1,0 +1,266 @@
+import CLibAV
+
+/// The packets of a track whose tables libav was shown only the ends of: the first ones from libav, as it reads the file
+/// from its start, and all others made here, as libav makes them.
+///
+/// Packets are numbered as libav's index would number them, had it seen all samples: those at the start and at the end
+/// are entries of its index, with what it made of edit lists, and those between are counted on in the tables.
+final class SampleWalk {
+    private let stream: InputStream
+    private let tables: SampleTables
+    /// The samples that libav was not shown.
+    private let hidden: Range<Int64>
+    /// The entries of libav's index that stand for them.
+    private let standIns: Range<Int>
+    private let entryCount: Int
+    /// When the first hidden sample begins, and the first one behind them: on libav's clock.
+    private let hiddenStart: Int64
+    private let hiddenEnd: Int64
+    /// The same in ticks since the first sample of the tables.
+    private let hiddenTicks: Int64
+    /// By how much libav goes back when it seeks: it takes what it looks for as a time on the clock before the edit.
+    private let seekOffset: Int64
+    /// Packets that libav has still to give.
+    private var left: Int
+    private var next: Int
+    private var cursor: SampleCursor?
+
+    /// Packets in front of the hidden samples, up to their end, and all.
+    private var headEnd: Int { standIns.lowerBound }
+    private var hiddenEndNumber: Int { headEnd + hidden.count }
+    private var end: Int { hiddenEndNumber + entryCount - standIns.upperBound }
+
+    /// `nil` unless libav's index shows that it took all samples as they were meant, and none of those that stand for
+    /// others is touched by an edit.
+    init?(_ standIn: SampleStandIn, _ stream: InputStream, _ rules: SampleTableRules) throws {
+        guard let standIns = Self.standIns(of: standIn, in: stream, rules) else { return nil }
+        self.stream = stream
+        self.standIns = standIns
+        (tables, hidden) = (standIn.tables, standIn.hidden)
+        entryCount = stream.indexEntries
+        guard let first = Self.entry(standIns.lowerBound, of: stream),
+            let behind = Self.entry(standIns.upperBound, of: stream)
+        else { return nil }
+        (hiddenStart, hiddenEnd) = (first.timestamp, behind.timestamp)
+        hiddenTicks = try SampleCursor(tables, at: hidden.lowerBound).time
+        seekOffset = Self.seekOffset(of: stream, upTo: standIns.lowerBound)
+        left = standIns.lowerBound
+        next = standIns.lowerBound
+        guard mendBitRate(standIn) else { return nil }
+    }
+
+    /// As `mov_fix_index` reckons it: from where the edit shows something to the first packet of which it shows all. Right
+    /// after opening, a stream that has edits begins where they do.
+    private static func seekOffset(of stream: InputStream, upTo last: Int) -> Int64 {
+        let start = stream.pointer.pointee.start_time
+        guard start != SLUICE_NO_TIMESTAMP else { return 0 }
+        for number in 0...last {
+            guard let entry = entry(number, of: stream) else { return 0 }
+            if entry.flags & AVINDEX_DISCARD_FRAME == 0, entry.timestamp >= start { return entry.timestamp - start }
+        }
+        return 0
+    }
+
+    /// An entry of libav's own index; `nil` where it has none of that number.
+    private static func entry(_ number: Int, of stream: InputStream) -> AVIndexEntry? {
+        avformat_index_get_entry(stream.pointer, Int32(number))?.pointee
+    }
+
+    // MARK: Is it as it should be?
+
+    private static let codecs = [AV_CODEC_ID_AAC, AV_CODEC_ID_ALAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC]
+
+    /// Where the samples that stand for others lie in libav's index; `nil` where it is not certain that all others are
+    /// where they belong.
+    private static func standIns(
+        of standIn: SampleStandIn,
+        in stream: InputStream,
+        _ rules: SampleTableRules
+    ) -> Range<Int>? {
+        guard codecs.contains(stream.pointer.pointee.codecpar.pointee.codec_id),
+            stream.pointer.pointee.time_base.num == 1, let duration = stream.duration
+        else { return nil }
+        let count = stream.indexEntries
+        // What comes long before the first edit is not in the index.
+        for dropped in 0..<standIn.standIns.lowerBound {
+            let place = (standIn.standIns.lowerBound - dropped)..<(standIn.standIns.upperBound - dropped)
+            guard let found = entry(place.lowerBound, of: stream),
+                agrees(found, with: standIn.samples[standIn.standIns.lowerBound])
+            else { continue }
+            guard count > place.upperBound, dropped + count <= standIn.samples.count, let first = entry(0, of: stream),
+                let last = entry(count - 1, of: stream), duration > last.timestamp,
+                found.timestamp - first.timestamp
+                    >= rules.headSeconds * Int64(stream.pointer.pointee.time_base.den)
+            else { return nil }
+            for number in 0..<count {
+                let sample = standIn.samples[dropped + number]
+                guard let this = entry(number, of: stream), agrees(this, with: sample) else { return nil }
+                // From the last one in front of them to the first one behind them all must be heard.
+                let isNear = (place.lowerBound - 1...place.upperBound).contains(number)
+                if isNear, this.flags & AVINDEX_DISCARD_FRAME != 0 { return nil }
+                guard number >= place.lowerBound - 1, number + 1 < count else { continue }
+                guard entry(number + 1, of: stream)?.timestamp == this.timestamp + sample.duration else { return nil }
+            }
+            return place
+        }
+        return nil
+    }
+
+    private static func agrees(_ entry: AVIndexEntry, with sample: SampleStandIn.Sample) -> Bool {
+        entry.pos == sample.place && Int64(entry.size) == sample.size && entry.flags & AVINDEX_KEYFRAME != 0
+    }
+
+    /// libav reckons the bit rate from the bytes that it was shown: it gets that of all. `false` where it comes from
+    /// elsewhere.
+    private func mendBitRate(_ standIn: SampleStandIn) -> Bool {
+        let ticks = UInt64(min(standIn.statedTicks, tables.ticks))
+        let scale = UInt64(stream.pointer.pointee.time_base.den)
+        func rate(_ bytes: Int64) -> Int64 { Int64(bitPattern: UInt64(bytes) &* 8 &* scale / ticks) }
+        let parameters = stream.pointer.pointee.codecpar!
+        guard parameters.pointee.bit_rate == rate(standIn.samples.reduce(0) { $0 + $1.size }) else { return false }
+        parameters.pointee.bit_rate = rate(tables.sampleBytes)
+        return true
+    }
+
+    // MARK: Reading
+
+    /// Whether packets come from here now, and not from libav.
+    var isUnderWay: Bool { left == 0 }
+
+    /// libav has given a packet; `false` where it only stands for others, and is not to be used.
+    func noteGiven(_ packet: borrowing Packet) -> Bool {
+        if let time = packet.timestamp, time >= hiddenStart {
+            left = 0
+            return false
+        }
+        noteMissing()
+        return true
+    }
+
+    /// libav has come to the end of the source instead of a packet, which it passes over.
+    func noteMissing() { left = max(0, left - 1) }
+
+    /// Fills `packet` with the next one; `false` at the end, and where the source ends before it.
+    func read(into packet: inout Packet, from pb: UnsafeMutablePointer<AVIOContext>) throws -> Bool {
+        packet.clear()
+        guard next < end else { return false }
+        let entry = try entry(next)
+        // As libav has it: what lies beyond the end is passed over, and what cannot be read is tried again.
+        let reached = avio_seek(pb, entry.place, SEEK_SET)
+        if reached != entry.place {
+            guard reached == Int64(SLUICE_AVERROR_EOF) || avio_feof(pb) != 0 else {
+                throw LibAVError.invalidData("av_read_frame")
+            }
+            next += 1
+            if reached == Int64(SLUICE_AVERROR_EOF) { return false }
+            throw LibAVError(
+                "av_read_frame",
+                reached < 0 ? Int32(truncatingIfNeeded: reached) : SLUICE_AVERROR_INVALIDDATA
+            )
+        }
+        let result = av_get_packet(pb, packet.pointer, entry.size)
+        if result >= 0 || result == SLUICE_AVERROR_EOF || avio_feof(pb) != 0 { next += 1 }
+        if result == SLUICE_AVERROR_EOF { return false }
+        try check(result, "av_read_frame")
+        packet.pointer.pointee.stream_index = stream.pointer.pointee.index
+        packet.pointer.pointee.pos = entry.place
+        packet.pointer.pointee.flags |= AV_PKT_FLAG_KEY | (entry.isDiscarded ? AV_PKT_FLAG_DISCARD : 0)
+        packet.setTime(entry.time)
+        packet.duration = entry.duration
+        return true
+    }
+
+    private struct Entry {
+        let place: Int64
+        let size: Int32
+        let time: Int64
+        let duration: Int64
+        var isDiscarded = false
+    }
+
+    private func entry(_ number: Int) throws -> Entry {
+        if (headEnd..<hiddenEndNumber).contains(number) {
+            let sample = hidden.lowerBound + Int64(number - headEnd)
+            try move(to: sample)
+            return Entry(
+                place: cursor!.place,
+                size: Int32(truncatingIfNeeded: cursor!.size),
+                time: hiddenStart + cursor!.time - hiddenTicks,
+                duration: cursor!.duration
+            )
+        }
+        guard let entry = Self.entry(indexNumber(number), of: stream) else { throw LibAVError.invalid("av_read_frame") }
+        let following = number + 1 < end ? try time(number + 1) : stream.duration ?? entry.timestamp
+        return Entry(
+            place: entry.pos,
+            size: Int32(entry.size),
+            time: entry.timestamp,
+            duration: max(0, following - entry.timestamp),
+            isDiscarded: entry.flags & AVINDEX_DISCARD_FRAME != 0
+        )
+    }
+
+    private func move(to sample: Int64) throws {
+        if cursor == nil { cursor = try SampleCursor(tables, at: sample) }
+        if cursor!.number + 1 == sample {
+            try cursor!.advance()
+        } else if cursor!.number != sample {
+            try cursor!.move(to: sample)
+        }
+    }
+
+    // MARK: Searching
+
+    /// The number in libav's index of a packet that it was shown.
+    private func indexNumber(_ number: Int) -> Int {
+        number < headEnd ? number : number - hidden.count + standIns.count
+    }
+
+    private func time(_ number: Int) throws -> Int64 {
+        if number == headEnd { return hiddenStart }
+        if (headEnd..<hiddenEndNumber).contains(number) { return try entry(number).time }
+        guard let entry = Self.entry(indexNumber(number), of: stream) else { throw LibAVError.invalid("av_seek_frame") }
+        return entry.timestamp
+    }
+
+    /// The last packet that begins by `time`; negative where there is none.
+    private func search(_ time: Int64) throws -> Int {
+        if (hiddenStart..<hiddenEnd).contains(time) {
+            let found = try tables.sample(at: time - hiddenStart + hiddenTicks)
+            return headEnd + Int(found.number - hidden.lowerBound)
+        }
+        let found = Int(av_index_search_timestamp(stream.pointer, time, AVSEEK_FLAG_BACKWARD))
+        return found < standIns.upperBound ? found : found + hidden.count - standIns.count
+    }
+
+    /// What `InputStream.indexedTime` says of an index that has all samples.
+    func indexedTime(from first: Int64, upTo last: Int64, inStepsOf step: Int64?) throws -> Int64? {
+        let (from, to) = (try search(first), try search(last))
+        guard from >= 0, to > from, try time(from) == first else { return nil }
+        var (number, before) = (from, first)
+        while number < to {
+            if (headEnd..<hiddenEndNumber).contains(number) {
+                // In the tables every step is forward.
+                let end = min(to, hiddenEndNumber)
+                let samples = (hidden.lowerBound + Int64(number - headEnd))..<(hidden.lowerBound + Int64(end - headEnd))
+                if let step, try !tables.areAll(samples, lasting: step) { return nil }
+                (number, before) = (end, try time(end))
+                continue
+            }
+            number += 1
+            let time = try time(number)
+            let isHidden = (headEnd..<hiddenEndNumber).contains(number)
+            let isDiscarded = try !isHidden && entry(number).isDiscarded
+            guard time > before, !isDiscarded, step == nil || time - before == step else { return nil }
+            before = time
+        }
+        return before
+    }
+
+    /// Goes to the last packet at or before `time`, or a little earlier, as libav does. From here on, all packets come
+    /// from here.
+    func seek(to time: Int64) throws {
+        next = max(0, try search(time - seekOffset))
+        left = 0
+    }
+}

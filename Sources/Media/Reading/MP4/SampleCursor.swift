@@ -1,0 +1,120 @@
+/// A place in a track's sample tables: which sample, when, and where its bytes lie.
+struct SampleCursor {
+    private let tables: SampleTables
+    /// The sample's number, from zero.
+    private(set) var number: Int64 = 0
+    /// When it begins, in ticks since the first one.
+    private(set) var time: Int64 = 0
+    /// How many ticks it lasts.
+    private(set) var duration: Int64 = 0
+    /// Where it begins in the source.
+    private(set) var place: Int64 = 0
+    private(set) var size: Int64 = 0
+
+    private var sizes: TableWindow
+    private var runs: TableWindow
+    private var chunkRuns: TableWindow
+    private var offsets: TableWindow
+    private var run: Int64 = 0
+    /// Samples of the run from this one on.
+    private var leftInRun: Int64 = 0
+    private var chunkRun: Int64 = 0
+    private var chunk: Int64 = 0
+    /// Samples of the chunk from this one on.
+    private var leftInChunk: Int64 = 0
+
+    /// At the sample with that number.
+    init(_ tables: SampleTables, at number: Int64) throws {
+        self.tables = tables
+        sizes = TableWindow(tables.sizes, of: tables.source)
+        runs = TableWindow(tables.runs, of: tables.source)
+        chunkRuns = TableWindow(tables.chunkRuns, of: tables.source)
+        offsets = TableWindow(tables.offsets, of: tables.source)
+        try move(to: number)
+    }
+
+    /// Goes to the next sample. Behind the last one there is none, and nothing but the number counts.
+    mutating func advance() throws {
+        place += size
+        time += duration
+        number += 1
+        guard number < tables.sampleCount else { return }
+        leftInRun -= 1
+        if leftInRun == 0 {
+            run += 1
+            (leftInRun, duration) = try tables.run(run, &runs)
+        }
+        leftInChunk -= 1
+        if leftInChunk == 0 {
+            chunk += 1
+            var chunks = try chunksInRun()
+            if chunk == chunks.upperBound {
+                chunkRun += 1
+                chunks = try chunksInRun()
+            }
+            leftInChunk = try samplesInEach()
+            place = try offsets.number(chunk)
+        }
+        size = try sizes.number(number)
+    }
+
+    mutating func move(to number: Int64) throws {
+        try findTime(of: number)
+        try findChunk(of: number)
+        self.number = number
+        size = try sizes.number(number)
+    }
+
+    private mutating func findTime(of number: Int64) throws {
+        var before: Int64 = 0
+        (run, time) = (0, 0)
+        while true {
+            let (count, length) = try tables.run(run, &runs)
+            if number < before + count {
+                (leftInRun, duration) = (before + count - number, length)
+                time += (number - before) * length
+                return
+            }
+            before += count
+            time += count * length
+            run += 1
+        }
+    }
+
+    private mutating func findChunk(of number: Int64) throws {
+        var before: Int64 = 0
+        chunkRun = 0
+        while true {
+            let (chunks, inEach) = (try chunksInRun(), try samplesInEach())
+            let count = Int64(chunks.count) * inEach
+            if number < before + count {
+                let (whole, inside) = (number - before).quotientAndRemainder(dividingBy: inEach)
+                chunk = chunks.lowerBound + whole
+                leftInChunk = inEach - inside
+                place = try offsets.number(chunk)
+                for earlier in (number - inside)..<number { place += try sizes.number(earlier) }
+                return
+            }
+            before += count
+            chunkRun += 1
+        }
+    }
+
+    // MARK: Chunks
+
+    /// The chunks, from zero, for which the run of chunks in hand speaks. What is read here was looked through when the
+    /// file was opened; whoever changes it under our feet gets an error.
+    private mutating func chunksInRun() throws -> Range<Int64> {
+        let first = try chunkRuns.number(3 * chunkRun) - 1
+        let isLast = chunkRun + 1 == tables.chunkRunCount
+        let next = isLast ? tables.offsets.count : try chunkRuns.number(3 * chunkRun + 3) - 1
+        guard first >= 0, next > first, next <= tables.offsets.count else { throw LibAVError.invalid("sample tables") }
+        return first..<next
+    }
+
+    private mutating func samplesInEach() throws -> Int64 {
+        let count = try chunkRuns.number(3 * chunkRun + 1)
+        guard count > 0, count <= tables.sampleCount else { throw LibAVError.invalid("sample tables") }
+        return count
+    }
+}

@@ -1,0 +1,92 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Ten hours of M4A cost what ten minutes cost: libav's index of 1.55 million packets, and all that goes with it, took
+/// a hundred mebibytes.
+@Suite struct LongTrackTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    /// Some packets of quiet AAC, over and over: all chunks lie in the same place.
+    private func looped(seconds: Int, to path: String) throws -> Int {
+        let clip = folder.path("clip.m4a")
+        let quiet = Signal.noise(seed: 3, rate: 44_100, frames: 100_000, amplitude: 0.001).pcm(.s16)
+        try FFmpeg.encode(quiet, to: clip, ["-b:a", "8k", "-use_editlist", "0"])
+        let tables = try MP4Tables(Bytes.read(clip))
+        let chunks = seconds * 44_100 / 1024 / 48
+        try Bytes.write(try tables.looped(samples: 10..<58, times: chunks), to: path)
+        return chunks * 48
+    }
+
+    @Test func libavKeepsNoEntryForEachPacket() throws {
+        let count = try looped(seconds: 36_000, to: folder.path("long.m4a"))
+        #expect(count > 1_550_000)
+        let file = try OpenFile.reading(folder.path("long.m4a"))
+        let reader = try Reader(descriptor: file.descriptor)
+        let track = try reader.track()
+        #expect(reader.demuxer.walks.keys.sorted() == [track.index])
+        #expect(reader.demuxer.streams.map(\.indexEntries) == [4096 + 2 + 512])
+        #expect(track.length == .exact(Int64(count) * 1024))
+
+        // The last second, found without the ten hours before it.
+        let end = MediaTime(frames: Int64(count) * 1024, rate: 44_100)
+        let start = MediaTime(frames: Int64(count) * 1024 - 44_100, rate: 44_100)
+        let output = try reader.samples(of: track, ranges: [try MediaTimeRange(start: start, end: end)])
+        var block = try SampleBlock()
+        while try output.next(into: &block) {}
+        #expect(output.deliveredFrames == 44_100)
+        #expect(output.decodedPackets < 60)
+    }
+
+    /// One chunk of many samples that last so long that each stand-in stands for few: whoever began anew for each would read the
+    /// sizes eight hundred times.
+    @Test func openingReadsTheTablesAFewTimesOnly() throws {
+        let count: UInt32 = 200_000
+        func words(_ words: [UInt32]) -> [UInt8] { words.flatMap { bigEndianBytes(Int64($0), count: 4) } }
+        let heads = words([0, 1, count, 1 << 22, 0, 1, 1, count, 1, 0, 1, 0])
+        let path = folder.path("tables")
+        try Bytes.write(heads + words([0, 0, count] + Array(repeating: 1, count: Int(count))), to: path)
+        let file = try OpenFile.reading(path)
+        let source = try ByteSource(descriptor: file.descriptor, stop: StopSignal())
+        let boxes = SampleTables.Boxes(
+            sizes: 48..<Int64(60 + 4 * count),
+            runs: 0..<16,
+            chunkRuns: 16..<36,
+            offsets: 36..<48,
+            offsetsAreWide: false
+        )
+        let before = try readBytes()
+        let tables = try #require(try SampleTables(boxes, in: source, samples: 1...Int64(count)))
+        let standIn = try #require(try SampleStandIn(for: tables, ofTrack: 1, statedTicks: 1, SampleTableRules()))
+        #expect(standIn.standIns.count > 700)
+        #expect(try readBytes() - before < 10 * Int(count) * 4)
+    }
+
+    /// What this thread has read since it began.
+    private func readBytes() throws -> Int {
+        let text = try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8)
+        return try #require(text.split(separator: "\n").first?.split(separator: " ").last.flatMap { Int($0) })
+    }
+
+    /// In a process of its own, which copies all packets.
+    @Test func tenHoursCostWhatTenMinutesCost() throws {
+        var peaks: [Int] = []
+        for seconds in [600, 36_000] {
+            let count = try looped(seconds: seconds, to: folder.path("long.m4a"))
+            let run = try Run.program(
+                MediaProcess.path,
+                [folder.path("long.m4a"), folder.path("out.aac"), "adts", "copy"]
+            ).checked()
+            peaks.append(try #require(Int(run.errorText.split(separator: " ").last?.dropLast() ?? "")))
+            // Each packet behind a header of seven bytes.
+            #expect(try Bytes.size(of: folder.path("out.aac")) > count * 8)
+        }
+        // Pages that the kernel happened to map or not.
+        #expect(peaks[1] < peaks[0] + 2048, "\(peaks) KiB")
+    }
+}
