@@ -38,8 +38,10 @@ enum SlotMemoryBench {
         for way in [
             Way(source: "in:long.wav", stem: "flac", format: .flac),
             Way(source: "in:long.wav", stem: "mp3", format: .mp3),
+            Way(source: "in:long.wav", stem: "aac", format: .aac),
             Way(source: "out:flac-0.flac", stem: "flac-flac", format: .flac16k),
             Way(source: "out:mp3-0.mp3", stem: "mp3-flac", format: .flac16k),
+            Way(source: "out:aac-0.m4a", stem: "aac-flac", format: .flac16k),
         ] {
             Bench.complain("\(way.source) to \(way.format.rawValue)")
             let sources = [String](repeating: way.source, count: slots)

@@ -1,11 +1,13 @@
-// What a process locks itself with, and Swift's Glibc leaves out. No logic lives here.
+// What a room is made and locked with, and Swift's Glibc leaves out. No logic lives here.
 #ifndef SLUICE_CSANDBOX_SHIM_H
 #define SLUICE_CSANDBOX_SHIM_H
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/sched.h>
 #include <malloc.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -60,5 +62,24 @@ static const int SLUICE_RLIMIT_FSIZE = RLIMIT_FSIZE;
 static const int SLUICE_RLIMIT_NOFILE = RLIMIT_NOFILE;
 static const int SLUICE_RLIMIT_NPROC = RLIMIT_NPROC;
 static const int SLUICE_RLIMIT_CORE = RLIMIT_CORE;
+
+static inline int sluice_memory_file(void) { return (int)syscall(SYS_memfd_create, "sound", 1U /* MFD_CLOEXEC */); }
+
+// As fork() does it, but that the new process is a child of the caller's parent. PR_GET_TID_ADDRESS tells where glibc keeps the
+// number of the thread, which fork() corrects in the child; a kernel built without it leaves that number as it was.
+static inline pid_t sluice_fork_sibling(void) {
+    int *thread = NULL;
+    unsigned long flags = CLONE_PARENT | SIGCHLD;
+    if (prctl(PR_GET_TID_ADDRESS, &thread, 0UL, 0UL, 0UL) == 0 && thread) flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+    else thread = NULL;
+#if defined(__x86_64__)
+    return (pid_t)syscall(SYS_clone, flags, 0UL, NULL, thread, 0UL);
+#elif defined(__aarch64__)
+    return (pid_t)syscall(SYS_clone, flags, 0UL, NULL, 0UL, thread);
+#else
+    errno = ENOSYS;
+    return -1;
+#endif
+}
 
 #endif

@@ -8,10 +8,11 @@ import TestSupport
 @main
 struct SlotProcess {
     static let usage = """
-        usage: slot-process hold SLUICE SOURCE DESTINATION STALL-MILLISECONDS
+        usage: slot-process hold|hold-second SLUICE SOURCE DESTINATION STALL-MILLISECONDS
                slot-process many|unlocked|here SLUICE SOURCE DESTINATION COUNT
                slot-process one|one-unlocked SLUICE SOURCE DESTINATION 1
                slot-process start SLUICE SOURCE DESTINATION COUNT
+               slot-process replace SLUICE SOURCE DESTINATION COUNT
                slot-process crash SLUICE SOURCE DESTINATION COUNT
         """
 
@@ -25,10 +26,13 @@ struct SlotProcess {
         configuration.executable = words[2]
         let (source, destination) = (words[3], words[4])
         switch words[1] {
-        case "hold":
+        case "hold", "hold-second":
             configuration.stallLimit = .milliseconds(number)
-            await hold(RoomSlot(1, configuration: configuration), try Work(source, destination))
+            let slot = RoomSlot(1, configuration: configuration)
+            if words[1] == "hold-second" { try await loseRoom(slot, source, destination) }
+            await hold(slot, try Work(source, destination))
         case "start": try await start(configuration, source, destination, number)
+        case "replace": try await replace(configuration, source, destination, number)
         case "many", "unlocked":
             if words[1] == "unlocked" { configuration.sandbox = .off }
             // In one room, which would otherwise be replaced before anything could pile up in it.
@@ -129,6 +133,29 @@ struct SlotProcess {
         }
     }
 
+    /// Has `count` jobs done by a room each, with and without a nursery, and says what a job takes of the processor so.
+    private static func replace(
+        _ configuration: RoomConfiguration,
+        _ source: String,
+        _ destination: String,
+        _ count: Int
+    ) async throws {
+        for (name, keepsNursery) in [("nursery", true), ("program", false)] {
+            var configuration = configuration
+            configuration.jobsPerRoom = 1
+            configuration.keepsNursery = keepsNursery
+            let before = Holding.processorMicroseconds()
+            let slot = RoomSlot(1, configuration: configuration)
+            for _ in 0..<count {
+                let work = try Work(source, destination)
+                let outcome = await slot.run(work.room)
+                guard case .converted = outcome else { throw SupportError("convert", code(outcome)) }
+            }
+            await slot.close()
+            say("\(name)-microseconds-per-room \((Holding.processorMicroseconds() - before) / count)")
+        }
+    }
+
     /// The same without a room.
     private static func here(_ source: String, _ destination: String, _ count: Int) throws {
         func run() throws {
@@ -150,13 +177,7 @@ struct SlotProcess {
     ) async throws {
         func run(_ count: Int) async throws {
             let slot = RoomSlot(1, configuration: configuration)
-            for _ in 0..<count {
-                let work = try Work(source, destination)
-                let outcome = await slot.run(work.room) { _ in
-                    if let room = slot.process { kill(-room, SIGSEGV) }
-                }
-                guard code(outcome) == "room_crash" else { throw SupportError("crash", code(outcome)) }
-            }
+            for _ in 0..<count { try await loseRoom(slot, source, destination) }
             await slot.close()
         }
         // What a runtime opens once for all is open after the first.
@@ -167,6 +188,15 @@ struct SlotProcess {
         say("descriptors \(before.descriptors) \(after.descriptors)")
         // ECHILD: nobody is left to be reaped.
         say("children \(waitpid(-1, nil, WNOHANG) == -1 && errno == ECHILD ? 0 : 1)")
+    }
+
+    /// Kills the slot's room in the middle of a job.
+    private static func loseRoom(_ slot: RoomSlot, _ source: String, _ destination: String) async throws {
+        let work = try Work(source, destination)
+        let outcome = await slot.run(work.room) { _ in
+            if let room = slot.process { kill(-room, SIGSEGV) }
+        }
+        guard code(outcome) == "room_crash" else { throw SupportError("crash", code(outcome)) }
     }
 
     /// Prints a line at once, also into a pipe.
@@ -193,7 +223,8 @@ private final class Work: Sendable {
     init(_ source: String, _ destination: String) throws {
         self.source = try OpenFile.reading(source)
         self.destination = try OpenFile.creating(destination)
-        let name = destination.contains(".opus") ? "out.opus" : "out.wav"
+        // What comes after the extension tells lanes apart.
+        let name = [".opus", ".flac"].first(where: destination.contains).map { "out" + $0 } ?? "out.wav"
         let recipe = Recipe(from: .init(location: source), to: .init(location: name))
         room = RoomWork(recipe, from: self.source.descriptor, to: self.destination.descriptor)
     }
@@ -208,6 +239,16 @@ private struct Holding {
         // Those above any that a program has by itself; the folder's own is among them every time.
         let count = (0..<1024).filter { fcntl(Int32($0), F_GETFD) >= 0 }.count
         return Holding(descriptors: count, kilobytes: residentKilobytes(getpid()) ?? 0)
+    }
+
+    /// Of this process and of its children that have ended.
+    static func processorMicroseconds() -> Int {
+        [RUSAGE_SELF.rawValue, RUSAGE_CHILDREN.rawValue].reduce(0) { sum, whose in
+            var usage = rusage()
+            getrusage(whose, &usage)
+            return sum + (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1_000_000
+                + Int(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+        }
     }
 
     static func residentKilobytes(_ process: Int32) -> Int? {

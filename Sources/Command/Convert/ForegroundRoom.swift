@@ -23,6 +23,8 @@ final class ForegroundRoom: Sendable {
         state.value.withLock { [state] locked in
             if let slot = locked.slot { return slot }
             var configuration = RoomConfiguration()
+            // One room is enough, mostly.
+            configuration.keepsNursery = false
             // Whoever waits decides how long. A pipe may have nothing to say for hours.
             configuration.stallLimit = .seconds(10 * 365 * 86_400)
             configuration.usualLimits = Recipe.Limits()

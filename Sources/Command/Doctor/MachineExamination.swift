@@ -33,7 +33,9 @@ struct MachineExamination: Sendable {
 
     /// Starts a room and hears how far it locks itself.
     private static func sandbox() async -> Finding {
-        let slot = RoomSlot(1, warn: { _ in })
+        var configuration = RoomConfiguration()
+        configuration.keepsNursery = false
+        let slot = RoomSlot(1, configuration: configuration, warn: { _ in })
         let level = await withTaskGroup { group -> RoomLevel? in
             group.addTask { await slot.reachedLevel() }
             group.addTask {

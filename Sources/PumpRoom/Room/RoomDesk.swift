@@ -62,23 +62,35 @@ final class RoomDesk: Sendable {
         }
     }
 
-    /// Starts the thread that will take requests in. When this returns it waits for the hello, with no system call before it
-    /// that a lock could forbid.
-    func startListener() {
-        let hasStarted = DispatchSemaphore(value: 0)
-        RoomThread.start("room listener") { [self] in
-            hasStarted.signal()
-            gate.wait()
-            listen()
+    /// Starts the threads that will take requests in and carry them out. When this returns they wait for the hello, with no
+    /// system call before it that a lock could forbid.
+    ///
+    /// The process's first thread does neither: in a room that a nursery has made it is a copy, and Swift's locks know it by the
+    /// nursery's number.
+    func startThreads() {
+        let haveStarted = DispatchSemaphore(value: 0)
+        let bodies: [(name: String, run: @Sendable () -> Void)] = [
+            ("room listener", { self.listen() }), ("room worker", { self.work() }),
+        ]
+        for body in bodies {
+            RoomThread.start(body.name) { [self] in
+                haveStarted.signal()
+                gate.wait()
+                body.run()
+            }
+            haveStarted.wait()
         }
-        hasStarted.wait()
     }
 
-    /// Says hello and works, until the other end hangs up.
-    func work(_ level: RoomLevel) -> Never {
+    /// Says hello and has the threads work, until the other end hangs up.
+    func open(_ level: RoomLevel) -> Never {
+        say(.hello(version: wireVersion, level: level.bounded), WireCoder())
+        for _ in 0..<2 { gate.signal() }
+        while true { DispatchSemaphore(value: 0).wait() }
+    }
+
+    private func work() -> Never {
         let coder = WireCoder()
-        say(.hello(version: wireVersion, level: level.bounded), coder)
-        gate.signal()
         while true {
             bell.wait()
             // What was stopped meanwhile has been answered.
@@ -176,22 +188,25 @@ final class RoomDesk: Sendable {
             let interval = Int32(Self.progressInterval / .milliseconds(1))
             let heard = retryingInterrupts { Int(poll(&waited, 1, isWorking ? interval : -1)) }
             state.withLock { sayWhatIsDue(&$0, coder) }
-            if heard > 0 { hear(&buffer, coder) }
+            // Rung for when it has returned: whoever carries a request out is then the only one who holds its descriptors.
+            if heard > 0, hear(&buffer, coder) == .request { bell.signal() }
         }
     }
 
+    private enum Heard { case request, stop }
+
     /// Waits for one message. A function of its own, so that no descriptor of the last one outlives it in a local variable.
     @inline(never)
-    private func hear(_ buffer: inout [UInt8], _ coder: WireCoder) {
+    private func hear(_ buffer: inout [UInt8], _ coder: WireCoder) -> Heard {
         switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: true, waits: true) {
-        case .message(let bytes, let descriptors): take(bytes, descriptors, coder)
+        case .message(let bytes, let descriptors): return take(bytes, descriptors, coder)
         case .ended: _exit(0)
         case .nothing: RoomProcess.giveUp("a socket that does not wait")
         case .broken(let why): RoomProcess.giveUp("a request that cannot be read: \(why)")
         }
     }
 
-    private func take(_ bytes: [UInt8], _ descriptors: [Descriptor], _ coder: WireCoder) {
+    private func take(_ bytes: [UInt8], _ descriptors: [Descriptor], _ coder: WireCoder) -> Heard {
         let request: RoomRequest
         do {
             request = try coder.message(RoomRequest.self, in: bytes)
@@ -201,7 +216,7 @@ final class RoomDesk: Sendable {
         switch request {
         case .convert(let job, let recipe, let streams):
             guard descriptors.count == 2 else { RoomProcess.giveUp("a request without its descriptors") }
-            take(
+            return take(
                 Request(
                     job: job,
                     task: .convert(RecipeConversion(recipe), streams: streams),
@@ -212,7 +227,7 @@ final class RoomDesk: Sendable {
         case .probe(let job, let wanted):
             guard descriptors.count == 1 else { RoomProcess.giveUp("a request without its descriptor") }
             let probe = SourceProbe(nameHint: wanted.nameHint, raw: wanted.raw, limits: wanted.limits)
-            take(
+            return take(
                 Request(
                     job: job,
                     task: .probe(probe, scans: wanted.scans, fits: wanted.fitsPresets),
@@ -220,14 +235,16 @@ final class RoomDesk: Sendable {
                     destination: nil
                 )
             )
-        case .stop(let job): stop(job, coder)
+        case .stop(let job):
+            stop(job, coder)
+            return .stop
         case .settle: RoomProcess.giveUp("a second request about the lock")
         }
     }
 
-    private func take(_ request: Request) {
+    private func take(_ request: Request) -> Heard {
         state.withLock { $0.waiting.append(request) }
-        bell.signal()
+        return .request
     }
 
     private func stop(_ job: Int64, _ coder: WireCoder) {

@@ -16,11 +16,12 @@ public enum RoomProcess {
         }
         settle()
         preload()
+        NurseryProcess.branchOff()
         // The slot's first message says how far to go. Nothing else has been read by then, and the process has one thread.
         let rules = RoomDesk.hearRules(on: socket)
         let desk = RoomDesk(socket: socket)
-        let level = RoomLock.close(rules) { desk.startListener() }
-        desk.work(level)
+        let level = RoomLock.close(rules) { desk.startThreads() }
+        desk.open(level)
     }
 
     /// Arranges how the process dies and how it shares the processor.

@@ -45,12 +45,17 @@ final class Room {
     private(set) var isStuck = false
 
     /// `rules` is the first message to it.
-    init(_ configuration: RoomConfiguration, rules: [UInt8], coder: WireCoder) throws(SystemError) {
+    init(
+        _ configuration: RoomConfiguration,
+        from origin: RoomOrigin,
+        rules: [UInt8],
+        coder: WireCoder
+    ) throws(SystemError) {
         self.configuration = configuration
         self.coder = coder
         let (ours, theirs) = try Datagram.pair()
         let words = try Pipe.open()
-        child = try RoomChild.start(configuration.executable, socket: theirs, words: words.writing)
+        child = try origin.child(socket: theirs, words: words.writing)
         socket = ours
         lastWords = LastWords(from: words.reading)
         // The first of a new pair fits; where it did not, the room would not become ready, and that is told.

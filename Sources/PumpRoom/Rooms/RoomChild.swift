@@ -18,22 +18,39 @@ final class RoomChild {
     /// Readable once the process is over.
     let handle: Descriptor
 
-    private init(id: pid_t, handle: Descriptor) {
+    /// Takes over the child `id` of this thread, which nobody else waits for. Throws where it cannot be watched; it is killed then.
+    init(adopting id: pid_t) throws(SystemError) {
+        // A group of its own: what a terminal sends to the worker is the worker's to pass on. One that was started has it.
+        setpgid(id, id)
+        let handle = GNUFunctions.systemCall(KernelNumber.pidfdOpen, Int(id), 0)
+        guard handle >= 0 else {
+            let problem = errno
+            _ = Glibc.kill(id, SIGKILL)
+            _ = retryingInterrupts { waitpid(id, nil, 0) }
+            throw SystemError(call: "pidfd_open", number: problem)
+        }
         self.id = id
-        self.handle = handle
+        self.handle = Descriptor(adopting: Int32(handle))
     }
 
-    /// Starts `executable` as a room that has `socket` as its descriptor 3 and `words` to complain to, and nothing else.
-    static func start(_ executable: String, socket: Descriptor, words: Descriptor) throws(SystemError) -> RoomChild {
+    /// Starts `executable` as a room that has `socket` and `nursery`, if any, at their places, `words` to complain to, and nothing
+    /// else.
+    static func start(
+        _ executable: String,
+        socket: Descriptor,
+        words: Descriptor,
+        nursery: Descriptor?
+    ) throws(SystemError) -> RoomChild {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        // In this order: the words' own number may be 3.
+        // In this order: the words' own number may be 3, and the socket's 4. The nursery's is higher.
         posix_spawn_file_actions_adddup2(&actions, words.number, 2)
         posix_spawn_file_actions_adddup2(&actions, socket.number, RoomProcess.socket)
-        _ = GNUFunctions.addCloseFrom(&actions, RoomProcess.socket + 1)
+        if let nursery { posix_spawn_file_actions_adddup2(&actions, nursery.number, NurseryProcess.socket) }
+        _ = GNUFunctions.addCloseFrom(&actions, (nursery == nil ? RoomProcess.socket : NurseryProcess.socket) + 1)
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -43,7 +60,6 @@ final class RoomChild {
         sigfillset(&all)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &all)
-        // A group of its own: what a terminal sends to the worker is the worker's to pass on.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(
             &attributes,
@@ -56,14 +72,7 @@ final class RoomChild {
         var id = pid_t()
         let problem = posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
         guard problem == 0 else { throw SystemError(call: "start \(executable)", number: problem) }
-        let handle = GNUFunctions.systemCall(KernelNumber.pidfdOpen, Int(id), 0)
-        guard handle >= 0 else {
-            let problem = errno
-            _ = Glibc.kill(id, SIGKILL)
-            _ = retryingInterrupts { waitpid(id, nil, 0) }
-            throw SystemError(call: "pidfd_open", number: problem)
-        }
-        return RoomChild(id: id, handle: Descriptor(adopting: Int32(handle)))
+        return try RoomChild(adopting: id)
     }
 
     /// Kills it, and all that it may have started.

@@ -4,6 +4,8 @@ public import Conversion
 public struct RoomConfiguration: Sendable, Hashable {
     /// The program that is started as a room, with the word `pump-room`: this one itself, also after its file was replaced.
     public var executable = "/proc/self/exe"
+    /// Whether a process stays behind that later rooms are made of, sooner than the program starts. Pays where rooms are replaced.
+    public var keepsNursery = true
     /// What happens where a room cannot lock itself whole.
     public var sandbox = RoomSandbox.bestEffort
     /// Memory that a room may take beyond what the program has by itself, as address space.

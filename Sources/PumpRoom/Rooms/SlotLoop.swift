@@ -12,6 +12,7 @@ final class SlotLoop {
     private let keeper: RoomKeeper
     private let ear: Int32
     private let configuration: RoomConfiguration
+    private let origin: RoomOrigin
     private let coder = WireCoder()
     /// What each room is told first.
     private let rules: [UInt8]
@@ -42,6 +43,7 @@ final class SlotLoop {
         self.keeper = keeper
         self.ear = ear
         self.configuration = configuration
+        origin = RoomOrigin(configuration)
         do {
             rules = try coder.bytes(RoomRequest.settle(configuration.rules))
         } catch {
@@ -59,6 +61,7 @@ final class SlotLoop {
             if isClosing, rooms.isEmpty { break }
             wait()
         }
+        origin.forgetNursery()
         for order in keeper.end() { follow(order) }
         closers.forEach { $0() }
     }
@@ -130,7 +133,7 @@ final class SlotLoop {
 
     private func start() -> Room? {
         do throws(SystemError) {
-            return try Room(configuration, rules: rules, coder: coder)
+            return try Room(configuration, from: origin, rules: rules, coder: coder)
         } catch {
             noteUseless(RoomFailure(Failure(.notStarted, "no room could be started: \(error.text)")))
             return nil
@@ -140,6 +143,8 @@ final class SlotLoop {
     /// Waits longer before each next start, and tells those who wait when it is not by chance any more.
     private func noteUseless(_ failure: RoomFailure?) {
         uselessCount += 1
+        // Whatever is wrong, it may be what it came from.
+        origin.forgetNursery()
         let factor = 1 << min(uselessCount - 1, 10)
         pause = min(Self.longestPause, .milliseconds(50) * factor)
         guard let failure, uselessCount >= Self.startAttempts else { return }
@@ -182,9 +187,11 @@ final class SlotLoop {
             waited.append(pollfd(fd: listens, events: Int16(POLLIN) | wantsToSpeak, revents: 0))
             waited.append(pollfd(fd: room.lastWords.source?.number ?? -1, events: Int16(POLLIN), revents: 0))
         }
+        waited.append(pollfd(fd: origin.ear, events: Int16(POLLIN), revents: 0))
         poll(&waited, nfds_t(waited.count), timeout(rooms))
 
         pass()
+        if waited[waited.count - 1].revents != 0 { origin.hearNews() }
         for (place, room) in rooms.enumerated() {
             if waited[3 * place + 3].revents != 0 { room.lastWords.listen(into: &buffer) }
             if waited[3 * place + 2].revents != 0 {

@@ -10,6 +10,13 @@ final class Descriptor: Sendable {
 
     deinit { close(number) }
 
+    /// The same file under a number above `number`.
+    func above(_ number: Int32) throws(SystemError) -> Descriptor {
+        let copy = fcntl(self.number, F_DUPFD_CLOEXEC, number + 1)
+        guard copy >= 0 else { throw SystemError(call: "fcntl", number: errno) }
+        return Descriptor(adopting: copy)
+    }
+
     /// Reads that find nothing come back at once.
     func stopsWaiting() { _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK) }
 }

@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func classOfAFailureIsNotTheRoomsToChoose() async throws {
-        let slot = try slot("hello()\nfail(begin(), 'corrupt_stream', kind='infrastructure')")
+        let slot = try slot("hello()\nfail(begin(), 'corrupt_stream', kind='infrastructure')\nhear()")
         let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
         #expect((failure.failure.code, failure.failure.kind) == ("corrupt_stream", .permanent))
         await slot.close()

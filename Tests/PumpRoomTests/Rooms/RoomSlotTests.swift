@@ -44,22 +44,6 @@ import Testing
         await slot.close()
     }
 
-    @Test func roomHasNothingButItsSocket() async throws {
-        let slot = bench.slot()
-        #expect(await SlotRun(try bench.short(), in: slot).isConverted)
-        let room = try #require(slot.process)
-        #expect(room != getpid())
-        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(room)/fd").sorted()
-        #expect(descriptors == ["0", "1", "2", "3"])
-        #expect(try Bytes.read("/proc/\(room)/environ") == [])
-        #expect(getpgid(room) == room)
-        let kind = __priority_which_t(PRIO_PROCESS.rawValue)
-        let politeness = getpriority(kind, id_t(room)) - getpriority(kind, 0)
-        #expect(politeness == min(5, 19 - getpriority(kind, 0)))
-        await slot.close()
-        #expect(!ProcessFacts.isThere(room))
-    }
-
     @Test func jobsEndInTheOrderInWhichTheyCame() async throws {
         let works = try (0..<40).map { try bench.short("\($0).wav") }
         // A keeper is spoken to as `run` does it, on one thread, so that there is an order.
@@ -88,7 +72,7 @@ import Testing
     }
 
     @Test func severalJobsAreInFlightToOneRoom() async throws {
-        let slot = bench.slot { $0.inFlightLimit = 4 }
+        let slot = bench.visibleSlot { $0.inFlightLimit = 4 }
         let long = SlotRun(try bench.long(), in: slot)
         _ = await long.progress()
         let room = try #require(slot.process)

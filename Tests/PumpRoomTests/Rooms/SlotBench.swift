@@ -54,6 +54,14 @@ final class SlotBench: Sendable {
         RoomSlot(1, configuration: Self.configuration(change))
     }
 
+    /// A slot whose rooms one may look into: root alone may do so where they are locked.
+    func visibleSlot(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomSlot {
+        slot {
+            if geteuid() != 0 { $0.sandbox = .off }
+            change(&$0)
+        }
+    }
+
     /// The clip to WAV.
     func short(_ name: String = "out.wav", _ change: (inout Recipe) -> Void = { _ in }) throws -> SlotWork {
         try SlotWork(from: clip, to: folder.path(name), change)
@@ -149,7 +157,17 @@ enum ProcessFacts {
 
     static func isThere(_ process: Int32) -> Bool { kill(process, 0) == 0 }
 
-    /// Waits for its end, looking again and again; false after 20 seconds.
+    /// The children of all its threads, dead ones that nobody has reaped among them.
+    static func children(of process: Int32 = getpid()) throws -> Set<Int32> {
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
+        let lists = threads.map { thread in
+            // A thread may end while we look; what it had started has ended then, or belongs to another one.
+            (try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/children", encoding: .utf8)) ?? ""
+        }
+        return Set(lists.flatMap { $0.split(separator: " ").compactMap { Int32($0) } })
+    }
+
+    /// Waits for its end, looking again and again; false after 200 seconds.
     static func waitForEnd(of process: Int32) -> Bool {
         let deadline = ContinuousClock.now + .seconds(200)
         while isAlive(process) {

@@ -22,6 +22,17 @@ import Testing
         #expect(ProcessFacts.waitForEnd(of: room))
     }
 
+    @Test(arguments: [false, true])
+    func killedParentLeavesNoRoomOfANursery(evenIfStopped: Bool) throws {
+        let parent = try Parent(bench, "hold-second", stallMilliseconds: 60_000)
+        let room = try parent.room()
+        let family = try ProcessFacts.children(of: parent.id)
+        #expect(family.count == 2 && family.contains(room))
+        if evenIfStopped { for process in family { kill(process, SIGSTOP) } }
+        parent.kill()
+        for process in family { #expect(ProcessFacts.waitForEnd(of: process)) }
+    }
+
     @Test func sleepOfTheParentIsNoStallOfTheRoom() throws {
         let parent = try Parent(bench, stallMilliseconds: 4_000)
         let room = try parent.room()
@@ -70,11 +81,11 @@ private final class Parent {
     private var heard = ""
     private var hasEnded = false
 
-    init(_ bench: SlotBench, stallMilliseconds: Int) throws {
+    init(_ bench: SlotBench, _ mode: String = "hold", stallMilliseconds: Int) throws {
         (feed, output) = (try OpenPipe.open(), try OpenPipe.open())
         child = try ChildProcess.spawn(
             SlotBench.slotProcess,
-            ["hold", SlotBench.program, bench.endless, bench.folder.path("out.opus"), "\(stallMilliseconds)"],
+            [mode, SlotBench.program, bench.endless, bench.folder.path("out.opus"), "\(stallMilliseconds)"],
             environment: nil,
             folder: nil,
             input: feed.reading,

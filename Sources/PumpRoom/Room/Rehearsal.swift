@@ -1,0 +1,39 @@
+import Conversion
+import Glibc
+
+/// A job from its request to its report, on silence: what Swift and libav look up when it is first asked for is known after it.
+enum Rehearsal {
+    private static let rates = (sound: 8_000, copy: 16_000)
+
+    /// Throws where there is no memory to lend it.
+    static func play() throws {
+        let coder = WireCoder()
+        _ = try coder.message(RoomRequest.self, in: coder.bytes(RoomRequest.settle(RoomRules())))
+        _ = try coder.bytes(RoomReply.hello(version: wireVersion, level: RoomLevel(sandbox: .bestEffort, user: 0)))
+        let (silence, sound, copy) = (try Descriptor.memory(), try Descriptor.memory(), try Descriptor.memory())
+        guard ftruncate(silence.number, 2 * rates.sound) == 0 else {
+            throw SystemError(call: "ftruncate", number: errno)
+        }
+        let raw = Recipe.RawDescription(sampleRateHz: rates.sound, channelCount: 1)
+        let first = Recipe(from: .init(location: "silence.raw", raw: raw), to: .init(location: "sound.wav"))
+        var second = Recipe(from: .init(location: "sound.wav"), to: .init(location: "copy.wav"))
+        second.outputs[0].format = AudioFormat(container: .wav, codec: .pcm, sampleRateHz: rates.copy)
+        try carryOut(first, from: silence, to: sound, coder)
+        try carryOut(second, from: sound, to: copy, coder)
+    }
+
+    private static func carryOut(
+        _ recipe: Recipe,
+        from source: Descriptor,
+        to destination: Descriptor,
+        _ coder: WireCoder
+    ) throws {
+        let request = try coder.bytes(RoomRequest.convert(job: 0, recipe: recipe, streams: false))
+        guard case .convert(_, let recipe, _) = try coder.message(RoomRequest.self, in: request) else { return }
+        _ = try coder.bytes(RoomReply.begun(job: 0, spent: .now()))
+        let report = try RecipeConversion(recipe).run(from: source.number, to: destination.number)
+        let progress = ConversionProgress(position: .zero, frames: 0, totalFrames: nil)
+        _ = try coder.bytes(RoomReply.progress(job: 0, progress))
+        _ = try coder.bytes(RoomReply.converted(job: 0, report, .now()))
+    }
+}

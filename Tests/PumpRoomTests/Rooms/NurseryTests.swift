@@ -1,0 +1,184 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PumpRoom
+
+/// Rooms that a nursery makes of itself are what rooms are that a program was started for.
+@Suite(.timeLimit(.minutes(3))) struct NurseryTests {
+    let bench: SlotBench
+    /// What other suites have started in this process, and keep.
+    private let others: Set<Int32>
+
+    init() throws {
+        bench = try SlotBench()
+        others = try ProcessFacts.children()
+    }
+
+    /// What slots have started, dead ones that nobody has reaped among them.
+    private func family() throws -> Set<Int32> { try ProcessFacts.children().subtracting(others) }
+
+    /// Who makes the room that a test looks at.
+    enum Maker: CaseIterable { case program, nursery }
+
+    /// A slot whose room has done a job, and where `maker` is the nursery is not the first one.
+    private func slot(
+        roomBy maker: Maker,
+        _ change: (inout RoomConfiguration) -> Void = { _ in }
+    ) async throws -> RoomSlot {
+        let slot = bench.visibleSlot(change)
+        #expect(await SlotRun(try bench.short(), in: slot).isConverted)
+        if maker == .nursery { try await replaceRoom(of: slot) }
+        return slot
+    }
+
+    /// Has the room of `slot` crash, and a job done by its successor.
+    private func replaceRoom(of slot: RoomSlot) async throws {
+        let crashed = SlotRun(try bench.long(), in: slot, signal: SIGSEGV)
+        #expect(await crashed.failure?.failure.code == "room_crash")
+        #expect(await SlotRun(try bench.short("after.wav"), in: slot).isConverted)
+        #expect(slot.process != crashed.struckRoom)
+    }
+
+    /// The only other child, which is no room.
+    private func nursery(beside slot: RoomSlot) throws -> Int32 {
+        let rest = try family().subtracting([try #require(slot.process)])
+        #expect(rest.count == 1)
+        return try #require(rest.first)
+    }
+
+    /// Where in memory the program lies, which the kernel decides anew whenever one is started; `nil` for a process that has ended.
+    private func place(of process: Int32) -> String? {
+        // One that is gone altogether cannot be read; a dead one that nobody has reaped has no memory.
+        let maps = try? String(contentsOfFile: "/proc/\(process)/maps", encoding: .utf8)
+        return maps?.split(separator: "-").first.map(String.init)
+    }
+
+    @Test(arguments: Maker.allCases) func roomHasNothingButItsSocket(by maker: Maker) async throws {
+        let slot = try await slot(roomBy: maker)
+        let room = try #require(slot.process)
+        #expect(room != getpid())
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(room)/fd").sorted()
+        #expect(descriptors == ["0", "1", "2", "3"])
+        #expect(try Bytes.read("/proc/\(room)/environ") == [])
+        #expect(getpgid(room) == room)
+        let kind = __priority_which_t(PRIO_PROCESS.rawValue)
+        let politeness = getpriority(kind, id_t(room)) - getpriority(kind, 0)
+        #expect(politeness == min(5, 19 - getpriority(kind, 0)))
+        await slot.close()
+        #expect(!ProcessFacts.isThere(room))
+        #expect(try family() == [])
+    }
+
+    @Test func everyRoomAfterTheFirstIsMadeByTheNursery() async throws {
+        let slot = try await slot(roomBy: .program)
+        let nursery = try nursery(beside: slot)
+        for _ in 0..<3 {
+            try await replaceRoom(of: slot)
+            let room = try #require(slot.process)
+            let home = try #require(place(of: nursery))
+            #expect(place(of: room) == home)
+            #expect(try family() == [room, nursery])
+        }
+        await slot.close()
+    }
+
+    @Test func roomOfTheNurseryIsLockedAsTheFirst() async throws {
+        let slot = try await slot(roomBy: .program) { $0.sandbox = .require }
+        var expected = try #require(slot.level)
+        for _ in 0..<2 {
+            try await replaceRoom(of: slot)
+            if geteuid() == 0 { expected.user = 0x7000_0000 + UInt32(try #require(slot.process)) }
+            #expect(slot.level == expected)
+        }
+        await slot.close()
+    }
+
+    /// FLAC's encoder has seven megabytes. Handed out by four kilobytes, they take a new room longer than a short clip does.
+    @Test(.enabled(if: Self.hasLargePages, "this kernel has no large pages"), arguments: Maker.allCases)
+    func encoderLiesInLargePages(ofRoomBy maker: Maker) async throws {
+        let slot = try await slot(roomBy: maker)
+        let work = try bench.short("out.flac") { $0.outputs[0].format = AudioFormat(container: .flac, codec: .flac) }
+        #expect(await SlotRun(work, in: slot).isConverted)
+        let map = try String(contentsOfFile: "/proc/\(try #require(slot.process))/smaps_rollup", encoding: .utf8)
+        let line = try #require(map.split(separator: "\n").first { $0.hasPrefix("AnonHugePages:") })
+        let kilobytes = try #require(line.split(separator: " ").compactMap { Int($0) }.first)
+        // All four: one that begins with a small page would become large later, and the room grow by it.
+        #expect(kilobytes >= 8 << 10)
+        await slot.close()
+    }
+
+    private static var hasLargePages: Bool {
+        // Without the file, there are none.
+        let choice = try? String(contentsOfFile: "/sys/kernel/mm/transparent_hugepage/enabled", encoding: .utf8)
+        return choice.map { !$0.contains("[never]") } ?? false
+    }
+
+    @Test func roomThatIsDueToBeReplacedIsReplacedByTheNursery() async throws {
+        let slot = bench.visibleSlot { $0.jobsPerRoom = 1 }
+        var rooms: [Int32: String] = [:]
+        for number in 0..<20 {
+            #expect(await SlotRun(try bench.short("\(number).wav"), in: slot).isConverted)
+            // Between two rooms there may be none, or one that has just gone.
+            if let room = slot.process, let place = place(of: room) { rooms[room] = place }
+        }
+        #expect(rooms.count > 2)
+        #expect(Set(rooms.values).count == 1)
+        await slot.close()
+        #expect(try family() == [])
+    }
+
+    /// An error of a rehearsal is nobody's to see: rooms would only be slower for it.
+    @Test func rehearsalIsPlayedToItsEnd() throws { try Rehearsal.play() }
+
+    @Test func nurseryThatHasEndedIsBuriedAtOnce() async throws {
+        let slot = try await slot(roomBy: .nursery)
+        let (room, killed) = (try #require(slot.process), try nursery(beside: slot))
+        kill(killed, SIGKILL)
+        let deadline = ContinuousClock.now + .seconds(100)
+        // The slot's thread buries it, and says so to nobody: all that a test can do is look again.
+        while ProcessFacts.isThere(killed), .now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(try family() == [room])
+        #expect(await SlotRun(try bench.short("on.wav"), in: slot).isConverted)
+        #expect(slot.process == room)
+        await slot.close()
+    }
+
+    @Test func nurseryThatWasKilledIsReplaced() async throws {
+        let slot = try await slot(roomBy: .nursery)
+        let killed = try nursery(beside: slot)
+        kill(killed, SIGKILL)
+        try await replaceRoom(of: slot)
+        let successor = try nursery(beside: slot)
+        #expect(successor != killed)
+        #expect(!ProcessFacts.isThere(killed))
+        try await replaceRoom(of: slot)
+        let (room, home) = (try #require(slot.process), try #require(place(of: successor)))
+        #expect(place(of: room) == home)
+        await slot.close()
+    }
+
+    @Test func nurseryThatDoesNotAnswerIsReplaced() async throws {
+        let slot = try await slot(roomBy: .nursery) { $0.obedienceLimit = .seconds(1) }
+        let stopped = try nursery(beside: slot)
+        kill(stopped, SIGSTOP)
+        try await replaceRoom(of: slot)
+        #expect(!ProcessFacts.isThere(stopped))
+        #expect(try nursery(beside: slot) != stopped)
+        await slot.close()
+        #expect(try family() == [])
+    }
+
+    @Test func withoutOneEachRoomIsAProgramOfItsOwn() async throws {
+        let slot = try await slot(roomBy: .program) { $0.keepsNursery = false }
+        let firstRoom = try #require(slot.process)
+        let first = try #require(place(of: firstRoom))
+        try await replaceRoom(of: slot)
+        let room = try #require(slot.process)
+        let second = try #require(place(of: room))
+        #expect(second != first)
+        #expect(try family() == [room])
+        await slot.close()
+    }
+}
