@@ -121,6 +121,9 @@ create table setting (
     span_size bigint not null default 1000000 check (span_size between 1000 and 100000000),
     -- How long finished jobs and their attempts are kept. Null keeps them for ever.
     keep interval default '180 days' check (keep >= '1 h'),
+    -- What all leases begin with. Files of attempts bear it in their names, so that ledgers whose outputs go to one folder leave
+    -- each other's alone: all of them have a job 1.
+    mark text not null default left(gen_random_uuid()::text, 8) check (mark ~ '^[0-9a-f]{8}$'),
     -- Put on the database's clock. For tests, which have no time to wait; zero in earnest.
     clock_shift interval not null default '0'
 );

@@ -201,6 +201,9 @@ create table finished (
 ) partition by range (job);
 create index finished_state on finished (queue, state, job);
 create index finished_code on finished (code, job) where code is not null;
+-- Rows come as jobs end. So a few bytes for every fifteen thousand of them tell where a time is to be looked for. Of smaller
+-- stretches a ledger at full speed would fill more than the server takes note of between two rounds of its autovacuum.
+create index finished_ended_at on finished using brin (ended_at) with (pages_per_range = 256, autosummarize = on);
 
 create table attempt (
     job bigint not null,
@@ -271,6 +274,8 @@ create table count_delta (
     state job_state not null,
     jobs integer not null,
     audio_ms bigint,
+    -- When the first of the attempts began by which these jobs ended.
+    began timestamptz,
     -- The highest turn that a submission gave out in a lane.
     lane integer,
     tail bigint,
@@ -318,6 +323,8 @@ create table pace (
     failed bigint not null,
     cancelled bigint not null,
     audio_ms bigint not null,
+    -- When the first of their attempts began: a rate is held against the time that it took, not against whole minutes.
+    began timestamptz not null,
     primary key (minute, queue)
 ) with (fillfactor = 70);
 

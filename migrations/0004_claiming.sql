@@ -104,7 +104,7 @@ declare
     takes integer[];
     level smallint;
     missing integer := least(wanted, 1000);
-    fence uuid := gen_random_uuid();
+    fence uuid := overlay(gen_random_uuid()::text placing (select mark from setting) from 1);
     taken integer;
 begin
     -- Held until the commit, so that nobody can declare this worker lost and overlook what it is about to take.

@@ -14,6 +14,7 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 create function enter_lines(returning_jobs waiting[], at_head boolean, t timestamptz) returns void
 language plpgsql security definer set search_path from current
     set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
+    set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -63,7 +64,7 @@ end $$;
 -- Moves jobs whose time has come from `delayed` into their lines. Returns how many.
 create function wake_delayed(page integer) returns integer
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_sort = off set jit = off
+    set enable_seqscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     t timestamptz := ledger_time();
@@ -105,7 +106,9 @@ create type ending as (
 -- `finished`, `delayed` or back into its line. Whoever calls has taken the rows out of `running` or `publishing`, and counts
 -- them out of there.
 create function end_attempts(endings ending[]) returns void
-language plpgsql security definer set search_path from current set enable_nestloop = on set jit = off
+language plpgsql security definer set search_path from current
+    set enable_nestloop = on set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
+    set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -169,10 +172,10 @@ begin
                v.code, v.class, v.stage
         from judged v where v.verdict = 'backed off'
     ), counted as (
-        insert into count_delta (queue, batch, state, jobs, at)
-        select n.queue, n.batch, n.state, count(*), t
+        insert into count_delta (queue, batch, state, jobs, began, at)
+        select n.queue, n.batch, n.state, count(*), min(n.started_at), t
         from (
-            select v.queue, v.batch, (case v.verdict
+            select v.queue, v.batch, v.started_at, (case v.verdict
                 when 'cancelled' then 'cancelled' when 'backed off' then 'delayed' when 'again' then 'waiting' else 'failed'
             end)::job_state as state from judged v
         ) n group by n.queue, n.batch, n.state
@@ -312,10 +315,10 @@ begin
         from gone p join lane l on l.id = p.lane
         returning f.job
     ), counted as (
-        insert into count_delta (queue, batch, state, jobs, audio_ms, at)
-        select l.queue, n.batch, s.state, s.sign * n.jobs, case s.sign when 1 then n.audio_ms end, t
+        insert into count_delta (queue, batch, state, jobs, audio_ms, began, at)
+        select l.queue, n.batch, s.state, s.sign * n.jobs, case s.sign when 1 then n.audio_ms end, n.began, t
         from (
-            select p.lane, p.batch, count(*)::integer as jobs, sum(p.audio_ms)::bigint as audio_ms
+            select p.lane, p.batch, count(*)::integer as jobs, sum(p.audio_ms)::bigint as audio_ms, min(p.started_at) as began
             from gone p group by p.lane, p.batch
         ) n join lane l on l.id = n.lane
         cross join (values ('publishing'::job_state, -1), ('completed', 1)) as s (state, sign)

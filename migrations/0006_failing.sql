@@ -9,7 +9,7 @@ create function take_out(
     jobs bigint[], epochs integer[], lease_ids uuid[], from_publishing boolean, need_lease boolean, t timestamptz
 ) returns setof ending
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_nestloop = off set jit = off
+    set enable_seqscan = off set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
@@ -71,7 +71,8 @@ end $$;
 -- `lost` change nothing. A job that was to be stopped ends as cancelled.
 create function fail(failures jsonb)
 returns table (job bigint, answer answer)
-language plpgsql security definer set search_path from current set jit = off
+language plpgsql security definer set search_path from current
+    set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -123,7 +124,8 @@ create function release(
     jobs bigint[], epochs integer[], lease_ids uuid[], reason text default 'handed_back',
     needs text[] default null, hold_for interval default null
 ) returns table (job bigint, answer answer)
-language plpgsql security definer set search_path from current set jit = off
+language plpgsql security definer set search_path from current
+    set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

@@ -159,16 +159,17 @@ begin
         select g.queue, g.state, sum(g.jobs) from gone g group by g.queue, g.state having sum(g.jobs) <> 0
         on conflict (queue, state) do update set jobs = c.jobs + excluded.jobs
     ), paces as (
-        insert into pace as p (minute, queue, completed, failed, cancelled, audio_ms)
+        insert into pace as p (minute, queue, completed, failed, cancelled, audio_ms, began)
         select date_trunc('minute', g.at), g.queue,
                coalesce(sum(g.jobs) filter (where g.state = 'completed'), 0),
                coalesce(sum(g.jobs) filter (where g.state = 'failed'), 0),
                coalesce(sum(g.jobs) filter (where g.state = 'cancelled'), 0),
-               coalesce(sum(g.audio_ms), 0)
+               coalesce(sum(g.audio_ms), 0), min(coalesce(g.began, g.at))
         from gone g where g.state in ('completed', 'failed', 'cancelled') and g.jobs > 0 group by 1, 2
         on conflict (minute, queue) do update
         set completed = p.completed + excluded.completed, failed = p.failed + excluded.failed,
-            cancelled = p.cancelled + excluded.cancelled, audio_ms = p.audio_ms + excluded.audio_ms
+            cancelled = p.cancelled + excluded.cancelled, audio_ms = p.audio_ms + excluded.audio_ms,
+            began = least(p.began, excluded.began)
     ), batches as (
         update batch b
         set delayed = b.delayed + n.delayed, waiting = b.waiting + n.waiting, running = b.running + n.running,

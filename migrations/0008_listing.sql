@@ -48,7 +48,7 @@ as $$
     ) w
     cross join (
         select coalesce(sum(p.completed), 0)::bigint as completed, coalesce(sum(p.audio_ms), 0)::bigint as audio_ms,
-               least(3600, extract(epoch from ledger_time() - min(p.minute)))::double precision as seconds
+               least(3600, extract(epoch from ledger_time() - min(p.began)))::double precision as seconds
         from pace p where p.minute > ledger_time() - interval '1 hour'
     ) p
     cross join house h
@@ -57,10 +57,12 @@ $$;
 
 -- What ended in each minute since `since`, for charts and rates.
 create function paces(since timestamptz)
-returns table (minute timestamptz, queue text, completed bigint, failed bigint, cancelled bigint, audio_ms bigint)
+returns table (
+    minute timestamptz, queue text, completed bigint, failed bigint, cancelled bigint, audio_ms bigint, began timestamptz
+)
 language sql stable security definer set search_path from current
 as $$
-    select p.minute, q.name, p.completed, p.failed, p.cancelled, p.audio_ms
+    select p.minute, q.name, p.completed, p.failed, p.cancelled, p.audio_ms, p.began
     from pace p join queue q on q.id = p.queue where p.minute >= since order by p.minute, q.name
 $$;
 

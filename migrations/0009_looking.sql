@@ -81,22 +81,8 @@ as $$
     join queue q on q.id = l.queue
 $$;
 
--- The same of one job: one row, or none if there is no such job.
-create function show_job(job_id bigint)
-returns table (
-    job bigint, state job_state, batch bigint, batch_name text, queue text, priority smallint, source text, recipe jsonb,
-    labels jsonb, batch_labels jsonb, submitter text, submitted_at timestamptz, run_at timestamptz, cost integer,
-    needs text[], at timestamptz, attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
-    ready_at timestamptz, why text, code text, class failure_class, stage text, worker text, slot smallint,
-    frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint, placement placement
-)
-language sql volatile security definer set search_path from current set jit = off
-as $$
-    select * from show_jobs(array[job_id])
-$$;
-
 -- Every attempt at some jobs, by job and oldest first; one that is under way comes last of its job's and has no outcome.
-create function list_attempts_of(job_ids bigint[])
+create function list_attempts(job_ids bigint[])
 returns table (
     job bigint, epoch integer, outcome attempt_outcome, started_at timestamptz, ended_at timestamptz,
     worker bigint, worker_name text, host text, build text, slot smallint,
@@ -124,35 +110,8 @@ as $$
     order by a.job, a.epoch
 $$;
 
--- The same of one job.
-create function list_attempts(job_id bigint)
-returns table (
-    epoch integer, outcome attempt_outcome, started_at timestamptz, ended_at timestamptz,
-    worker bigint, worker_name text, host text, build text, slot smallint,
-    code text, class failure_class, stage text, stream integer, "position" text, frame bigint,
-    libav_name text, libav_text text, message text, hint text, last_words text,
-    frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint, peak_bytes bigint, report jsonb
-)
-language sql stable security definer set search_path from current set jit = off
-as $$
-    select l.epoch, l.outcome, l.started_at, l.ended_at, l.worker, l.worker_name, l.host, l.build, l.slot, l.code,
-           l.class, l.stage, l.stream, l."position", l.frame, l.libav_name, l.libav_text, l.message, l.hint,
-           l.last_words, l.frames_in, l.frames_out, l.audio_ms, l.cpu_ms, l.peak_bytes, l.report
-    from list_attempts_of(array[job_id]) l order by l.epoch
-$$;
-
--- What a job's recipe was before it was changed, oldest first: with these words until that attempt.
-create function list_amendments(job_id bigint)
-returns table (until_epoch integer, damage text, at timestamptz, by text)
-language sql stable security definer set search_path from current
-as $$
-    select (a ->> 'until')::integer, a ->> 'damage', (a ->> 'at')::timestamptz, a ->> 'by'
-    from job j cross join jsonb_array_elements(j.amendments) with ordinality as e (a, place)
-    where j.id = job_id order by e.place
-$$;
-
--- What the recipes of many jobs were before they were changed, as list_amendments() tells it.
-create function list_amendments_of(job_ids bigint[])
+-- What the recipes of some jobs were before they were changed, oldest first: with these words until that attempt.
+create function list_amendments(job_ids bigint[])
 returns table (job bigint, until_epoch integer, damage text, at timestamptz, by text)
 language sql stable security definer set search_path from current set jit = off set enable_seqscan = off
 as $$
@@ -230,9 +189,9 @@ returns table (chore text, due_at timestamptz, took_ms double precision, error t
 language sql stable security definer set search_path from current
 as $$ select c.name, c.due_at, c.took_ms, c.error, c.error_at from chore c order by c.place $$;
 
-select allow('sluice_viewer', 'list_jobs', 'show_job', 'show_jobs', 'list_attempts', 'list_attempts_of', 'list_amendments',
-             'list_amendments_of', 'list_failures', 'list_unable', 'list_chores');
-select allow('sluice_submitter', 'list_jobs', 'show_job', 'show_jobs', 'list_attempts', 'list_attempts_of', 'list_amendments',
-             'list_amendments_of', 'list_failures', 'list_unable', 'list_chores');
+select allow('sluice_viewer', 'list_jobs', 'show_jobs', 'list_attempts', 'list_amendments', 'list_failures', 'list_unable',
+             'list_chores');
+select allow('sluice_submitter', 'list_jobs', 'show_jobs', 'list_attempts', 'list_amendments', 'list_failures', 'list_unable',
+             'list_chores');
 select apply_permissions();
 select set_config('role', 'none', true);

@@ -22,6 +22,22 @@ struct FenceTests {
         }
     }
 
+    /// Ledgers whose outputs go to one folder know the files of their own attempts by it.
+    @Test func leasesOfALedgerBeginAlikeAndOthersDoNot() async throws {
+        var marks: [[Substring]] = []
+        for _ in 0..<2 {
+            let lab = try await LedgerLab(on: .shared())
+            try await lab.submit(2)
+            let worker = try await lab.worker()
+            var leases: [UUID] = []
+            for _ in 0..<2 { leases += try await lab.claim(1, for: worker).map(\.fence.lease) }
+            #expect(Set(leases).count == 2)
+            marks.append(leases.map { $0.uuidString.prefix(8) })
+        }
+        #expect(Set(marks[0]).count == 1 && Set(marks[1]).count == 1)
+        #expect(marks[0][0] != marks[1][0])
+    }
+
     @Test(arguments: Flaw.allCases)
     func everyWriteRefusesAFenceThatIsWrongInOneThing(flaw: Flaw) async throws {
         let lab = try await LedgerLab()

@@ -9,8 +9,8 @@ import Testing
 struct GrantTests {
     private static let looking: Set<String> = [
         "ledger_time", "find_batch", "batch_jobs", "counts", "status", "paces", "list_queues", "list_batches",
-        "list_workers", "find_jobs", "count_jobs", "list_jobs", "show_job", "list_attempts", "list_failures",
-        "list_unable", "list_chores", "list_amendments", "show_jobs", "list_attempts_of", "list_amendments_of",
+        "list_workers", "find_jobs", "count_jobs", "list_jobs", "show_jobs", "list_attempts", "list_failures",
+        "list_unable", "list_chores", "list_amendments",
     ]
 
     /// For each role, the functions that it may call. Nobody but the owner may touch a table.

@@ -165,6 +165,8 @@ struct ListingTests {
         let paces = try await lab.ledger.paces(since: status.time - 3_600)
         #expect(paces.reduce(0) { $0 + $1.completed } == 2)
         #expect(paces.reduce(.zero) { $0 + $1.audio } == Duration.seconds(2))
+        let first = try #require(try await lab.ledger.story(of: keyed.firstJob))
+        #expect(paces.map(\.began) == first.attempts.map(\.startedAt))
         #expect(try await lab.ledger.chores().map(\.name).count == 7)
         #expect(try await lab.ledger.chores().allSatisfy { $0.error == nil && $0.dueAt != nil })
     }

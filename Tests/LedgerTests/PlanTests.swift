@@ -246,6 +246,11 @@ extension GuardedCall {
             breakages: ["drop index sluice.job_source"]
         ),
         page(
+            #"{"ended_from":"2100-01-01T00:00:00Z"}"#,
+            uses: ["finished_ended_at_idx"],
+            breakages: ["drop index sluice.finished_ended_at"]
+        ),
+        page(
             #"{"states":["waiting"]}"#,
             uses: ["waiting_pkey"],
             breakages: ["alter table sluice.waiting drop constraint waiting_pkey"]
@@ -268,35 +273,35 @@ extension GuardedCall {
             }
         } + [
             GuardedCall(
-                name: "show_job",
+                name: "show_jobs",
                 rules: PlanGuard(indexes: ["finished_pkey", "job_pkey"]),
                 breakages: ["alter table sluice.finished drop constraint finished_pkey"]
-            ) { _, number in "select count(*) as call_\(number) from sluice.show_job(\(17 + number))" },
+            ) { _, number in "select count(*) as call_\(number) from sluice.show_jobs(array[\(17 + number)])" },
             GuardedCall(
                 name: "list_attempts",
                 rules: PlanGuard(indexes: ["attempt_pkey"]),
                 breakages: ["alter table sluice.attempt drop constraint attempt_pkey"]
-            ) { _, number in "select count(*) as call_\(number) from sluice.list_attempts(\(17 + number))" },
+            ) { _, number in "select count(*) as call_\(number) from sluice.list_attempts(array[\(17 + number)])" },
             GuardedCall(
-                name: "show_jobs",
+                name: "show_jobs, many",
                 rules: PlanGuard(indexes: ["finished_pkey", "job_pkey"]),
                 breakages: ["alter table sluice.finished drop constraint finished_pkey"]
             ) { _, number in
                 "select count(*) as call_\(number) from sluice.show_jobs(array(select generate_series(1, 40) + \(number)))"
             },
             GuardedCall(
-                name: "list_attempts_of",
+                name: "list_attempts, many",
                 rules: PlanGuard(indexes: ["attempt_pkey"]),
                 breakages: ["alter table sluice.attempt drop constraint attempt_pkey"]
             ) { _, number in
-                "select count(*) as call_\(number) from sluice.list_attempts_of(array(select generate_series(1, 40) + \(number)))"
+                "select count(*) as call_\(number) from sluice.list_attempts(array(select generate_series(1, 40) + \(number)))"
             },
             GuardedCall(
-                name: "list_amendments_of",
+                name: "list_amendments, many",
                 rules: PlanGuard(indexes: ["job_pkey"]),
                 breakages: ["alter table sluice.job drop constraint job_pkey"]
             ) { _, number in
-                "select count(*) as call_\(number) from sluice.list_amendments_of(array(select generate_series(1, 40) + \(number)))"
+                "select count(*) as call_\(number) from sluice.list_amendments(array(select generate_series(1, 40) + \(number)))"
             },
         ]
 }

@@ -223,4 +223,18 @@ struct GroupPublishTests {
         #expect(try unfinished.publish() == .published)
         #expect(word(roots.publish([alive])[0]) == "published")
     }
+
+    /// The job's holder knows that its earlier attempts are over, and of nobody else's.
+    @Test func earlierAttemptsAreRemovedAndNoOthers() throws {
+        let ledger: UInt128 = 7 << 96
+        let mine = AttemptName(job: 1, epoch: 3, lease: ledger | 1)
+        let earlier = AttemptName(job: 1, epoch: 2, lease: ledger | 2)
+        let others = [
+            mine, AttemptName(job: 1, epoch: 4, lease: ledger | 2), AttemptName(job: 2, epoch: 1, lease: ledger | 2),
+            AttemptName(job: 1, epoch: 1, lease: 8 << 96 | 2),
+        ].map { $0.fileName(for: "a") }
+        for name in others + [earlier.fileName(for: "a")] { try Bytes.write([], to: folder.path(name)) }
+        #expect(try root.removeEarlier(than: mine, of: Location("root:a")) == 1)
+        #expect(try folder.names() == others.sorted())
+    }
 }

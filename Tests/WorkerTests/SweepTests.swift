@@ -21,13 +21,18 @@ struct SweepTests {
         )
         let claims = try await lab.ledger.claim(2, for: other.worker).jobs
         try #require(claims.count == 2)
-        // One is being published by somebody, one runs under somebody, and one was of a lease that nobody knows.
+        // One is being published by somebody, one runs under somebody, one was of a lease that nobody knows, and one is of another
+        // ledger, whose job has the same number.
         let left = try LeftBehind.publish(claims, in: lab.path("out"))
         #expect(try await lab.ledger.publish([left[0]]) == [.done])
         var stale = claims[0].fence
+        let bits = AttemptName(stale).lease
         stale.lease = UUID()
-        let litter = AttemptName(stale).fileName(for: "a0.flac")
-        try Bytes.write([1, 2, 3], to: lab.path("out/\(litter)"))
+        let (foreign, dead) = (AttemptName(stale), AttemptName(job: stale.job, epoch: 1, lease: bits ^ 1))
+        try #require(foreign.ledger != dead.ledger)
+        for litter in [foreign, dead] {
+            try Bytes.write([1, 2, 3], to: lab.path("out/\(litter.fileName(for: "a0.flac"))"))
+        }
         try Bytes.write([1, 2, 3], to: lab.path("out/.somebody.elses"))
 
         var configuration = WorkerConfiguration()
@@ -44,7 +49,7 @@ struct SweepTests {
         run.cancel()
         try await run.value
         #expect(swept.withLock { $0 } == 1)
-        let expected = [".somebody.elses", "fresh.flac"] + left.map(\.attemptName)
+        let expected = [".somebody.elses", "fresh.flac", foreign.fileName(for: "a0.flac")] + left.map(\.attemptName)
         #expect(try lab.outputs() == expected.sorted())
     }
 

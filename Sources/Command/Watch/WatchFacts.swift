@@ -22,7 +22,7 @@ struct WatchFacts: Sendable {
     var status: LedgerStatus
     var queues: [QueueSummary]
     var workers: [WorkerSummary]
-    /// Of the last minutes.
+    /// Of the last hour.
     var paces: [MinutePace]
     /// Those under way, the newest first.
     var batches: [BatchSummary]
@@ -30,8 +30,6 @@ struct WatchFacts: Sendable {
     var failures: [FailureGroup]
     /// Of the list, where it is one of jobs.
     var page: JobPage?
-
-    static let paceSpan = Duration.seconds(300)
 
     /// Looks at the ledger. Nothing is counted: sums come folded, and jobs by the page.
     static func look(at ledger: JobLedger, _ query: WatchQuery) async throws -> WatchFacts {
@@ -43,7 +41,7 @@ struct WatchFacts: Sendable {
             status: status,
             queues: try await ledger.queues(),
             workers: try await ledger.workers(),
-            paces: try await ledger.paces(since: now.addingTimeInterval(-paceSpan.seconds)),
+            paces: try await ledger.paces(since: now - RecentPace.memory),
             batches: [],
             failures: try await ledger.failures(since: now.addingTimeInterval(-86_400)),
             page: nil
@@ -64,31 +62,8 @@ struct WatchFacts: Sendable {
         return facts
     }
 
-    // MARK: - Paces
-
     /// What ended lately, in one queue or in all.
     func pace(of queue: String? = nil) -> RecentPace? {
-        let those = paces.filter { queue == nil || $0.queue == queue }
-        // Of the last minutes in which anything ended: work that has just begun is not slow.
-        guard let first = those.map(\.minute).min() else { return nil }
-        let seconds = min(Self.paceSpan.seconds, status.time.timeIntervalSince(first))
-        guard seconds >= 1 else { return nil }
-        let ended = those.reduce(0) { $0 + $1.completed + $1.failed + $1.cancelled }
-        let audio = those.reduce(0.0) { $0 + $1.audio.seconds }
-        return RecentPace(perSecond: Double(ended) / seconds, speed: audio / seconds)
-    }
-}
-
-/// How much ended per second.
-struct RecentPace: Sendable, Hashable {
-    /// Jobs.
-    let perSecond: Double
-    /// Seconds of sound.
-    let speed: Double
-
-    /// `9.4/s`, `12/min`; with a noun, `9.4 files/s`
-    func words(_ noun: String = "") -> String {
-        let (rate, unit) = perSecond >= 1 ? (perSecond, "s") : (perSecond * 60, "min")
-        return Figures.decimals(rate, rate < 10 ? 1 : 0) + (noun.isEmpty ? "" : " \(noun)") + "/\(unit)"
+        RecentPace(paces.filter { queue == nil || $0.queue == queue }, at: status.time)
     }
 }

@@ -38,16 +38,15 @@ struct WatchOverview {
             ("\(Figures.grouped(jobs.waiting)) waiting", nil),
             ("\(Figures.grouped(jobs.running + jobs.publishing)) running", nil),
         ]
-        let pace = facts.pace()
-        if let pace {
+        if let pace = facts.pace() {
             parts.append((pace.words("files"), .strong))
             if pace.speed > 0 { parts.append((Figures.speed(pace.speed), .strong)) }
+            if pace.perSecond > 0, jobs.open > 0 {
+                parts.append(("\(TimeWords.span(seconds: Double(jobs.open) / pace.perSecond)) left", nil))
+            }
         }
         if jobs.failed > 0 { parts.append(("\(Figures.grouped(jobs.failed)) failed", .bad)) }
         parts.append(("\(Figures.grouped(jobs.completed)) done", .good))
-        if let pace, pace.perSecond > 0, jobs.open > 0 {
-            parts.append(("\(TimeWords.span(seconds: Double(jobs.open) / pace.perSecond)) left", nil))
-        }
         if jobs.delayed > 0 { parts.append(("\(Figures.grouped(jobs.delayed)) delayed", .careful)) }
         if jobs.cancelled > 0 { parts.append(("\(Figures.grouped(jobs.cancelled)) cancelled", .faint)) }
         parts.append((facts.place.printable, .faint))

@@ -3,31 +3,7 @@ import FoundationEssentials
 
 extension JobLedger {
     /// Everything about a job; `nil` if there is none of that number.
-    public func story(of job: Int64) async throws -> JobStory? {
-        try await settle("show a job") { connection, _ in
-            try connection.transaction(.readOnly) {
-                guard
-                    var story = try connection.first(
-                        "select * from \(schema).show_job(\(job))",
-                        { try JobStory($0) }
-                    )
-                else { return nil }
-                if story.waitingFor == .unable {
-                    let lines = try connection.rows("select * from \(schema).list_unable()", UnableLine.init)
-                    story.learnWhatIsMissing(from: lines)
-                }
-                story.attempts = try connection.rows(
-                    "select * from \(schema).list_attempts(\(job))",
-                    AttemptRecord.init
-                )
-                story.amendments = try connection.rows(
-                    "select * from \(schema).list_amendments(\(job))",
-                    RecipeAmendment.init
-                )
-                return story
-            }
-        }
-    }
+    public func story(of job: Int64) async throws -> JobStory? { try await stories(of: [job]).first }
 
     /// Everything about each of some jobs, in the order of their numbers; those that are not there are left out.
     ///
@@ -40,10 +16,10 @@ extension JobLedger {
                     let story = try JobStory(row)
                     stories[story.summary.job] = story
                 }
-                try connection.forEachRow("select * from \(schema).list_attempts_of(\(jobs))") { row in
+                try connection.forEachRow("select * from \(schema).list_attempts(\(jobs))") { row in
                     stories[try row["job"]]?.attempts.append(try AttemptRecord(row))
                 }
-                try connection.forEachRow("select * from \(schema).list_amendments_of(\(jobs))") { row in
+                try connection.forEachRow("select * from \(schema).list_amendments(\(jobs))") { row in
                     stories[try row["job"]]?.amendments.append(try RecipeAmendment(row))
                 }
                 let unable = stories.filter { $0.value.waitingFor == .unable }.keys
@@ -63,7 +39,7 @@ extension JobStory {
         missing = lines.first { $0.needs == needs && $0.queue == summary.queue }?.missing ?? []
     }
 
-    /// A row of `show_job`, without the attempts and amendments.
+    /// A row of `show_jobs`, without the attempts and amendments.
     fileprivate init(_ row: Row) throws {
         let why: String? = try row["why"]
         summary = try JobSummary(row)
@@ -88,9 +64,11 @@ enum Labels {
         struct Text: Decodable {
             var text: String?
             init(from decoder: any Decoder) throws {
+                // What is no text is no label.
                 text = try? decoder.singleValueContainer().decode(String.self)
             }
         }
+        // Nested a thousand deep, they are beyond every decoder. A claim of a hundred jobs must not fail of the labels of one.
         let labels: [String: Text]? = json.flatMap { try? $0.decoded(during: "read labels") }
         return labels?.compactMapValues(\.text) ?? [:]
     }

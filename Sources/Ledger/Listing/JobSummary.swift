@@ -37,7 +37,7 @@ public struct JobSummary: Sendable, Hashable {
     /// Of a completed job.
     public var placement: Placement?
 
-    /// The columns that `list_jobs` and `show_job` share.
+    /// The columns that `list_jobs` and `show_jobs` share.
     init(_ row: Row) throws {
         job = try row["job"]
         state = try row.value("state")

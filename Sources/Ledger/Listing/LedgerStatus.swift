@@ -45,7 +45,11 @@ public struct MinutePace: Sendable, Hashable {
     public var failed: Int
     public var cancelled: Int
     public var audio: Duration
+    /// When the first of their attempts began.
+    public var began: Date
+}
 
+extension MinutePace {
     init(_ row: Row) throws {
         minute = try row["minute"]
         queue = try row["queue"]
@@ -53,5 +57,6 @@ public struct MinutePace: Sendable, Hashable {
         failed = try row["failed"]
         cancelled = try row["cancelled"]
         audio = .milliseconds(try row["audio_ms"] as Int64)
+        began = try row["began"]
     }
 }

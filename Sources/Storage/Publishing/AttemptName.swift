@@ -13,6 +13,9 @@ public struct AttemptName: Sendable, Hashable {
         self.lease = lease
     }
 
+    /// What all leases of one ledger begin with, and no other's.
+    public var ledger: UInt32 { UInt32(truncatingIfNeeded: lease >> 96) }
+
     /// The file of this attempt at the destination `name`: `.NAME.sluice-JOB-EPOCH-LEASE.attempt`.
     public func fileName(for name: String) -> String {
         let digits = String(lease, radix: 16)

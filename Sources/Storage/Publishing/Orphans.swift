@@ -16,13 +16,14 @@ extension StorageRoot {
 
     /// Removes what earlier attempts at a job left where `attempt` is to publish, and says how many files that were.
     ///
-    /// Only for whoever holds the job: then no earlier claim stands, so nobody wants those files, however young they are. Lists
-    /// the folder.
+    /// Only for whoever holds the job: then no earlier claim stands, so nobody wants those files, however young they are. Another
+    /// ledger's job of the same number is another job. Lists the folder.
     public func removeEarlier(than attempt: AttemptName, of location: Location) throws(StorageError) -> Int {
         let folder = try folder(location.folder, at: .open, creating: false)
         var count = 0
         for name in try folder.hiddenNames() {
-            guard let other = AttemptName(fileName: name), other.job == attempt.job, other.epoch < attempt.epoch
+            guard let other = AttemptName(fileName: name), other.ledger == attempt.ledger, other.job == attempt.job,
+                other.epoch < attempt.epoch
             else { continue }
             try folder.remove(name)
             count += 1

@@ -28,7 +28,7 @@ struct SlotLane: Sendable {
         let (claim, roots, codecs) = (job.claim, shop.roots.usable, shop.codecs)
         switch await files.run({ Preparation.of(claim, in: roots, codecs: codecs) }) {
         case .ready(let prepared):
-            shop.sweeper.use(prepared.location, epoch: job.fence.epoch)
+            shop.sweeper.use(prepared.location, for: job.fence)
             await convert(job, prepared)
         case .skipped: end(job, .skipped)
         case .unable(let need): end(job, .handedBack(.unable, need: need))

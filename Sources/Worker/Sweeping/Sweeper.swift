@@ -14,6 +14,8 @@ final class Sweeper: Sendable {
     private struct Visit: Sendable {
         /// Any place in the folder.
         let place: Location
+        /// Whose files are ours to judge.
+        var ledger: UInt32
         var due: ContinuousClock.Instant?
         var last: ContinuousClock.Instant?
     }
@@ -27,18 +29,20 @@ final class Sweeper: Sendable {
 
     init(age: Duration, interval: Duration) { (self.age, self.interval) = (age, interval) }
 
-    /// An output goes to `place`. An attempt that is not the first may have left a file there.
-    func use(_ place: Location, epoch: Int32) {
-        let now = ContinuousClock.now
+    /// The output of an attempt goes to `place`. Where it is not the first, an earlier one may have left a file there.
+    func use(_ place: Location, for fence: Fence) {
+        let (now, ledger) = (ContinuousClock.now, AttemptName(fence).ledger)
         visits.withLock { visits in
             let folder = Folder(root: place.root, path: place.folder)
             if visits.count >= Self.memory, visits[folder] == nil { visits = visits.filter { $0.value.due != nil } }
             guard visits.count < Self.memory || visits[folder] != nil else { return }
-            var visit = visits[folder] ?? Visit(place: place)
+            var visit = visits[folder] ?? Visit(place: place, ledger: ledger)
+            // A ledger may be made anew under a worker that goes on.
+            visit.ledger = ledger
             let isTime = visit.last.map { now - $0 >= interval } ?? true
             if isTime {
                 visit.due = visit.due ?? now
-            } else if epoch > 1 {
+            } else if fence.epoch > 1 {
                 // What it left may still be too young; it is not by then.
                 visit.due = visit.due ?? now + age
             }
@@ -57,21 +61,21 @@ final class Sweeper: Sendable {
                 visits[folder]?.due = nil
                 visits[folder]?.last = now
             }
-            let count = try await sweep(visit.place, in: roots, ledger)
+            let count = try await sweep(visit, in: roots, ledger)
             if count > 0 { removed["\(folder.root):\(folder.path)"] = count }
         }
         return removed
     }
 
     /// Lists first and asks the ledger then: a file that comes in between is not on the list, and one that is on it and whose
-    /// fence does not stand will never be wanted.
-    private func sweep(_ place: Location, in roots: StorageRoots, _ ledger: JobLedger) async throws -> Int {
-        let age = age
+    /// fence does not stand will never be wanted. Of other ledgers' files we know nothing, and leave them.
+    private func sweep(_ visit: Visit, in roots: StorageRoots, _ ledger: JobLedger) async throws -> Int {
+        let (age, place, mark) = (age, visit.place, visit.ledger)
         let listed = try await queue.run { () -> Result<[AttemptName], StorageError> in
             Result { () throws(StorageError) in
                 var names: [AttemptName] = []
                 _ = try roots.root(of: place).sweep(folder: place.folder, olderThan: age) { name in
-                    names.append(name)
+                    if name.ledger == mark { names.append(name) }
                     return true
                 }
                 return names
