@@ -54,6 +54,21 @@ struct BeatTests {
         #expect(untouched?.frames == 0)
     }
 
+    /// A beat that was on its way when a job went back and came again speaks of the old attempt.
+    @Test func whatIsLostIsTheAttemptThatWasTold() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1)
+        let worker = try await lab.worker()
+        let first = try #require(try await lab.claim(1, for: worker).first)
+        let told = [RunningJob(first.fence)]
+        try await lab.ledger.release([first.fence])
+        let second = try #require(try await lab.claim(1, for: worker).first)
+        #expect(second.fence.job == first.fence.job)
+        let reply = try await lab.heartbeat.beat(worker.worker, told)
+        #expect(reply.lost == [first.fence.job])
+        #expect(BeatReply.attempts(of: reply.lost, among: told) == [first.fence])
+    }
+
     @Test func aJobThatIsPublishingIsNotLost() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)

@@ -12,9 +12,13 @@ struct CancelTests {
         return (lab, try await lab.submitLong(1))
     }
 
-    /// Waits until the output's unnamed file is open in the worker: its sound is on the way.
+    /// Waits until the output's unnamed file is open in the worker: its sound is on the way, and the beat that tells of its first
+    /// second is over, which would hear of a cancellation too.
     private func untilWriting(_ worker: WorkerProcess, in lab: WorkerLab) async throws {
         try await lab.wait("the output is open") { try openOutputs(worker, in: lab) > 0 }
+        try await lab.wait("its progress is told") {
+            try lab.sql("select count(*) from \(lab.schema).running where frames > 0") == "1"
+        }
         #expect(try lab.truth() == ["running": 1])
     }
 
@@ -47,6 +51,16 @@ struct CancelTests {
         #expect(attempt.failure?.message == "somebody cancelled the job; nothing of its output is left")
         #expect(try await worker.stop() == .exited(0))
         #expect(worker.lines("attempt").map(\.outcome) == ["cancelled"])
+    }
+
+    /// What takes longer than a second is told of then, not only by the next beat that is due.
+    @Test func progressOfALongJobIsSeenLongBeforeTheNextBeat() async throws {
+        let (lab, _) = try await lab(beatEvery: 100)
+        let start = ContinuousClock.now
+        let worker = try lab.worker("--slots", "1", "--grace", "0s")
+        try await untilWriting(worker, in: lab)
+        #expect(.now - start < .seconds(50))
+        #expect(try await worker.stop() == .exited(0))
     }
 
     @Test func notificationStopsAJobLongBeforeTheNextBeat() async throws {

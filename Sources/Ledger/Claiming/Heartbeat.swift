@@ -147,6 +147,13 @@ public struct BeatReply: Sendable, Hashable {
         self.sentAt = sentAt
     }
 
+    /// The attempts that `jobs` of this reply speaks of. A job that has ended meanwhile may be in hand again, by a claim that
+    /// the beat knew nothing of.
+    public static func attempts(of jobs: [Int64], among told: [RunningJob]) -> Set<Fence> {
+        let jobs = Set(jobs)
+        return Set(told.lazy.map(\.fence).filter { jobs.contains($0.job) })
+    }
+
     init(_ row: Row, sentAt: ContinuousClock.Instant) throws {
         let isAlive: Bool = try row["alive"]
         self.init(

@@ -5,12 +5,20 @@ import PumpRoom
 /// The worker's signs of life. Runs on a thread of its own, and waits for nothing but its own connection.
 struct Beater: Sendable {
     let shop: Workshop
+    /// Whoever looks at a conversion that takes this long should see how far it is, and not only at the next beat that is due.
+    private static let patience = Duration.seconds(1)
 
     func run() async {
         var wait: Duration = .zero
         var seen = shop.pulse.pokes
         while !Task.isCancelled {
-            await shop.pulse.sleep(until: .now + wait, since: seen)
+            let due = ContinuousClock.now + wait
+            // Four beats for one at most, however short the jobs are.
+            let pause = min(max(Self.patience, shop.sessions.current.leaseLength / 12), .milliseconds(2_500))
+            repeat {
+                await shop.pulse.sleep(until: min(due, .now + pause), since: seen)
+            } while .now < due && shop.pulse.pokes == seen && !Task.isCancelled
+                && !shop.board.hasNews(in: shop.sessions.current, after: Self.patience)
             // Before the beat is sent: what comes while it is under way is news to it.
             seen = shop.pulse.pokes
             let session = shop.sessions.current
@@ -34,10 +42,11 @@ struct Beater: Sendable {
             sandbox: shop.roomLevel?.description,
             paces: board.paces(in: session)
         )
+        let told = board.running(in: session)
         do {
             let reply = try await shop.heartbeat.beat(
                 session.worker,
-                board.running(in: session),
+                told,
                 status: status,
                 within: min(.seconds(10), max(interval, .milliseconds(200)))
             )
@@ -46,7 +55,7 @@ struct Beater: Sendable {
                 shop.pulse.poke()
                 return .seconds(1)
             }
-            apply(reply, to: session)
+            apply(reply, to: session, told)
             return max(interval - (.now - reply.sentAt), .zero)
         } catch {
             // No sign of life: the right goes on for as long as the clock says.
@@ -54,12 +63,13 @@ struct Beater: Sendable {
         }
     }
 
-    private func apply(_ reply: BeatReply, to session: Session) {
+    private func apply(_ reply: BeatReply, to session: Session, _ told: [RunningJob]) {
         shop.take(reply.wish)
-        let (lost, cancelled) = (Set(reply.lost), Set(reply.cancelled))
-        if !lost.isEmpty { shop.drop(.lost) { $0.session === session && lost.contains($0.fence.job) } }
+        let lost = BeatReply.attempts(of: reply.lost, among: told)
+        let cancelled = BeatReply.attempts(of: reply.cancelled, among: told)
+        if !lost.isEmpty { shop.drop(.lost) { $0.session === session && lost.contains($0.fence) } }
         if !cancelled.isEmpty {
-            let waiting = shop.board.stop(.cancelled) { $0.session === session && cancelled.contains($0.fence.job) }
+            let waiting = shop.board.stop(.cancelled) { $0.session === session && cancelled.contains($0.fence) }
             shop.outbox.put(
                 waiting.map { JobEnding(fence: $0.fence, kind: .failed(AttemptFailure($0.fence, .cancelled))) }
             )

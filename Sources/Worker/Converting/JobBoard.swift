@@ -221,11 +221,23 @@ final class JobBoard: Sendable {
         }
     }
 
+    /// Whether a conversion that has been under way for `age` has got somewhere, and no beat has told of it.
+    func hasNews(in session: Session, after age: Duration) -> Bool {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            return state.converting.contains { fence, begin in
+                guard now - begin >= age, let job = state.jobs[fence] else { return false }
+                return job.session === session && job.frames != nil && !job.isTold
+            }
+        }
+    }
+
     /// For the beat: what is in hand of this session, and how far.
     func running(in session: Session) -> [RunningJob] {
         state.withLock { state in
             state.jobs.values.filter { $0.session === session && $0.phase != .publishing }.map { job in
-                RunningJob(
+                if job.frames != nil { state.jobs[job.fence]?.isTold = true }
+                return RunningJob(
                     job.fence,
                     frames: job.frames,
                     totalFrames: job.totalFrames,

@@ -26,6 +26,8 @@ struct JobInHand: Sendable {
     var frames: Int64?
     var totalFrames: Int64?
     var pace: ConversionPace?
+    /// Whether a beat has told how far it is.
+    var isTold = false
     /// Why it is to come to nothing, once something or somebody says so.
     var stop: StopReason?
     var cancelConversion: (@Sendable () -> Void)?
