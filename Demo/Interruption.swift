@@ -24,7 +24,8 @@ enum Interruption {
         if number > 0 { throw Stop(signal: number) }
     }
 
-    /// Waits for the end of a child; the signals that come meanwhile are its, too. Answers how it ended.
+    /// Waits for the end of a child and its group; signals that come meanwhile are passed on to them, or kept for later.
+    /// Answers how it ended.
     static func waitForEnd(of child: pid_t, passingOn passesOn: Bool) throws -> Int32 {
         var came: Int32?
         while true {
@@ -32,16 +33,15 @@ enum Interruption {
             // Looked at before waiting: SIGCHLD may stand for several children.
             if waitpid(child, &status, WNOHANG) == child {
                 if let came { throw Stop(signal: came) }
-                // What ended the child at once may wait for us as well, and is the reason then.
+                // One that came when the child was about to end counts all the same.
                 try check()
                 return status
             }
-            var (set, facts) = (awaited(), siginfo_t())
-            let number = sigwaitinfo(&set, &facts)
+            var set = awaited()
+            let number = sigwaitinfo(&set, nil)
             guard number > 0, number != SIGCHLD else { continue }
             came = number
-            // What the terminal sends it sends to the child as well.
-            if passesOn, facts.si_code <= 0 { kill(child, number) }
+            if passesOn { kill(-child, number) }
         }
     }
 

@@ -22,6 +22,7 @@ enum LedgerWords: Sendable, Hashable {
         guard let configuration = try? Self.configuration(words, environment) else { return [] }
         let (answer, done) = (Answer(), DispatchSemaphore(value: 0))
         Task {
+            // As above: what went wrong has nobody to go to.
             if let found = try? await look(configuration) { answer.box.withLock { $0 = found } }
             done.signal()
         }
@@ -85,15 +86,5 @@ enum LedgerWords: Sendable, Hashable {
 extension Completion.Candidate {
     /// Whether a shell takes the word for nothing but a word. bash puts it into the line as it is, and a worker gives itself
     /// its name: `$(...)` would be run by whoever pressed Tab and Enter.
-    fileprivate var isPlainWord: Bool {
-        !word.isEmpty && word.first != "-"
-            && word.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"):
-                    true
-                default: "._-@:+".utf8.contains(byte)
-                }
-            }
-    }
+    fileprivate var isPlainWord: Bool { ShellWord.isPlain(word) && word.first != "-" }
 }

@@ -93,9 +93,9 @@ enum JobFilterOptions {
 
 /// A word as a shell takes it.
 enum ShellWord {
-    static func quoted(_ text: String) -> String {
-        let isPlain =
-            !text.isEmpty
+    /// Whether a shell takes it for itself, quoted or not.
+    static func isPlain(_ text: String) -> Bool {
+        !text.isEmpty
             && text.utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -104,7 +104,10 @@ enum ShellWord {
                 default: "-_./:,@%+=".utf8.contains(byte)
                 }
             }
-        if isPlain { return text }
+    }
+
+    static func quoted(_ text: String) -> String {
+        if isPlain(text) { return text }
         return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 }
