@@ -47,6 +47,7 @@ enum FrozenDisk {
     }
 
     static let isPossible: Bool = {
+        // Where no folder can be made, all other tests say so.
         guard geteuid() == 0, let folder = try? TemporaryFolder.create() else { return false }
         let mount = words(at: folder.path("there"), image: folder.path("disk"))
         let both = "fsfreeze --freeze '\(folder.path("there"))' && fsfreeze --unfreeze '\(folder.path("there"))'"

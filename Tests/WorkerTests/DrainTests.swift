@@ -28,7 +28,7 @@ struct DrainTests {
         let lab = try await WorkerLab()
         try await lab.submitLong(2)
         let worker = try lab.worker("--slots", "2", "--grace", "1s")
-        try await lab.wait(for: 2, "running")
+        try await lab.waitForMovement(2)
         let asked = ContinuousClock.now
         #expect(try await worker.stop() == .exited(0))
         #expect(.now - asked >= .seconds(1))
@@ -42,7 +42,7 @@ struct DrainTests {
         let lab = try await WorkerLab()
         try await lab.submitLong(1)
         let worker = try lab.worker("--grace", "1h")
-        try await lab.wait(for: 1, "running")
+        try await lab.waitForMovement()
         worker.signal(SIGTERM)
         try await worker.waits(for: "draining")
         #expect(try lab.truth() == ["running": 1])

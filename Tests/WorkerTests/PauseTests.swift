@@ -92,6 +92,7 @@ enum SmallDisk {
     static let command = geteuid() == 0 ? ["unshare", "--mount"] : ["unshare", "--user", "--map-root-user", "--mount"]
 
     static let isPossible: Bool = {
+        // Where no folder can be made, all other tests say so.
         guard let folder = try? TemporaryFolder.create() else { return false }
         let words = command.dropFirst() + ["mount", "-t", "tmpfs", "tmpfs", folder.path]
         return (try? Run.program(command[0], Array(words)).succeeded) == true

@@ -1,57 +1,77 @@
-import Foundation
+import Dispatch
 import Glibc
+import Synchronization
 import TestSupport
 
 /// Listens to the kernel for every name that files in a folder get, so that what was published twice is seen even if it was the
 /// same both times.
-final class NameWatch: @unchecked Sendable {
-    // `descriptor` is set once; every access to the rest holds the lock.
+final class NameWatch: Sendable {
+    fileprivate struct Tally {
+        var namings: [String: Int] = [:]
+        var hasOverrun = false
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    }
+
+    private final class Shared: Sendable {
+        let tally = Mutex(Tally())
+    }
+
     private let descriptor: Int32
-    private let lock = NSLock()
-    private var namings: [String: Int] = [:]
-    private var hasOverrun = false
+    private let shared = Shared()
+    /// Takes news while nobody asks, because the kernel keeps so many and no more.
+    ///
+    /// Unchecked, because Dispatch does not say that its sources are Sendable: this one is set once, and then only cancelled,
+    /// which any thread may do.
+    nonisolated(unsafe) private let source: any DispatchSourceRead
 
     /// Counts from now on how often each name is given to a file in `folder`, hidden ones aside.
     init(_ folder: String) throws {
-        descriptor = inotify_init1(Int32(IN_CLOEXEC))
+        let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
         guard descriptor >= 0 else { throw SupportError("watch names", errno: errno) }
+        self.descriptor = descriptor
+        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: DispatchQueue(label: "name watch"))
+        source.setEventHandler { [shared] in shared.tally.withLock { $0.takeNews(from: descriptor) } }
+        // By then nobody reads from it, and its number can be given to another file.
+        source.setCancelHandler { close(descriptor) }
+        source.activate()
         guard inotify_add_watch(descriptor, folder, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else {
             throw SupportError("watch \(folder)", errno: errno)
         }
-        let descriptor = descriptor
-        Thread.detachNewThread { [weak self] in
-            var bytes = [UInt8](repeating: 0, count: 1 << 16)
-            while true {
-                let count = read(descriptor, &bytes, bytes.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0, let self else { break }
-                self.take(bytes.prefix(count))
-            }
-        }
     }
 
-    deinit { close(descriptor) }
+    deinit { source.cancel() }
 
-    /// How often each name was given. Throws if the kernel could not remember them all.
+    /// How often each name was given until now. Throws if the kernel could not remember them all.
     func counts() throws -> [String: Int] {
-        try lock.withLock {
-            if hasOverrun { throw SupportError("watch names", "there were more than the kernel keeps") }
-            return namings
+        try shared.tally.withLock { tally in
+            tally.takeNews(from: descriptor)
+            if tally.hasOverrun { throw SupportError("watch names", "there were more than the kernel keeps") }
+            return tally.namings
+        }
+    }
+}
+
+extension NameWatch.Tally {
+    fileprivate mutating func takeNews(from descriptor: Int32) {
+        while true {
+            let count = read(descriptor, &bytes, bytes.count)
+            if count < 0, errno == EINTR { continue }
+            // EAGAIN: that was all.
+            guard count > 0 else { break }
+            take(bytes.prefix(count))
         }
     }
 
-    private func take(_ bytes: ArraySlice<UInt8>) {
-        lock.withLock {
-            var rest = bytes
-            let head = MemoryLayout<inotify_event>.size
-            while rest.count >= head {
-                let event = rest.withUnsafeBytes { $0.loadUnaligned(as: inotify_event.self) }
-                let name = rest.dropFirst(head).prefix(Int(event.len)).prefix { $0 != 0 }
-                rest = rest.dropFirst(head + Int(event.len))
-                if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { hasOverrun = true }
-                let text = String(decoding: name, as: UTF8.self)
-                if !text.isEmpty, !text.hasPrefix(".") { namings[text, default: 0] += 1 }
-            }
+    private mutating func take(_ news: ArraySlice<UInt8>) {
+        var rest = news
+        let head = MemoryLayout<inotify_event>.size
+        while rest.count >= head {
+            let event = rest.withUnsafeBytes { $0.loadUnaligned(as: inotify_event.self) }
+            let name = rest.dropFirst(head).prefix(Int(event.len)).prefix { $0 != 0 }
+            rest = rest.dropFirst(head + Int(event.len))
+            if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { hasOverrun = true }
+            let text = String(decoding: name, as: UTF8.self)
+            if !text.isEmpty, !text.hasPrefix(".") { namings[text, default: 0] += 1 }
         }
     }
 }
