@@ -37,6 +37,8 @@ final class Room {
     /// Counted since it was started, and since it was told to go or hung up.
     private var age = Duration.zero
     private var sinceEnd = Duration.zero
+    /// Counted while it has jobs and carries none of them out, since it last began one.
+    private var idle = Duration.zero
     private var firstBytes: Int64?
     private var hasGrown = false
     /// How it ended. What it had to say before has been heard by then.
@@ -178,7 +180,11 @@ final class Room {
     func pass(_ time: Duration) {
         age += time
         if verdict != nil || isHungUp { sinceEnd += time }
-        if let place = inFlight.firstIndex(where: \.hasBegun) { inFlight[place].pass(time) }
+        if let place = inFlight.firstIndex(where: \.hasBegun) {
+            inFlight[place].pass(time)
+        } else if !inFlight.isEmpty {
+            idle += time
+        }
     }
 
     /// Ends what has taken too long. What the room has said is to be heard before.
@@ -193,7 +199,11 @@ final class Room {
             if age > configuration.startLimit { kill(for: .notReady) }
             return
         }
-        guard let place = inFlight.firstIndex(where: \.hasBegun) else { return }
+        guard let place = inFlight.firstIndex(where: \.hasBegun) else {
+            // Stopped from outside, say: what it was given goes to another one.
+            if idle > configuration.stallLimit { kill(for: .stalled(configuration.stallLimit)) }
+            return
+        }
         let job = inFlight[place]
         if let stop = job.stop {
             if job.sinceStop > configuration.obedienceLimit { kill(for: .disobeyed(stop)) }
@@ -272,6 +282,7 @@ final class Room {
                 !inFlight.contains(where: \.hasBegun), inFlight[..<place].allSatisfy(\.isAbandoned)
             else { return "it began job \(job), whose turn it was not" }
             inFlight[place].begin(spent)
+            idle = .zero
         case .progress(let job, let progress):
             guard let place = begun(job), inFlight[place].advance(to: progress) else {
                 return "progress of job \(job) that cannot be"

@@ -223,6 +223,14 @@ import Testing
         await slot.close()
     }
 
+    /// As one does that was stopped from outside between two jobs.
+    @Test func jobThatNoRoomAnswersIsHandedBackUnspent() async throws {
+        let slot = try slot("hello()\nhear()") { $0.stallLimit = .milliseconds(500) }
+        #expect(await SlotRun(try bench.short(), in: slot).outcome == .handedBack)
+        #expect(startCount == 4)
+        await slot.close()
+    }
+
     @Test func roomIsToldNoPlaces() async throws {
         let slot = try slot(
             """

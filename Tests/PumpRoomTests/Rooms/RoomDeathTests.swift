@@ -63,6 +63,17 @@ import Testing
         await slot.close()
     }
 
+    /// A room that somebody stops between two jobs says nothing of the next one.
+    @Test func roomThatBeginsNothingIsReplaced() async throws {
+        let slot = bench.slot { $0.stallLimit = .seconds(2) }
+        #expect(await SlotRun(try bench.short(), in: slot).isConverted)
+        let room = try #require(slot.process)
+        kill(-room, SIGSTOP)
+        #expect(await SlotRun(try bench.short(), in: slot).isConverted)
+        #expect(!ProcessFacts.isThere(room))
+        await slot.close()
+    }
+
     @Test func workThatMovesIsNotStalled() async throws {
         let slot = bench.slot { $0.stallLimit = .seconds(5) }
         let long = SlotRun(try bench.long { $0.limits = .init(wallSeconds: 8) }, in: slot)

@@ -110,7 +110,8 @@ final class SlotRun: Sendable {
         let struck = struck
         task = Task {
             let outcome = await slot.run(work.room) { progress in
-                continuation.yield(progress)
+                // Whoever waits for the progress may rely on the signal.
+                defer { continuation.yield(progress) }
                 guard let signal, progress.frames > 0, let room = slot.process else { return }
                 struck.room.withLock { struckRoom in
                     guard struckRoom == nil else { return }
