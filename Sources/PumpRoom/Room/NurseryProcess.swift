@@ -29,8 +29,7 @@ enum NurseryProcess {
 
     /// Makes rooms until the slot hangs up. Returns in the rooms alone.
     private static func serve() {
-        // Nobody else's end is its end.
-        setpgid(0, 0)
+        // In the room's group until the slot has heard of it: whatever ends the room before, ends it too.
         RoomLock.diesWithItsStarter()
         // What it says has nobody to hear it, and its number 3 stays taken: what comes in must not get the number that a room's
         // socket will have.

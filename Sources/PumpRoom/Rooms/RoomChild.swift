@@ -85,6 +85,11 @@ final class RoomChild {
         // Until it is reaped, its group's number is nobody else's.
         kill()
         var (status, usage) = (Int32(0), rusage())
+        defer {
+            // A nursery that a room left behind without a word, or a room that a nursery made in its last moment: it was in the
+            // group, and killed with it.
+            while retryingInterrupts({ waitpid(-id, nil, 0) }) > 0 {}
+        }
         guard retryingInterrupts({ wait4(id, &status, 0, &usage) }) == id else {
             // Where SIGCHLD is ignored, the kernel reaps before anybody can ask.
             return Rest(end: .unknown, cpuMicroseconds: 0, peakBytes: 0)

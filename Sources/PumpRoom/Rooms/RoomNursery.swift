@@ -39,9 +39,7 @@ final class RoomNursery {
         self.process = nil
         process.kill()
         // Killed and not gone, it is nobody's to wait for.
-        guard isReadable(process.handle, within: .seconds(5)), process.reap() != nil else { return }
-        // Rooms that it made in its last moment, and that nobody has taken: they were in its group, and killed with it.
-        while retryingInterrupts({ waitpid(-process.id, nil, 0) }) > 0 {}
+        if isReadable(process.handle, within: .seconds(5)) { _ = process.reap() }
     }
 
     /// Takes the first room's word for it, if that is there.
