@@ -69,7 +69,7 @@ final class ClusterSupervisor {
         if !isAlive(.postgres) { try start(.postgres) }
         let deadline = ContinuousClock.now + .seconds(60)
         while let process = state.postgres, ContinuousClock.now < deadline {
-            if server.isReady(process) { return }
+            if LocalPostgres.isReady(process, in: place) { return }
             // The server says that it is ready in a file that it writes anew, and nowhere else; pg_ctl looks there as well.
             // Its end needs no look: it ends the wait.
             if try process.waitForEnd(.milliseconds(5)) { break }

@@ -58,7 +58,10 @@ struct LocalCluster: Sendable {
     /// What runs, if all of it does.
     func runningState() -> ClusterState? {
         let state = ClusterState.read(place)
-        guard state.isReady, state.supervisor?.isAlive == true, state.postgres?.isAlive == true else { return nil }
+        // A server that was started again after a crash recovers before it takes connections.
+        guard state.isReady, state.supervisor?.isAlive == true, let server = state.postgres, server.isAlive,
+            LocalPostgres.isReady(server, in: place)
+        else { return nil }
         return state
     }
 

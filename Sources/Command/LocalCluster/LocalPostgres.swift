@@ -66,8 +66,8 @@ struct LocalPostgres: Sendable {
     /// The words that start the server.
     var words: [String] { asOwner([programs.postgres, "-D", place.data]) }
 
-    /// Whether it takes connections, as its own file says.
-    func isReady(_ process: ProcessIdentity) -> Bool {
+    /// Whether the server in `place` takes connections, as its own file says.
+    static func isReady(_ process: ProcessIdentity, in place: ClusterPlace) -> Bool {
         let file = open(place.data + "/postmaster.pid", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { close(file) }

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import Command
+
 /// The private cluster, as a person with one machine meets it.
 @Suite(.serialized)
 struct LocalClusterTests {
@@ -115,6 +117,23 @@ struct LocalClusterTests {
         #expect(run.status == .exited(0), "\(run.errorText)")
         #expect(try home.run("down").status == .exited(0))
         for id in now.processes.values { #expect(!home.runs(id)) }
+    }
+
+    /// What the server writes into its file while it recovers from a crash.
+    @Test func serverThatDoesNotTakeConnectionsYetIsWaitedFor() throws {
+        let home = try Home()
+        _ = try home.up()
+        let cluster = try LocalCluster(environment: ["XDG_DATA_HOME": home.folder.path])
+        #expect(cluster.runningState() != nil)
+        let file = "\(cluster.place.data)/postmaster.pid"
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let handle = try #require(FileHandle(forUpdatingAtPath: file))
+        // In its place: the file stays the server's own.
+        try handle.write(contentsOf: Data(text.replacing("ready   ", with: "starting").utf8))
+        #expect(cluster.runningState() == nil)
+        try handle.seek(toOffset: 0)
+        try handle.write(contentsOf: Data(text.utf8))
+        #expect(cluster.runningState() != nil)
     }
 
     @Test func manyMayNeedItAtOnce() async throws {
