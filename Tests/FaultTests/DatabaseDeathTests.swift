@@ -103,6 +103,31 @@ struct DatabaseDeathTests {
         FaultTable.note("outage of 5 s, lease of 2 s", times: outages, counts)
     }
 
+    /// What was on its way is carried out after all, long after the one who sent it has given it up.
+    @Test(arguments: [(lease: 30, length: 3), (lease: 2, length: 6)])
+    func theServerMayStandStill(lease: Int, length: Int) async throws {
+        let cluster = try await Cluster(lease: .seconds(lease))
+        let coordinator = try cluster.startCoordinator()
+        let workers = try (0..<2).map { try cluster.startWorker("w\($0)") }
+        let stops = Rounds.scaled(1)
+        var jobs = 0
+        for round in 0..<stops {
+            try await cluster.submit(60, "still\(round)")
+            jobs += 60
+            try await cluster.untilEnded(jobs - 50)
+            try cluster.server.freeze()
+            // The length of the standstill.
+            try await Task.sleep(for: .seconds(length))
+            try cluster.server.thaw()
+        }
+        try await cluster.untilAllEnded()
+        for worker in workers { try worker.stop() }
+        try coordinator.stop()
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        FaultTable.note("server frozen for \(length) s, lease of \(lease) s", times: stops, counts)
+    }
+
     // MARK: - Load
 
     /// Two workers and a coordinator at work while `fault` strikes; how many jobs that were.

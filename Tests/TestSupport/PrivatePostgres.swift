@@ -178,6 +178,12 @@ public final class PrivatePostgres: Sendable {
         try start()
     }
 
+    /// Stops all its processes where they are, as a machine does that is suspended: connections stand, and nothing is answered.
+    public func freeze() throws { try supervisor.obey("freeze") }
+
+    /// Lets them go on after `freeze`.
+    public func thaw() throws { try supervisor.obey("thaw") }
+
     /// From now on asks every role but the superuser for a password.
     public func demandPasswords() throws {
         try supervisor.obey("demand")
@@ -249,10 +255,16 @@ public final class PrivatePostgres: Sendable {
                 fast) stop INT ;;
                 immediate) stop QUIT ;;
                 kill) stop KILL ;;
+                # The server first, which starts the others.
+                freeze) kill -s STOP "$server" && pkill -STOP -P "$server" ;;
+                thaw) pkill -CONT -P "$server" && kill -s CONT "$server" ;;
                 demand) printf 'local all postgres trust\\nlocal all all scram-sha-256\\n' >data/pg_hba.conf ;;
                 *) return 2 ;;
             esac
         }
-        finish() { [ -z "$server" ] || stop QUIT; }
+        finish() {
+            [ -z "$server" ] || obey thaw
+            [ -z "$server" ] || stop QUIT
+        }
         """
 }
