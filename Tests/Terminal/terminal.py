@@ -1,8 +1,10 @@
 """A terminal that tests can look at: a program on a pseudo-terminal, and the screen that it draws."""
 
+import errno
 import os
 import pathlib
 import re
+import select
 import signal
 import time
 
@@ -56,6 +58,7 @@ class Terminal:
         # Conditions are waited for; nothing is gained by waiting for time.
         self.child.delaybeforesend = None
         self.child.ptyproc.delayafterclose = 0.01
+        os.set_blocking(self.child.child_fd, False)
 
     def __enter__(self):
         return self
@@ -65,11 +68,18 @@ class Terminal:
 
     def listen(self, seconds=0.02):
         """Takes what the program writes in that time; returns whether it may write more."""
-        try:
-            heard = self.child.read_nonblocking(65536, timeout=seconds)
-        except pexpect.TIMEOUT:
+        is_alive = self.child.isalive()
+        if is_alive and not select.select([self.child.child_fd], [], [], seconds)[0]:
             return True
-        except pexpect.EOF:
+        # The last words of a process that has ended may be on their way still, and only reading waits for them: pexpect looks
+        # whether there is something to read, and takes a late word for none.
+        try:
+            heard = os.read(self.child.child_fd, 65536)
+        except BlockingIOError:
+            return is_alive
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
             return False
         self.raw += heard
         self.stream.feed(heard)
