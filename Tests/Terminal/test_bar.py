@@ -1,5 +1,7 @@
 """The bar of a conversion, on the screen."""
 
+import os
+import pathlib
 import re
 import signal
 
@@ -143,6 +145,18 @@ def test_ctrl_c_clears_the_line(folder, sound):
         terminal.send("\x03")
         assert terminal.end() == -signal.SIGINT
         assert terminal.text() == "stopped by Ctrl-C; nothing was written"
+        assert sorted(path.name for path in folder.iterdir() if "out" in path.name) == []
+
+
+def test_ctrl_c_clears_the_line_also_where_nothing_stops(folder, sound):
+    with Terminal(WORDS, folder) as terminal:
+        begin(sound, terminal)
+        rooms = pathlib.Path(f"/proc/{terminal.child.pid}/task").glob("*/children")
+        for room in " ".join(path.read_text() for path in rooms).split():
+            os.kill(int(room), signal.SIGSTOP)
+        terminal.send("\x03")
+        assert terminal.end() == -signal.SIGINT
+        assert terminal.text() == "stopped by Ctrl-C in the middle; out.flac is as it was, or whole"
         assert sorted(path.name for path in folder.iterdir() if "out" in path.name) == []
 
 

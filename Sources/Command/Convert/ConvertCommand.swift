@@ -55,7 +55,7 @@ enum ConvertCommand {
         )
         let page = ConvertPage(input: input, output: output, invocation: invocation, console: console)
         // Standard output carries the sound, if that is where it goes.
-        let ending = job.run(showing: display, warn: console.warn)
+        let ending = job.run(showing: display, warn: console.warn, surrender: page.surrender)
         return try page.show(ending, asJSON: invocation[json])
     }
 

@@ -24,10 +24,19 @@ struct ConvertPage {
             FailurePage(failure, source: input, destination: output, invocation: invocation).show(on: console)
             return failure.exitCode
         case .stopped(let code):
-            let signal = code == .interrupted ? "Ctrl-C" : "SIGTERM"
-            console.say("stopped by \(signal); \(output == "-" ? "the output is cut off" : "nothing was written")")
+            tellOfEnd(by: code, "; nothing was written")
             return code
         }
+    }
+
+    /// Says what is known where nobody waits any more for the conversion to end.
+    func surrender(to code: ExitCode) {
+        tellOfEnd(by: code, " in the middle; \(output.printable) is as it was, or whole")
+    }
+
+    private func tellOfEnd(by code: ExitCode, _ outcome: String) {
+        let signal = code == .interrupted ? "Ctrl-C" : "SIGTERM"
+        console.say("stopped by \(signal)\(output == "-" ? "; the output is cut off" : outcome)")
     }
 
     /// The result is data, unless the data is sound.

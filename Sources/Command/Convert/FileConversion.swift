@@ -25,8 +25,13 @@ struct FileConversion: Sendable {
 
     /// Runs to the end, or to the first SIGINT, SIGTERM or SIGHUP.
     ///
-    /// `warn` is told, once it is over, what people should know of the pump room.
-    func run(showing display: ProgressDisplay, warn: (String) -> Void) -> Ending {
+    /// `warn` is told, once it is over, what people should know of the pump room, and `surrender` before the process ends by a
+    /// signal with the conversion still under way.
+    func run(
+        showing display: ProgressDisplay,
+        warn: (String) -> Void,
+        surrender: (ExitCode) -> Void
+    ) -> Ending {
         let room = ForegroundRoom()
         let latest = Mutex<ConversionProgress?>(nil)
         let clock = ContinuousClock()
@@ -34,6 +39,10 @@ struct FileConversion: Sendable {
         let result = ForegroundWork.run(
             onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
             onSignal: { room.stop() },
+            onSurrender: { code in
+                display.clear()
+                surrender(code)
+            },
             { () -> Ending in
                 do {
                     guard let report = try convert(in: room, report: { now in latest.withLock { $0 = now } }) else {

@@ -82,6 +82,7 @@ enum ProbeCommand {
         let result = ForegroundWork.run(
             onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
             onSignal: { room.stop() },
+            onSurrender: { _ in display.clear() },
             { () -> Result<Facts, Failure> in
                 do {
                     let source = try SourceFile.opening(word: name)

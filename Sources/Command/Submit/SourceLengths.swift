@@ -59,6 +59,7 @@ struct SourceLengths: Sendable {
                 counters.stop()
                 for room in rooms { room.stop() }
             },
+            onSurrender: { _ in bar.clear() },
             { () -> [Finding] in
                 let findings = Mutex([(place: Int, finding: Finding)]())
                 DispatchQueue.concurrentPerform(iterations: rooms.count) { number in

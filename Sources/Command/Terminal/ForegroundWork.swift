@@ -15,10 +15,11 @@ enum ForegroundWork {
     private static let patience = Duration.seconds(2)
 
     /// Runs `body`, calls `onTick` ten times a second, and `onSignal` at the first SIGINT, SIGTERM or SIGHUP. The second
-    /// ends the process, for whoever asks twice means it, and so does the end of patience.
+    /// ends the process, for whoever asks twice means it, and so does the end of patience; `onSurrender` is called before that.
     static func run<Value: Sendable>(
         onTick: () -> Void,
         onSignal: () -> Void,
+        onSurrender: (ExitCode) -> Void = { _ in },
         _ body: @escaping @Sendable () -> Value
     ) -> Result<Value> {
         // Blocked before the thread starts, so that it inherits the mask and every signal arrives here.
@@ -26,19 +27,24 @@ enum ForegroundWork {
         let work = WorkThread(body, telling: listener)
         let clock = ContinuousClock()
         var first: (signal: Int32, time: ContinuousClock.Instant)?
+        func code(of signal: Int32) -> ExitCode { signal == SIGINT ? .interrupted : .terminated }
+        func surrender(to signal: Int32) -> Never {
+            onSurrender(code(of: signal))
+            listener.surrender(to: signal)
+        }
         while true {
             let number = listener.wait(milliseconds: 100)
             if let value = work.valueIfDone() {
-                return Result(value: value, signal: first.map { $0.signal == SIGINT ? .interrupted : .terminated })
+                return Result(value: value, signal: first.map { code(of: $0.signal) })
             }
-            if let first, clock.now - first.time > patience { listener.surrender(to: first.signal) }
+            if let first, clock.now - first.time > patience { surrender(to: first.signal) }
             switch number {
             case nil, listener.wakeUp:
                 onTick()
             case let number?:
                 // Whoever hangs up wants the end as well.
                 let signal = number == SIGINT ? SIGINT : SIGTERM
-                if first != nil { listener.surrender(to: signal) }
+                if first != nil { surrender(to: signal) }
                 first = (signal, clock.now)
                 onSignal()
             }
