@@ -82,50 +82,52 @@ struct DatabaseDeathTests {
 
     @Test func afterAnOutageLongerThanALeaseAllIsDoneOnce() async throws {
         let cluster = try await Cluster()
-        let coordinator = try cluster.startCoordinator()
-        let workers = try (0..<2).map { try cluster.startWorker("w\($0)") }
-        let outages = Rounds.scaled(3)
-        var jobs = 0
-        for round in 0..<outages {
-            try await cluster.submit(60, "long\(round)")
-            jobs += 60
-            try await cluster.untilEnded(jobs - 50)
+        try await throughOutages(cluster, 3, of: 5, "outage of 5 s, lease of 2 s") {
             try cluster.server.stop(.immediate)
-            // The length of the outage, which outlasts the lease.
-            try await Task.sleep(for: .seconds(5))
+        } ending: {
             try cluster.server.start()
         }
-        try await cluster.untilAllEnded()
-        for worker in workers { try worker.stop() }
-        try coordinator.stop()
-        let counts = try Checker(cluster: cluster).check(jobs: jobs)
-        #expect(counts.spentBesides == 0)
-        FaultTable.note("outage of 5 s, lease of 2 s", times: outages, counts)
     }
 
     /// What was on its way is carried out after all, long after the one who sent it has given it up.
     @Test(arguments: [(lease: 30, length: 3), (lease: 2, length: 6)])
     func theServerMayStandStill(lease: Int, length: Int) async throws {
         let cluster = try await Cluster(lease: .seconds(lease))
-        let coordinator = try cluster.startCoordinator()
-        let workers = try (0..<2).map { try cluster.startWorker("w\($0)") }
-        let stops = Rounds.scaled(1)
-        var jobs = 0
-        for round in 0..<stops {
-            try await cluster.submit(60, "still\(round)")
-            jobs += 60
-            try await cluster.untilEnded(jobs - 50)
+        try await throughOutages(cluster, 1, of: length, "server frozen for \(length) s, lease of \(lease) s") {
             try cluster.server.freeze()
-            // The length of the standstill.
-            try await Task.sleep(for: .seconds(length))
+        } ending: {
             try cluster.server.thaw()
         }
-        try await cluster.untilAllEnded()
-        for worker in workers { try worker.stop() }
-        try coordinator.stop()
+    }
+
+    // MARK: - Outages
+
+    /// Two workers and a coordinator at work while the server is away for `seconds`, `times` times.
+    private func throughOutages(
+        _ cluster: Cluster,
+        _ times: Int,
+        of seconds: Int,
+        _ name: String,
+        beginning begin: () throws -> Void,
+        ending end: () throws -> Void
+    ) async throws {
+        let coordinator = try cluster.startCoordinator()
+        let workers = try (0..<2).map { try cluster.startWorker("w\($0)") }
+        let outages = Rounds.scaled(times)
+        var jobs = 0
+        for round in 0..<outages {
+            try await cluster.submit(60, "away\(round)")
+            jobs += 60
+            try await cluster.untilEnded(jobs - 50)
+            try begin()
+            // The length of the outage.
+            try await Task.sleep(for: .seconds(seconds))
+            try end()
+        }
+        try await finish(cluster, workers + [coordinator])
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.spentBesides == 0)
-        FaultTable.note("server frozen for \(length) s, lease of \(lease) s", times: stops, counts)
+        FaultTable.note(name, times: outages, counts)
     }
 
     // MARK: - Load

@@ -9,15 +9,8 @@ import Testing
 /// for a room.
 @Suite(.timeLimit(.minutes(5))) struct HavocTests {
     let bench: SlotBench
-    /// What other suites have started in this process, and keep.
-    private let others: Set<Int32>
 
-    init() throws {
-        bench = try SlotBench()
-        others = try ProcessFacts.children()
-    }
-
-    private func family() throws -> [Int32] { try ProcessFacts.children().subtracting(others).sorted() }
+    init() throws { bench = try SlotBench() }
 
     /// Whether it is what it was started to be: who stops a process before stops the thread that starts it, for as long.
     private func hasStarted(_ process: Int32) -> Bool {
@@ -31,7 +24,7 @@ import Testing
     /// Strikes one after another, until it is cancelled.
     private func strike(_ signals: [Int32], _ random: inout SeededGenerator) async throws {
         while !Task.isCancelled {
-            if let process = try family().filter(hasStarted).randomElement(using: &random),
+            if let process = try bench.family().sorted().filter(hasStarted).randomElement(using: &random),
                 let signal = signals.randomElement(using: &random)
             {
                 kill(process, signal)
@@ -69,6 +62,6 @@ import Testing
         while case .failed = await SlotRun(try bench.short(), in: slot).outcome {}
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
         await slot.close()
-        #expect(try family() == [])
+        #expect(try bench.family() == [])
     }
 }

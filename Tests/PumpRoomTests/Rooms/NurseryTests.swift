@@ -8,16 +8,8 @@ import Testing
 /// Rooms that a nursery makes of itself are what rooms are that a program was started for.
 @Suite(.timeLimit(.minutes(3))) struct NurseryTests {
     let bench: SlotBench
-    /// What other suites have started in this process, and keep.
-    private let others: Set<Int32>
 
-    init() throws {
-        bench = try SlotBench()
-        others = try ProcessFacts.children()
-    }
-
-    /// What slots have started, dead ones that nobody has reaped among them.
-    private func family() throws -> Set<Int32> { try ProcessFacts.children().subtracting(others) }
+    init() throws { bench = try SlotBench() }
 
     /// Who makes the room that a test looks at.
     enum Maker: CaseIterable { case program, nursery }
@@ -43,7 +35,7 @@ import Testing
 
     /// The only other child, which is no room.
     private func nursery(beside slot: RoomSlot) throws -> Int32 {
-        let rest = try family().subtracting([try #require(slot.process)])
+        let rest = try bench.family().subtracting([try #require(slot.process)])
         #expect(rest.count == 1)
         return try #require(rest.first)
     }
@@ -68,7 +60,7 @@ import Testing
         #expect(politeness == min(5, 19 - getpriority(kind, 0)))
         await slot.close()
         #expect(!ProcessFacts.isThere(room))
-        #expect(try family() == [])
+        #expect(try bench.family() == [])
     }
 
     @Test func everyRoomAfterTheFirstIsMadeByTheNursery() async throws {
@@ -79,7 +71,7 @@ import Testing
             let room = try #require(slot.process)
             let home = try #require(place(of: nursery))
             #expect(place(of: room) == home)
-            #expect(try family() == [room, nursery])
+            #expect(try bench.family() == [room, nursery])
         }
         await slot.close()
     }
@@ -126,7 +118,7 @@ import Testing
         #expect(rooms.count > 2)
         #expect(Set(rooms.values).count == 1)
         await slot.close()
-        #expect(try family() == [])
+        #expect(try bench.family() == [])
     }
 
     /// An error of a rehearsal is nobody's to see: rooms would only be slower for it.
@@ -139,7 +131,7 @@ import Testing
         let deadline = ContinuousClock.now + .seconds(100)
         // The slot's thread buries it, and says so to nobody: all that a test can do is look again.
         while ProcessFacts.isThere(killed), .now < deadline { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(try family() == [room])
+        #expect(try bench.family() == [room])
         #expect(await SlotRun(try bench.short("on.wav"), in: slot).isConverted)
         #expect(slot.process == room)
         await slot.close()
@@ -167,7 +159,7 @@ import Testing
         #expect(!ProcessFacts.isThere(stopped))
         #expect(try nursery(beside: slot) != stopped)
         await slot.close()
-        #expect(try family() == [])
+        #expect(try bench.family() == [])
     }
 
     @Test func withoutOneEachRoomIsAProgramOfItsOwn() async throws {
@@ -178,7 +170,7 @@ import Testing
         let room = try #require(slot.process)
         let second = try #require(place(of: room))
         #expect(second != first)
-        #expect(try family() == [room])
+        #expect(try bench.family() == [room])
         await slot.close()
     }
 }

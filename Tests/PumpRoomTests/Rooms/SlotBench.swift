@@ -12,8 +12,11 @@ final class SlotBench: Sendable {
     let clip: String
     /// Six hours of silence that take no room on the disk, and minutes to convert.
     let endless: String
+    /// What other suites have started in this process, and keep.
+    private let others: Set<Int32>
 
     init() throws {
+        others = try ProcessFacts.children()
         folder = try TemporaryFolder.create()
         clip = folder.path("clip.wav")
         endless = folder.path("endless.wav")
@@ -61,6 +64,9 @@ final class SlotBench: Sendable {
             change(&$0)
         }
     }
+
+    /// What slots have started, dead ones that nobody has reaped among them.
+    func family() throws -> Set<Int32> { try ProcessFacts.children().subtracting(others) }
 
     /// The clip to WAV.
     func short(_ name: String = "out.wav", _ change: (inout Recipe) -> Void = { _ in }) throws -> SlotWork {
