@@ -257,7 +257,7 @@ public final class PrivatePostgres: Sendable {
                 kill) stop KILL ;;
                 # The server first, which starts the others.
                 freeze) kill -s STOP "$server" && pkill -STOP -P "$server" ;;
-                thaw) pkill -CONT -P "$server" && kill -s CONT "$server" ;;
+                thaw) kill -s CONT "$server" && pkill -CONT -P "$server" ;;
                 demand) printf 'local all postgres trust\\nlocal all all scram-sha-256\\n' >data/pg_hba.conf ;;
                 *) return 2 ;;
             esac
