@@ -133,6 +133,21 @@ import Testing
         #expect(told.detail == "tags with several values are carried over as one: artist (2)")
     }
 
+    /// libav writes a name once: the second name is given the letters of the first.
+    @Test(arguments: ["mka", "wma"]) func furtherValuesOfMatroskaAndASFAreTold(ext: String) throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("a." + ext)
+        try FFmpeg.encode(wav(in: folder), to: path, ["-metadata", "MOODA=One", "-metadata", "MOODB=Two"])
+        var bytes = try Bytes.read(path)
+        let wide = ext == "wma"
+        func letters(_ text: String) -> [UInt8] { text.utf8.flatMap { wide ? [$0, 0] : [$0] } }
+        let place = try #require(Bytes.find(letters("MOODB"), in: bytes))
+        bytes.replaceSubrange(place..<(place + letters("MOODA").count), with: letters("MOODA"))
+        try Bytes.write(bytes, to: path)
+        let told = try #require(try remarks(path, as: AudioFormat(container: .flac)).first { $0.kind == .tagValues })
+        #expect(told.detail == "tags with several values are carried over as one: mooda (2)")
+    }
+
     private func grow(_ bytes: inout [UInt8], at box: Int, by count: Int) {
         let size = bigEndian(bytes[box..<(box + 4)]) + Int64(count)
         bytes.replaceSubrange(box..<(box + 4), with: bigEndianBytes(size, count: 4))

@@ -8,14 +8,18 @@ struct TagValues {
 
     /// Names with more than one value, in the order of the source.
     var repeated: [(name: String, values: Int)] {
-        order.compactMap { name in counts[name].flatMap { $0 > 1 ? (name, $0) : nil } }
+        order.compactMap { key in
+            guard let count = counts[key], count > 1 else { return nil }
+            return (String(key.prefix { $0 != "\0" }), count)
+        }
     }
 
-    mutating func add(_ name: String, values: Int = 1) {
-        let name = name.lowercased()
-        guard values > 0, counts[name] != nil || order.count < Self.mostNames else { return }
-        if counts[name] == nil { order.append(name) }
-        counts[name, default: 0] += values
+    /// Counts further values of a tag. Tags of one name that belong to different parts of the file have different owners.
+    mutating func add(_ name: String, of owner: String = "", values: Int = 1) {
+        let key = name.lowercased() + (owner.isEmpty ? "" : "\0" + owner)
+        guard values > 0, counts[key] != nil || order.count < Self.mostNames else { return }
+        if counts[key] == nil { order.append(key) }
+        counts[key, default: 0] += values
     }
 
     /// A file with more names has something else in mind.
@@ -42,6 +46,10 @@ struct TagValues {
             if let tag = ID3Frames.inChunks(source, size, isBig: demuxer.name == "aiff") {
                 ID3Frames.count(in: source, at: tag, into: &self)
             }
+        case "matroska,webm":
+            MatroskaTags.count(in: source, size, into: &self)
+        case "asf":
+            ASFAttributes.count(in: source, into: &self)
         default:
             ID3Frames.count(in: source, at: 0, into: &self)
             if order.isEmpty { APEItems.count(in: source, size, into: &self) }
