@@ -101,7 +101,7 @@ enum WorkerCommand {
         configuration.gracePeriod = invocation[grace]
         configuration.codecsToLeave = Set(invocation.all(withoutCodec))
         configuration.room.sandbox = invocation[sandbox]
-        let journal = Journal(console)
+        let journal = Journal(console, invocation)
         do {
             let worker = try AudioWorker(configuration, ledger: LedgerOptions.configuration(invocation)) { event in
                 journal.write(WorkerLine(event))
