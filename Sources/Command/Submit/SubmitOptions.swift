@@ -102,8 +102,9 @@ enum SubmitOptions {
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
         + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
         + [
-            until.form, to.form, ConvertCommand.onConflict.form, ConvertCommand.verify.form, ConvertCommand.tag.form,
-            queue.form, priority.form, weight.form, runAt.form, maxAttempts.form, key.form, again.form, label.form,
+            until.form, to.form, ConvertCommand.onConflict.form, ConvertCommand.verify.form,
+            ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
+            runAt.form, maxAttempts.form, key.form, again.form, label.form,
         ] + LedgerOptions.forms
         + [
             ProgressOption.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
@@ -154,6 +155,7 @@ enum SubmitOptions {
         )
         recipe.damage = invocation[SourceOptions.onDamage]
         recipe.verify = invocation[ConvertCommand.verify]
+        recipe.strictLoss = invocation[ConvertCommand.strictLoss]
         for wish in invocation.all(ConvertCommand.tag) { recipe.tags[wish.name] = wish.value }
         return recipe
     }
