@@ -38,7 +38,9 @@ struct MatroskaElement {
     ) {
         var place = range.lowerBound
         for _ in 0..<count where place < range.upperBound {
-            guard let element = MatroskaElement(source, at: place), visit(element), let end = element.end else { return }
+            guard let element = MatroskaElement(source, at: place), visit(element), let end = element.end else {
+                return
+            }
             place = end
         }
     }

@@ -27,7 +27,8 @@ enum MatroskaEnd {
     private static func hasStrangers(_ cluster: MatroskaElement, _ source: ByteSource) -> Bool {
         var place = cluster.body
         while place < cluster.end! {
-            guard let part = MatroskaElement(source, at: place), clusterParts.contains(part.id), let end = part.end else {
+            guard let part = MatroskaElement(source, at: place), clusterParts.contains(part.id), let end = part.end
+            else {
                 return true
             }
             place = end

@@ -64,7 +64,9 @@ struct JobStoryTests {
         try await bench.complete(bench.claim(for: bench.worker())[0], report)
         let lines = try bench.output("job", "\(job)").split(separator: "\n").suffix(2)
         #expect(
-            lines == ["  note: 4,096 frames damaged in 1 place", "  note: 2 chapters of the source are not carried over"]
+            lines == [
+                "  note: 4,096 frames damaged in 1 place", "  note: 2 chapters of the source are not carried over",
+            ]
         )
         let row = try bench.output("export", "--batch", "1").split(separator: "\n").last
         #expect(row?.hasSuffix("\t48000\t4,096 frames damaged in 1 place, 2 chapters lost") == true)
