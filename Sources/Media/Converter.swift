@@ -99,7 +99,7 @@ public struct Converter: Sendable {
                 "what went into a stream cannot be read again and verified"
             )
         }
-        let lostByUs = SourceLoss.remarks(reader.description)
+        let lostByUs = SourceLoss.remarks(reader, settingTags: Set(request.tags.keys.map { $0.lowercased() }))
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
         let options = Writer.Options(
             tags: mergedTags(reader.description),

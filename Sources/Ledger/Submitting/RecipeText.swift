@@ -36,7 +36,8 @@ extension Recipe {
     /// Whether nothing but where sources and outputs are tells the two apart.
     fileprivate func differsInLocationsOnly(from other: Recipe) -> Bool {
         version == other.version && damage == other.damage && verify == other.verify
-            && strictLoss == other.strictLoss && tags == other.tags && limits == other.limits && sources.count == other.sources.count
+            && strictLoss == other.strictLoss && tags == other.tags
+            && limits == other.limits && sources.count == other.sources.count
             && outputs.count == other.outputs.count
             && zip(sources, other.sources).allSatisfy {
                 $0.track == $1.track && $0.raw == $1.raw && $0.ranges == $1.ranges

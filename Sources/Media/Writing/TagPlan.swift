@@ -20,7 +20,7 @@ struct TagPlan {
         }
         if !lost.isEmpty {
             let names = lost.joined(separator: ", ")
-            let detail = "\(format.container.title) has no place for tags: \(names)"
+            let detail = "\(format.container.title) has no place for: \(names)"
             remarks.append(Remark(.tags, detail, count: Int64(lost.count)))
         }
         coverStream = TagPlan.holdsCoverStream(format.container) ? cover : nil
