@@ -51,6 +51,7 @@ struct Decoder: ~Copyable {
         if result == -EAGAIN { return (.wantsInput, (0, 0)) }
         if result == SLUICE_AVERROR_EOF { return (.ended, (0, 0)) }
         try check(result, "avcodec_receive_frame")
+        if Decoder.inventsLayout(context.pointee.codec_id, block.channelCount) { block.forgetPositions() }
         // The MPEG audio decoders tell a frame the rate of the one before it.
         if isMPEGAudio { block.pointer.pointee.sample_rate = context.pointee.sample_rate }
         guard let side = av_frame_get_side_data(block.pointer, AV_FRAME_DATA_SKIP_SAMPLES), side.pointee.size >= 10
@@ -63,6 +64,11 @@ struct Decoder: ~Copyable {
     private var isMPEGAudio: Bool {
         let id = context.pointee.codec_id
         return id == AV_CODEC_ID_MP3 || id == AV_CODEC_ID_MP2 || id == AV_CODEC_ID_MP1
+    }
+
+    /// Whether libav's decoder names speakers of which the format says nothing: TTA only counts its channels.
+    static func inventsLayout(_ codec: AVCodecID, _ channelCount: Int) -> Bool {
+        codec == AV_CODEC_ID_TTA && channelCount > 2
     }
 
     /// Forgets what came before, as after a seek.

@@ -32,7 +32,9 @@ struct InputStream {
 
     var sampleRateHz: Int { Int(parameters.sample_rate) }
     var channelCount: Int { Int(parameters.ch_layout.nb_channels) }
-    var channelMask: UInt64 { parameters.ch_layout.waveMask }
+    var channelMask: UInt64 {
+        Decoder.inventsLayout(parameters.codec_id, channelCount) ? 0 : parameters.ch_layout.waveMask
+    }
     var bitRate: Int? { parameters.bit_rate > 0 ? Int(parameters.bit_rate) : nil }
     var frameSize: Int { Int(parameters.frame_size) }
     var blockAlign: Int { Int(parameters.block_align) }
