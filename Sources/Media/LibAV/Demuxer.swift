@@ -213,7 +213,7 @@ final class Demuxer {
         if holdsFirst {
             holdsFirst = false
             packet.take(&first)
-            return true
+            if packet.streamIndex == stream { return true }
         }
         let walk = walks[stream]
         while walk?.isUnderWay != true {
@@ -271,7 +271,11 @@ final class Demuxer {
     /// Reads the first packet of a WAV, by which libav decides whether its PCM is PCM, and asks for larger ones from
     /// then on: 4 KiB are dear in short clips.
     private func readFirstPacket() {
-        holdsFirst = av_read_frame(context, first.pointer) >= 0
+        // Covers are queued as packets of their own, in front of all sound.
+        repeat {
+            first.clear()
+            holdsFirst = av_read_frame(context, first.pointer) >= 0
+        } while holdsFirst && !streams[first.streamIndex].isAudio
         av_opt_set_int(context!.pointee.priv_data, "max_size", 16_384, 0)
     }
 

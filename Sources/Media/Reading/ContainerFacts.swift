@@ -45,7 +45,8 @@ struct ContainerFacts {
     /// Vorbis whose only page of sound is the last one too: libav takes its first packet, which gives no sound, for sound
     /// and cuts as much off the end.
     private static func oggVorbisPage(_ demuxer: Demuxer) -> ContainerFacts? {
-        guard demuxer.streams.count == 1, demuxer.streams[0].codecName == "vorbis",
+        let streams = demuxer.streams.filter { !$0.isCover }
+        guard streams.count == 1, streams[0].codecName == "vorbis",
             let frames = SourceEnd.granuleOfOnlyOggPage(demuxer.source)
         else { return nil }
         return ContainerFacts(soundFrames: frames, isCutAtLength: true)
