@@ -312,7 +312,7 @@ public final class TrackOutput {
         do {
             try block.reserve(Int(frames), shape)
         } catch let error as LibAVError {
-            throw MediaError(error, .outOfMemory, at: .decode, "no memory for a block of silence")
+            throw MediaError(error, .corruptStream, at: .decode, "there is no silence of the shape of this sound")
         }
         block.silence()
         block.position = clock
