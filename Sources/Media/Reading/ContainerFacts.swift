@@ -12,6 +12,8 @@ struct ContainerFacts {
     var tolerance: Int64 = 0
     /// Whether the sound is to be cut at that length, whatever libav says of the packets.
     var isCutAtLength = false
+    /// Whether nothing but the packets tells where the sound ends: `soundFrames` is then no place to cut at.
+    var endsWithItsPackets = false
     /// Whether more may follow than is known at the start.
     var isOpenEnded = false
 

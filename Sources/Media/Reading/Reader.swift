@@ -231,6 +231,7 @@ extension Track {
         bitRate = stream.bitRate
         length = LengthPromise(of: stream, in: demuxer, facts: facts)
         isCutAtLength = facts?.isCutAtLength ?? false
+        endsWithItsPackets = facts?.endsWithItsPackets ?? false
         primingFrames = facts?.primingFrames ?? facts?.droppedFrames ?? stream.codecDelay
         paddingFrames = facts?.paddingFrames
         isProtected = Protection.fourCCs.contains(stream.fourCC)
