@@ -32,7 +32,9 @@ public enum CommandLineTool {
                 return try command.run(invocation, console)
             }
         } catch let error as UsageError {
-            console.complain(error.message.printable, hint: error.hint?.printable)
+            // It quotes words, and an address may be among them.
+            let hint = error.hint.map { PasswordField.hidden(in: $0).printable }
+            console.complain(PasswordField.hidden(in: error.message).printable, hint: hint)
             return error.exitCode
         } catch let error as LedgerError {
             let page = LedgerFailurePage(error: error)

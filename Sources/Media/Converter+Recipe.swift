@@ -17,6 +17,7 @@ extension Converter.Request {
             nameHint: source.location,
             raw: source.raw.map(RawShape.init)
         )
+        refusesLoss = recipe.strictLoss
         // Time that passes is watched by whoever started this: it passes also where nothing moves.
         budget = Budget(
             outputBytes: recipe.limits?.outputBytes,

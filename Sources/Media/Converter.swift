@@ -20,6 +20,9 @@ public struct Converter: Sendable {
         /// Whether the destination is a pipe or the like; see `Writer.Options.streams`. Nothing can be verified there.
         public var streams = false
 
+        /// Whether an output that lacks anything of the source is a failure.
+        public var refusesLoss = false
+
         /// What the conversion may use.
         public var budget = Budget()
 
@@ -57,6 +60,8 @@ public struct Converter: Sendable {
         public let damage: DamageAccount
         /// What the verifier found, where it was asked for.
         public let verified: Verifier.Finding?
+        /// What there is to tell beside it, losses first.
+        public let remarks: [Remark]
     }
 
     public let request: Request
@@ -94,14 +99,17 @@ public struct Converter: Sendable {
                 "what went into a stream cannot be read again and verified"
             )
         }
+        let lostByUs = SourceLoss.remarks(reader, settingTags: Set(request.tags.keys.map { $0.lowercased() }))
+        if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
         let options = Writer.Options(
             tags: mergedTags(reader.description),
             cover: reader.description.cover,
             digestsSamples: request.verifies,
-            streams: request.streams
+            streams: request.streams,
+            refusesLoss: request.refusesLoss
         )
         let writer = try Writer(descriptor: destination, format: format, options: options)
-        if format.codec == .copy { return try copy(track, reader, writer, destination, cpuAtStart, report) }
+        if format.codec == .copy { return try copy(track, reader, writer, lostByUs, destination, cpuAtStart, report) }
 
         let output = try reader.samples(of: track, ranges: request.ranges)
         let budget = BudgetWatch(
@@ -120,7 +128,8 @@ public struct Converter: Sendable {
             damage: output.damage,
             verified: try finding(summary, format, destination, cpuAtStart) { verified in
                 report?(.verifying(verified, after: output.deliveredFrames, on: track))
-            }
+            },
+            remarks: (summary.remarks + lostByUs + output.remarks).lossesFirst
         )
     }
 
@@ -147,6 +156,7 @@ public struct Converter: Sendable {
         _ track: Track,
         _ reader: Reader,
         _ writer: Writer,
+        _ lostByUs: [Remark],
         _ destination: Int32,
         _ cpuAtStart: Duration,
         _ report: Pump.Report?
@@ -181,7 +191,8 @@ public struct Converter: Sendable {
                 writer.format.native(to: track) ?? writer.format,
                 destination,
                 cpuAtStart
-            ) { verified in report?(.verifying(verified, after: output.deliveredFrames, on: track)) }
+            ) { verified in report?(.verifying(verified, after: output.deliveredFrames, on: track)) },
+            remarks: (summary.remarks + lostByUs).lossesFirst
         )
     }
 

@@ -70,6 +70,7 @@ extension MediaError {
         case timelineGap = "timeline_gap"
         case formatRefused = "format_refused"
         case passthroughRefused = "passthrough_refused"
+        case lossRefused = "loss_refused"
         case outputTooLarge = "output_too_large"
         case resampleFailed = "resample_failed"
         case encodeFailed = "encode_failed"
@@ -105,6 +106,7 @@ extension MediaError.Code {
             "conceal keeps the length and fills the damage with silence; skip leaves it out"
         case .diskFull: "free space at the destination and try again"
         case .destinationNotSeekable: "headers are completed at the end; write to a file, then copy it"
+        case .lossRefused: "without --strict-loss the conversion goes on and tells what is lost"
         case .passthroughRefused: "choose a codec to convert instead of copying packets"
         default: nil
         }

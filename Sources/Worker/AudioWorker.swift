@@ -58,6 +58,7 @@ public final class AudioWorker: Sendable {
         let entry = try await ledger.register(registration)
         shop.sessions.begin(Session(entry, abilities: registration.abilities))
         shop.say(.started(worker: entry.worker, lease: entry.leaseLength))
+        shop.say(.takes(roots: configuration.roots, queues: configuration.queues))
 
         // What their locks lack is said as an event.
         let rooms = (0..<configuration.slots).map { number in

@@ -45,6 +45,7 @@ import Testing
         )
         recipe.damage = .conceal
         recipe.verify = true
+        recipe.strictLoss = true
         recipe.tags = ["title": "Talk", "artist": ""]
         recipe.limits = .init(outputBytes: 1 << 40, decodedSeconds: 3600, expansionRatio: 1.5)
         let json = try recipe.json()

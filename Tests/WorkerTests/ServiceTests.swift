@@ -52,6 +52,30 @@ struct ServiceTests {
         #expect(try await coordinator.stop() == .exited(0))
     }
 
+    @Test func workerSaysWhichJobsItTakes() async throws {
+        let lab = try await WorkerLab()
+        func said(_ words: [String]) async throws -> [String: Any] {
+            let worker = try WorkerProcess(
+                [],
+                ["worker", "--schema", lab.schema.text] + words,
+                url: lab.server.url(),
+                in: lab.folder
+            )
+            try await worker.waits(for: "takes")
+            #expect(try await worker.stop() == .exited(0))
+            let line = try #require(worker.text.split(separator: "\n").first { $0.contains("\"takes\"") })
+            return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+        let none = try await said([])
+        #expect(none["roots"] as? [String] == [])
+        #expect((none["warning"] as? String)?.hasPrefix("without --root this worker takes no jobs") == true)
+        #expect((none["hint"] as? String)?.contains("--root local=/") == true)
+        let some = try await said(["--root", "in=\(lab.path("in"))", "--queue", "nightly"])
+        #expect(some["roots"] as? [String] == ["in=\(lab.path("in"))"])
+        #expect(some["queues"] as? [String] == ["nightly"])
+        #expect(some["warning"] == nil)
+    }
+
     @Test(arguments: ["worker", "coordinator"])
     func numbersAtTheStartSayWhatIsWrong(command: String) async throws {
         let lab = try await WorkerLab()

@@ -16,6 +16,11 @@ enum ConvertCommand {
         in: .destination
     )
     static let verify = Switch("verify", "decode the output again and compare", in: .destination)
+    static let strictLoss = Switch(
+        "strict-loss",
+        "fail where the output would lack anything: channels, bits, clipped samples, tags, cover, chapters",
+        in: .destination
+    )
     static let tag = Option<TagWish>(
         "tag",
         .tag,
@@ -34,7 +39,7 @@ enum ConvertCommand {
         ],
         arguments: [input, output],
         options: FormatOptions.forms + SourceOptions.forms
-            + [onConflict.form, verify.form, tag.form, ProgressOption.option.form, json.form],
+            + [onConflict.form, verify.form, strictLoss.form, tag.form, ProgressOption.option.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "by a preset"),
             Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "field by field"),
@@ -70,6 +75,7 @@ enum ConvertCommand {
         var recipe = Recipe(from: source, to: wanted)
         recipe.damage = invocation[SourceOptions.onDamage]
         recipe.verify = invocation[verify]
+        recipe.strictLoss = invocation[strictLoss]
         for wish in invocation.all(tag) { recipe.tags[wish.name] = wish.value }
         do throws(RecipeError) {
             // One name for both is met when the files are opened, like two names of one file.

@@ -57,7 +57,8 @@ struct ConvertPage {
             Figures.duration(seconds: seconds) + speed,
         ].joined(separator: "  ")
         let count = "\(Figures.count(report.plannedFrames, "frame")), "
-        let verdict = report.isVerified ? ", verified" : ""
+        let remarks = report.briefRemarks.map { "; \($0)" } ?? ""
+        let verdict = (report.isVerified ? ", verified" : "") + remarks
         let columns = [name, facts, count + "all there" + verdict].reduce(4) { $0 + $1.displayWidth }
         // The verdict is the last to be cut off: where the line is too long it gets one of its own.
         let breaks = console.data.hasWidth && columns > console.data.width
@@ -79,11 +80,7 @@ struct ConvertPage {
             }
             if report.damage.stretchCount > 5 { remarks.append("  and more; --json lists them") }
         }
-        if !report.lostTags.isEmpty {
-            let names = report.lostTags.joined(separator: ", ").printable
-            remarks.append("\(report.format.container.title) has no place for: \(names)")
-        }
-        return remarks
+        return remarks + report.remarks.map(\.detail.printable)
     }
 
     // MARK: For programs

@@ -41,9 +41,11 @@ struct FileConversion: Sendable {
             onSignal: { room.stop() },
             onSurrender: { code in
                 display.clear()
+                room.kill()
                 surrender(code)
             },
             { () -> Ending in
+                defer { room.end() }
                 do {
                     guard let report = try convert(in: room, report: { now in latest.withLock { $0 = now } }) else {
                         return .skipped
@@ -81,6 +83,8 @@ struct FileConversion: Sendable {
         case .ready(let destination):
             let work = RoomWork(recipe, from: source.descriptor, to: destination.descriptor)
             let report = try room.convert(work, report: report)
+            // It ends while the file is flushed.
+            room.dismiss()
             return try destination.publish() == .published ? report : nil
         }
     }

@@ -48,6 +48,16 @@ final class ForegroundRoom: Sendable {
         }
     }
 
+    /// Lets the room's process go, which takes some milliseconds, and waits for nothing. No more work may come.
+    func dismiss() { state.value.withLock { $0.slot }?.dismiss() }
+
+    /// Blocks until the room's process has ended and been waited for, so that none outlives the command and the processor
+    /// time of the conversion is counted as the command's. One that does not end is killed.
+    func end() { state.value.withLock { $0.slot }?.end(grace: .seconds(1), limit: .seconds(2)) }
+
+    /// The same without asking, before a signal ends the process in the middle of its work.
+    func kill() { state.value.withLock { $0.slot }?.end(grace: .zero, limit: .seconds(1)) }
+
     func convert(
         _ work: RoomWork,
         report: @escaping @Sendable (ConversionProgress) -> Void

@@ -169,9 +169,10 @@ struct LedgerExamination: Sendable {
                 .warn("housekeeping", "\(chore.name): \(error.printable)", "it is tried again when it is due")
             )
         }
+        let workers = WorkerCensus(try await ledger.workers(), at: status.time)
         findings.append(
-            status.workers > 0
-                ? .ok("workers", "\(Figures.count(status.workers, "worker")), \(Figures.count(status.slots, "slot"))")
+            workers.alive > 0
+                ? .ok("workers", workers.words)
                 : .warn("workers", "none is alive", "sluice worker, or sluice up on one machine")
         )
         for line in try await ledger.unableLines() {

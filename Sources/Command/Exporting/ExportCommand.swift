@@ -25,7 +25,7 @@ enum ExportCommand {
         discussion: [
             "Like the job log of GNU parallel, with a head and tabs. Of attempts the last one counts; what is not known is "
                 + "empty. Tabs and control characters in names are written as \\u{9}.",
-            "--brief leaves out what takes a look at attempts and recipes: host, started, seconds, frames and destination.",
+            "--brief leaves out what takes a look at attempts and recipes: destination, host, started, seconds, frames and remarks.",
         ],
         options: [batch.form] + LedgerOptions.forms + [form.form, brief.form],
         examples: [

@@ -10,7 +10,7 @@ struct ExportRow {
     private static let briefColumns = [
         "seq", "job", "state", "worker", "ended", "attempts", "bytes", "sha256", "code", "class", "stage", "source",
     ]
-    private static let storyColumns = ["destination", "host", "started", "seconds", "frames"]
+    private static let storyColumns = ["destination", "host", "started", "seconds", "frames", "remarks"]
 
     static func columns(isBrief: Bool) -> [String] { isBrief ? briefColumns : briefColumns + storyColumns }
     static func head(isBrief: Bool) -> String { columns(isBrief: isBrief).joined(separator: "\t") }
@@ -39,6 +39,7 @@ struct ExportRow {
             ExportRow(number, story.summary).cells + [
                 destination ?? "", attempt?.host ?? "", attempt?.startedAt.formatted(.iso8601WithMilliseconds) ?? "",
                 seconds.map { Figures.decimals($0, 3) } ?? "", attempt?.facts.framesOut.map { "\($0)" } ?? "",
+                attempt?.facts.report?.briefRemarks ?? "",
             ]
     }
 

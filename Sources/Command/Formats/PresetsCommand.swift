@@ -29,9 +29,17 @@ enum PresetsCommand {
             return .success
         }
         let room = ForegroundRoom()
-        defer { if let warning = room.warning { console.warn(warning) } }
+        defer {
+            room.end()
+            if let warning = room.warning { console.warn(warning) }
+        }
         // A pipe may keep it waiting: a signal ends it as it ends a probe.
-        let result = ForegroundWork.run(onTick: {}, onSignal: { room.stop() }) { fitting(name, in: room) }
+        let result = ForegroundWork.run(
+            onTick: {},
+            onSignal: { room.stop() },
+            onSurrender: { _ in room.kill() },
+            { fitting(name, in: room) }
+        )
         if let signal = result.signal { return signal }
         let fits: [PresetFit]
         switch result.value {

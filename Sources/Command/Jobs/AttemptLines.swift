@@ -31,6 +31,10 @@ struct AttemptLines {
         } else if !facts.isEmpty {
             lines.append("  " + facts.joined(separator: ", "))
         }
+        if let report = attempt.facts.report {
+            if let damage = report.briefDamage { lines += folded("note: \(damage)") }
+            for remark in report.remarks { lines += folded("note: \(remark.detail.printable)") }
+        }
         return lines
     }
 

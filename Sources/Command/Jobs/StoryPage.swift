@@ -64,7 +64,7 @@ struct StoryPage {
         }
         let wishes =
             (recipe.damage == .strict ? [] : ["on damage \(recipe.damage.rawValue)"])
-            + (recipe.verify ? ["verified"] : [])
+            + (recipe.verify ? ["verified"] : []) + (recipe.strictLoss ? ["strict about loss"] : [])
             + (recipe.outputs.first.map { $0.onConflict == .fail ? [] : ["on conflict \($0.onConflict.rawValue)"] }
                 ?? [])
             + recipe.tags.sorted { $0.key < $1.key }.map { "tag \($0.key)=\($0.value)".printable }

@@ -9,8 +9,16 @@ struct ClusterPlace: Sendable {
     /// The account that PostgreSQL runs under, which refuses to run as root; `nil` is the user's own.
     let account: Account?
 
+    /// How long a log becomes before another is begun.
+    let logLimit: Int
+
     var data: String { folder + "/postgres" }
     var logs: String { folder + "/log" }
+    /// Where the server writes its own, in files that it begins itself.
+    var serverLogs: String { logs + "/postgres" }
+    var supervisorLog: PartLog { PartLog(path: logs + "/supervisor.log", limit: logLimit) }
+    var coordinatorLog: PartLog { PartLog(path: logs + "/coordinator.log", limit: logLimit) }
+    var workerLog: PartLog { PartLog(path: logs + "/worker.log", limit: logLimit) }
     /// Held by whoever watches over the cluster.
     var lock: String { folder + "/lock" }
     /// What runs, and as which process.
@@ -38,9 +46,14 @@ struct ClusterPlace: Sendable {
         } else {
             throw ClusterError("neither HOME nor XDG_DATA_HOME says where data belongs", hint: "set XDG_DATA_HOME")
         }
+        let limit = environment[Self.logLimitVariable].flatMap { Int($0) }
+        logLimit = max(PartLog.smallestLimit, limit ?? PartLog.usualLimit)
         account = isRoot ? try Self.postgresAccount() : nil
         sockets = Self.socketFolder(environment, folder, isRoot: isRoot)
     }
+
+    /// Bytes of a log, for whoever has little room.
+    static let logLimitVariable = "SLUICE_LOG_BYTES"
 
     private static func postgresAccount() throws(ClusterError) -> Account {
         guard let entry = getpwnam("postgres") else {
@@ -73,6 +86,13 @@ struct ClusterPlace: Sendable {
     func prepare() throws(ClusterError) {
         try Self.makeFolders(folder, mode: account == nil ? 0o700 : 0o711)
         try Self.makeFolder(logs, mode: 0o700)
+        try Self.makeFolder(serverLogs, mode: 0o700)
+        if let account {
+            // PostgreSQL's account goes through to its own folder. An earlier release closed the way.
+            guard chmod(logs, 0o711) == 0, chown(serverLogs, account.user, account.group) == 0 else {
+                throw ClusterError(errno, "give \(serverLogs) to \(account.name)")
+            }
+        }
         try Self.makeFolder(sockets, mode: 0o700)
         if let account, chown(sockets, account.user, account.group) != 0 {
             throw ClusterError(errno, "give \(sockets) to \(account.name)")

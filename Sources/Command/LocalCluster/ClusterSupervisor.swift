@@ -76,8 +76,8 @@ final class ClusterSupervisor {
         }
         throw ClusterError(
             "PostgreSQL did not start",
-            details: LogTail.lines(of: server.log),
-            hint: "all of it: \(server.log)"
+            details: LogTail.lines(of: server.newestLog),
+            hint: "all of it: \(server.newestLog)"
         )
     }
 
@@ -114,16 +114,16 @@ final class ClusterSupervisor {
         case .coordinator:
             started = try Daemon.start(
                 [program, "coordinator", "--root", "local=/"],
-                log: place.logs + "/coordinator.log",
-                variables: ["SLUICE_DATABASE_URL": address]
+                log: place.coordinatorLog.path,
+                variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.coordinatorLog.path]
             )
             state.coordinator = started
         case .worker:
             let slots = wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
             started = try Daemon.start(
                 [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "local=/"],
-                log: place.logs + "/worker.log",
-                variables: ["SLUICE_DATABASE_URL": address]
+                log: place.workerLog.path,
+                variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.workerLog.path]
             )
             (state.worker, state.slots) = (started, slots)
         }
@@ -163,6 +163,7 @@ final class ClusterSupervisor {
             var status: Int32 = 0
             while waitpid(-1, &status, WNOHANG) > 0 {}
             guard !isEnding else { return }
+            rotateLogs()
             for part in Part.allCases where !isAlive(part) {
                 guard let pause = pauses[part] else {
                     pauses[part] = Pause(startedAt: .now, wait: .milliseconds(100))
@@ -173,6 +174,14 @@ final class ClusterSupervisor {
                 try start(part)
             }
         }
+    }
+
+    /// Begins new files where logs have become too long. About once a second, so that a log may be longer by what is said
+    /// in a second.
+    private func rotateLogs() {
+        for log in [place.supervisorLog, place.coordinatorLog, place.workerLog] { log.rotate() }
+        PartLog(path: server.log, limit: place.logLimit).rotate()
+        server.removeOldLogs()
     }
 
     private func takeWishes() throws(ClusterError) {
@@ -186,6 +195,7 @@ final class ClusterSupervisor {
 
     /// A line for the log.
     private func say(_ text: String) {
+        place.supervisorLog.follow()
         let line = Array("\(Date.now.ISO8601Format()) \(text)\n".utf8)
         // Its log is its standard error, and there is nobody else to tell.
         _ = Glibc.write(STDERR_FILENO, line, line.count)

@@ -65,6 +65,14 @@ enum Daemon {
 
 /// The end of a log, for messages.
 enum LogTail {
+    /// Whether the first was written to after the second, or the second is not there.
+    static func isYounger(_ first: String, than second: String) -> Bool {
+        var (one, other) = (stat(), stat())
+        guard stat(first, &one) == 0 else { return false }
+        guard stat(second, &other) == 0 else { return true }
+        return (one.st_mtim.tv_sec, one.st_mtim.tv_nsec) > (other.st_mtim.tv_sec, other.st_mtim.tv_nsec)
+    }
+
     static func lines(of path: String, count: Int = 5) -> [String] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return [] }

@@ -36,7 +36,7 @@ struct LocalCluster: Sendable {
                 guard SupervisorLock.isHeld(place) else {
                     throw ClusterError(
                         state.problem ?? "the private cluster did not start",
-                        details: LogTail.lines(of: place.logs + "/supervisor.log"),
+                        details: LogTail.lines(of: place.supervisorLog.path),
                         hint: state.hint ?? "all of it: \(place.logs)"
                     )
                 }
@@ -49,7 +49,7 @@ struct LocalCluster: Sendable {
         }
         throw ClusterError(
             "the private cluster did not start within \(Self.patience)",
-            details: LogTail.lines(of: place.logs + "/supervisor.log"),
+            details: LogTail.lines(of: place.supervisorLog.path),
             hint: "see \(place.logs)",
             exitCode: .unreachable
         )
@@ -68,13 +68,14 @@ struct LocalCluster: Sendable {
     private func startSupervisor() throws(ClusterError) -> ProcessIdentity {
         // Nothing of whoever happens to start it: not even the folder, which would keep a file system busy.
         var variables = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+        variables[ClusterPlace.logLimitVariable] = "\(place.logLimit)"
         variables["XDG_DATA_HOME"] = String(place.folder.dropLast("/sluice".count))
         if place.sockets.hasPrefix(place.folder) == false, let end = place.sockets.lastIndex(of: "/") {
             variables["XDG_RUNTIME_DIR"] = String(place.sockets[..<end])
         }
         return try Daemon.start(
             [try Self.program(), "supervise"],
-            log: place.logs + "/supervisor.log",
+            log: place.supervisorLog.path,
             variables: variables
         )
     }

@@ -11,7 +11,35 @@ struct LocalPostgres: Sendable {
         programs = try PostgresPrograms.find(for: place.data)
     }
 
+    /// What its programs say before the server has begun to write logs of its own.
     var log: String { place.logs + "/postgres.log" }
+
+    /// Where to look for what went wrong: what the server said last, in its own logs or before it had any.
+    var newestLog: String {
+        guard let own = ownLogs.last, LogTail.isYounger(own, than: log) else { return log }
+        return own
+    }
+
+    /// The server's own logs, the youngest last: their names are times.
+    private var ownLogs: [String] {
+        PostgresPrograms.names(in: place.serverLogs).filter { $0.hasPrefix("postgres-") && $0.hasSuffix(".log") }
+            .sorted()
+            .map { "\(place.serverLogs)/\($0)" }
+    }
+
+    /// Removes all but the youngest of the server's own logs.
+    func removeOldLogs() {
+        for path in ownLogs.dropLast(PartLog.generations + 1) { unlink(path) }
+    }
+
+    /// The server collects what its processes say and begins a new file by itself: nobody else could without losing lines.
+    private var logSettings: [String] {
+        [
+            "logging_collector=on", "log_directory=\(place.serverLogs)", "log_filename=postgres-%Y%m%d-%H%M%S.log",
+            "log_rotation_size=\(place.logLimit / 1024)kB", "log_rotation_age=0", "log_truncate_on_rotation=off",
+            "log_file_mode=0600", "log_timezone=UTC",
+        ]
+    }
 
     /// How commands reach the ledger in it.
     static func configuration(_ place: ClusterPlace) throws -> LedgerConfiguration {
@@ -64,7 +92,7 @@ struct LocalPostgres: Sendable {
     }
 
     /// The words that start the server.
-    var words: [String] { asOwner([programs.postgres, "-D", place.data]) }
+    var words: [String] { asOwner([programs.postgres, "-D", place.data] + logSettings.flatMap { ["-c", $0] }) }
 
     /// Whether the server in `place` takes connections, as its own file says.
     static func isReady(_ process: ProcessIdentity, in place: ClusterPlace) -> Bool {

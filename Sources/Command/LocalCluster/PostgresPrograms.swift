@@ -37,7 +37,7 @@ struct PostgresPrograms: Sendable {
         return count > 0 ? Int(String(decoding: bytes.prefix(count), as: UTF8.self).prefix { $0.isNumber }) : nil
     }
 
-    private static func names(in folder: String) -> [String] {
+    static func names(in folder: String) -> [String] {
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []

@@ -33,7 +33,10 @@ enum ProbeCommand {
         let names = invocation.words(files)
         var failures: [Failure] = []
         let room = ForegroundRoom()
-        defer { if let warning = room.warning { console.warn(warning) } }
+        defer {
+            room.end()
+            if let warning = room.warning { console.warn(warning) }
+        }
         for (index, name) in names.enumerated() {
             let result = probe(name, in: room, invocation, console)
             if let signal = result.signal { return signal }
@@ -82,7 +85,10 @@ enum ProbeCommand {
         let result = ForegroundWork.run(
             onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
             onSignal: { room.stop() },
-            onSurrender: { _ in display.clear() },
+            onSurrender: { _ in
+                display.clear()
+                room.kill()
+            },
             { () -> Result<Facts, Failure> in
                 do {
                     let source = try SourceFile.opening(word: name)

@@ -18,8 +18,13 @@ final class Journal: Sendable {
     private let queue = DispatchQueue(label: "sluice.journal")
     private let waiting = Mutex((lines: 0, dropped: 0))
     private static let limit = 10_000
+    /// The file that standard error is, where a supervisor renames it now and then.
+    private let log: PartLog?
 
-    init(_ console: Console) { self.console = console }
+    init(_ console: Console, _ invocation: Invocation) {
+        self.console = console
+        log = PartLog(environment: invocation.environment)
+    }
 
     func write(_ record: some JournalRecord) {
         let isTaken = waiting.withLock { waiting in
@@ -47,6 +52,7 @@ final class Journal: Sendable {
     func finish() { queue.sync {} }
 
     private func put(_ record: some JournalRecord, _ time: Date) {
+        log?.follow()
         if console.talk.isTerminal {
             console.say("\(console.talk.paint(Self.clock(time), .faint))  \(record.line(console.talk.paint))")
         } else {

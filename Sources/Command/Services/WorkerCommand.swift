@@ -66,6 +66,8 @@ enum WorkerCommand {
         discussion: [
             "Ctrl-C or SIGTERM ends it: it claims no more, what has begun has --grace to end, and the rest goes back to "
                 + "the line with no attempt spent. A second one hands all back at once.",
+            "A worker takes only jobs whose files are under its roots: without --root it takes none. Jobs that were submitted "
+                + "without --root need --root local=/.",
             "A job whose roots or codec this worker does not have is left for one that has them. Where a disk or a mount "
                 + "fails, the jobs of that root are left to others until it is back; a worker without another root pauses, "
                 + "says so, and goes on by itself. A database that goes away is waited for.",
@@ -99,7 +101,7 @@ enum WorkerCommand {
         configuration.gracePeriod = invocation[grace]
         configuration.codecsToLeave = Set(invocation.all(withoutCodec))
         configuration.room.sandbox = invocation[sandbox]
-        let journal = Journal(console)
+        let journal = Journal(console, invocation)
         do {
             let worker = try AudioWorker(configuration, ledger: LedgerOptions.configuration(invocation)) { event in
                 journal.write(WorkerLine(event))

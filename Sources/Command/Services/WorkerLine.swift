@@ -13,7 +13,7 @@ struct WorkerLine: JournalRecord {
     private enum Keys: String, CodingKey {
         case event, worker, lease_seconds, reason, wait_seconds, stopped, failure, running, handed_back, count, folder
         case job, epoch, batch, queue, attempt, max_attempts, slot, outcome, source, destination, seconds, frames
-        case audio_seconds, bytes, sandbox, warning, root
+        case audio_seconds, bytes, sandbox, warning, root, roots, queues, hint
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -23,6 +23,12 @@ struct WorkerLine: JournalRecord {
         case .started(let worker, let lease):
             try fields.encode(worker, forKey: .worker)
             try fields.encode(lease.seconds, forKey: .lease_seconds)
+        case .takes(let roots, let queues):
+            try fields.encode(roots.map(\.words), forKey: .roots)
+            if !queues.isEmpty { try fields.encode(queues, forKey: .queues) }
+            guard roots.isEmpty else { break }
+            try fields.encode(Self.withoutRoots, forKey: .warning)
+            try fields.encode(Self.rootHint, forKey: .hint)
         case .rooms(let level):
             try fields.encode(level.description, forKey: .sandbox)
             try fields.encodeIfPresent(level.warning, forKey: .warning)
@@ -76,6 +82,7 @@ struct WorkerLine: JournalRecord {
     private var name: String {
         switch event {
         case .started: "started"
+        case .takes: "takes"
         case .rooms: "rooms"
         case .attempt: "attempt"
         case .paused, .rootLost: "paused"
@@ -98,6 +105,10 @@ struct WorkerLine: JournalRecord {
         switch event {
         case .started(let worker, let lease):
             "\(paint("started", .good)): worker \(worker), lease \(Figures.duration(seconds: lease.seconds))"
+        case .takes(let roots, let queues):
+            roots.isEmpty
+                ? "\(paint("note", .careful)): \(Self.withoutRoots)\n\(paint("hint", .strong)): \(Self.rootHint)"
+                : "takes jobs of \(Self.words(queues)) whose files are under \(roots.map(\.words.bounded).joined(separator: ", "))"
         case .rooms(let level):
             level.warning.map { "\(paint("note", .careful)): \($0.bounded)" } ?? "rooms are locked: \(level)"
         case .attempt(let line): describe(line, paint)
@@ -124,6 +135,16 @@ struct WorkerLine: JournalRecord {
         }
     }
 
+    private static let withoutRoots =
+        "without --root this worker takes no jobs, because each job names the roots of its files; it only keeps house"
+    private static let rootHint =
+        "give it --root NAME=PATH for each root; jobs submitted without --root need --root local=/"
+
+    private static func words(_ queues: [String]) -> String {
+        guard !queues.isEmpty else { return "all queues" }
+        return (queues.count == 1 ? "queue " : "the queues ") + queues.map(\.bounded).joined(separator: ", ")
+    }
+
     private func describe(_ line: AttemptLine, _ paint: (String, Ink) -> String) -> String {
         let way = "job \(line.job)  \(line.source.bounded) -> \(line.destination.bounded)"
         switch line.outcome {
@@ -143,6 +164,11 @@ struct WorkerLine: JournalRecord {
         case .skipped, .cancelled, .lost: return "\(line.outcome.rawValue)  \(way)"
         }
     }
+}
+
+extension WorkerConfiguration.RootPlace {
+    /// As `--root` takes it.
+    fileprivate var words: String { "\(name)=\(path)" }
 }
 
 extension String {

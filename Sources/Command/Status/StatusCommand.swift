@@ -14,10 +14,12 @@ enum StatusCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let configuration = try LedgerOptions.configuration(invocation)
         let facts = try LedgerWork.run(invocation) { ledger in
-            StatusFacts(
+            let status = try await ledger.status()
+            return StatusFacts(
                 place: configuration.description,
                 server: try await ledger.serverVersion(),
-                status: try await ledger.status(),
+                status: status,
+                workers: WorkerCensus(try await ledger.workers(), at: status.time),
                 unable: try await ledger.unableLines(),
                 chores: try await ledger.chores()
             )
@@ -38,13 +40,14 @@ struct StatusFacts: Sendable {
     /// PostgreSQL's version, where somebody wants to see it.
     var server: String?
     let status: LedgerStatus
+    let workers: WorkerCensus
     let unable: [UnableLine]
     let chores: [ChoreRecord]
 
     /// What somebody should look at.
     var notes: [String] {
         var notes: [String] = []
-        if status.workers == 0, status.jobs.open > 0 { notes.append("no worker lives; \"sluice worker\" starts one") }
+        if workers.alive == 0, status.jobs.open > 0 { notes.append("no worker lives; \"sluice worker\" starts one") }
         if let kept = status.keptHouseAt {
             let age = status.time.timeIntervalSince(kept)
             if age > 60 {
@@ -112,12 +115,10 @@ private struct StatusPage {
     }
 
     private var workers: String {
-        let alive = "\(Figures.grouped(status.workers)) alive (\(Figures.count(status.slots, "slot")))"
-        let quiet = status.quietWorkers > 0 ? ", \(Figures.grouped(status.quietWorkers)) of them quiet" : ""
         let mercy = status.quietUntil.map { until in
             "; after an outage none is declared lost before \(TimeWords.clock(until, at: status.time))"
         }
-        return alive + quiet + (mercy ?? "")
+        return facts.workers.words + (mercy ?? "")
     }
 
     /// `   last hour 9.4 files/s, 214x real time`
@@ -137,6 +138,9 @@ private struct StatusRecord: Encodable {
     let workers: Int
     let quietWorkers: Int
     let slots: Int
+    let busySlots: Int
+    /// How many are in each state, by the words of `sluice workers`.
+    let workerStates: [String: Int]
     let completedLately: Int
     let audioSecondsLately: Double
     let paceSeconds: Double?
@@ -149,7 +153,8 @@ private struct StatusRecord: Encodable {
         let status = facts.status
         (ledger, server) = (facts.place, facts.server)
         (jobs, oldestWaiting) = (status.jobs, status.oldestWaiting)
-        (workers, quietWorkers, slots) = (status.workers, status.quietWorkers, status.slots)
+        (workers, quietWorkers) = (facts.workers.alive, facts.workers.quiet)
+        (slots, busySlots, workerStates) = (facts.workers.slots, facts.workers.busySlots, facts.workers.byName)
         (completedLately, audioSecondsLately) = (status.completedLately, status.audioLately.seconds)
         paceSeconds = status.paceSpan?.seconds
         (keptHouseAt, quietUntil, time) = (status.keptHouseAt, status.quietUntil, status.time)

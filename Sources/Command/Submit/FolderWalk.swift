@@ -10,7 +10,8 @@ struct FolderWalk {
     let filter: NameFilter
     /// Files left out because their extension is none of sound.
     private(set) var otherKinds = 0
-    /// Paths that cannot be written down: not UTF-8, shown with what can be read of them.
+    /// Paths that are not UTF-8, of files that would be taken and of folders, which end in a slash and are not entered. Shown
+    /// with what can be read of them.
     private(set) var unreadableNames: [String] = []
 
     init(filter: NameFilter) { self.filter = filter }
@@ -39,6 +40,8 @@ struct FolderWalk {
         guard let stream = opendir(place) else { throw Refusal.unreadableFolder(place) }
         defer { closedir(stream) }
         var entries: [Entry] = []
+        var unreadable: [String] = []
+        defer { unreadableNames += unreadable.sorted() }
         while true {
             errno = 0
             guard let entry = readdir(stream) else {
@@ -53,7 +56,12 @@ struct FolderWalk {
             }
             if known.0 == CChar(bitPattern: UInt8(ascii: ".")) { continue }
             guard let name = known.1 else {
-                unreadableNames.append("\(place)/\(known.2)")
+                let (path, isFolder) = ("\(place)/\(known.2)", Int(entry.pointee.d_type) == DT_DIR)
+                if isFolder
+                    ? filter.enters(name: known.2, path: path) : filter.answer(name: known.2, path: path) == .taken
+                {
+                    unreadable.append(path + (isFolder ? "/" : ""))
+                }
                 continue
             }
             guard let kind = kind(of: entry, at: "\(place)/\(name)") else { continue }

@@ -59,8 +59,16 @@ struct SourceLengths: Sendable {
                 counters.stop()
                 for room in rooms { room.stop() }
             },
-            onSurrender: { _ in bar.clear() },
+            onSurrender: { _ in
+                bar.clear()
+                for room in rooms { room.dismiss() }
+                for room in rooms { room.kill() }
+            },
             { () -> [Finding] in
+                defer {
+                    for room in rooms { room.dismiss() }
+                    for room in rooms { room.end() }
+                }
                 let findings = Mutex([(place: Int, finding: Finding)]())
                 DispatchQueue.concurrentPerform(iterations: rooms.count) { number in
                     while let place = counters.take() {

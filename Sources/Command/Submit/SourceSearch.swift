@@ -18,11 +18,14 @@ struct SourceSearch {
     private var known: Set<Location> = []
     /// Named more than once, and taken once.
     private(set) var repetitions = 0
-    /// Names that no location can hold, each with the reason.
+    /// Names that no location can hold, each with the reason, which forbid the submission.
     private(set) var misfits: [String] = []
+    /// The same in folders and lists, where they are left out unless the search is strict.
+    private(set) var leftOut = SubmitPlan.Sample()
+    private let isStrict: Bool
 
-    init(roots: PathRoots, filter: NameFilter, isRecursive: Bool) {
-        (self.roots, self.isRecursive) = (roots, isRecursive)
+    init(roots: PathRoots, filter: NameFilter, isRecursive: Bool, isStrict: Bool = true) {
+        (self.roots, self.isRecursive, self.isStrict) = (roots, isRecursive, isStrict)
         walk = FolderWalk(filter: filter)
     }
 
@@ -30,18 +33,19 @@ struct SourceSearch {
 
     /// Takes a file, or with `-r` what is in a folder. Throws a `Refusal` if it is not there.
     mutating func take(word: String) throws {
-        if PathRoots.isLocation(word) { return try takeLocation(word) }
+        if PathRoots.isLocation(word) { return try takeLocation(word, isNamed: true) }
         let path = roots.absolute(word)
         if try isFolder(path, word) {
             try takeFolder(path, word)
         } else {
-            try add(path: path, relative: String(path.dropFirst((path.lastSlash ?? -1) + 1)), shown: word)
+            let relative = String(path.dropFirst((path.lastSlash ?? -1) + 1))
+            try add(path: path, relative: relative, shown: word, isNamed: true)
         }
     }
 
     /// Takes a file of a list, which keeps the folder that it has there.
     mutating func take(listed word: String) throws {
-        if PathRoots.isLocation(word) { return try takeLocation(word) }
+        if PathRoots.isLocation(word) { return try takeLocation(word, isNamed: false) }
         let path = roots.absolute(word)
         guard try !isFolder(path, word) else {
             throw Refusal(message: "\(word) is a folder; a list names files", exitCode: .usage)
@@ -54,20 +58,25 @@ struct SourceSearch {
     }
 
     /// A name in a list that is not UTF-8.
-    mutating func takeMisfit(_ text: String) { misfits.append("\(text.printable): is not UTF-8") }
+    mutating func takeMisfit(_ text: String) { addMisfit("\(text.printable): is not UTF-8", isNamed: false) }
 
-    private mutating func takeLocation(_ word: String) throws {
+    /// A name that was said on the command line is wanted, and never left out.
+    private mutating func addMisfit(_ text: String, isNamed: Bool) {
+        if isStrict || isNamed { misfits.append(text) } else { leftOut.add(text) }
+    }
+
+    private mutating func takeLocation(_ word: String, isNamed: Bool) throws {
         let colon = word.firstIndex(of: ":")!  // that is what makes it one
         let below = word[word.index(after: colon)...]
         guard let root = roots.root(named: String(word[..<colon])) else {
             // Nobody here can look; the worker will.
-            return add(word, relative: String(below), shown: word)
+            return add(word, relative: String(below), shown: word, isNamed: isNamed)
         }
         let path = roots.absolute("\(root.path)/\(below)")
         if try isFolder(path, word) {
             try takeFolder(path, word)
         } else {
-            add(word, relative: String(below), shown: word)
+            add(word, relative: String(below), shown: word, isNamed: isNamed)
         }
     }
 
@@ -106,24 +115,24 @@ struct SourceSearch {
             }
         }
         self.walk = walk
-        misfits += walk.unreadableNames.dropFirst(takenNames).map { "\($0.printable): is not UTF-8" }
+        for name in walk.unreadableNames.dropFirst(takenNames) { takeMisfit(name) }
         takenNames = walk.unreadableNames.count
     }
 
     private var takenNames = 0
 
-    private mutating func add(path: String, relative: String, shown: String) throws {
+    private mutating func add(path: String, relative: String, shown: String, isNamed: Bool = false) throws {
         guard let (root, below) = roots.place(of: path) else { throw PathRoots.outside(shown, roots.roots) }
-        add("\(root.name):\(below)", relative: relative, shown: shown)
+        add("\(root.name):\(below)", relative: relative, shown: shown, isNamed: isNamed)
     }
 
-    private mutating func add(_ location: String, relative: String, shown: String) {
+    private mutating func add(_ location: String, relative: String, shown: String, isNamed: Bool = false) {
         do throws(StorageError) {
             let place = try Location(location)
             guard known.insert(place).inserted else { return repetitions += 1 }
             sources.append(FoundSource(location: place, relative: relative))
         } catch {
-            misfits.append("\(shown.printable): \(error.detail)")
+            addMisfit("\(shown.printable): \(error.detail)", isNamed: isNamed)
         }
     }
 }

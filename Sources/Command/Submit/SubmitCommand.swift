@@ -21,8 +21,8 @@ enum SubmitCommand {
                 + "extension of the output's format, {preset} the preset's name. A file that was named itself has no {dir}; "
                 + "in a list, and as ROOT:PATH, it keeps the folder that it has there.",
             "Before anything is submitted, all names are looked at: two sources with one destination, a destination that is "
-                + "a source, destinations that exist, names that are not UTF-8 or hold control characters. All jobs are "
-                + "submitted, or none. The same request again adds nothing, unless --again is said.",
+                + "a source, destinations that exist. All jobs are submitted, or none. Files in folders and lists whose names "
+                + "are not UTF-8 or hold control characters are left out and named, unless --strict-names is said. The same request again adds nothing, unless --again is said.",
         ],
         arguments: [paths],
         options: SubmitOptions.forms,
@@ -59,6 +59,7 @@ enum SubmitCommand {
         let search = try search(roots, invocation)
         guard !search.sources.isEmpty || !search.misfits.isEmpty else {
             let others = search.otherKinds > 0 ? "; \(Figures.count(search.otherKinds, "file")) of other kinds" : ""
+            remarkNames(search, console)
             console.complain(
                 "there is nothing to submit\(others)",
                 hint: others.isEmpty ? nil : "--include takes what it names"
@@ -72,6 +73,7 @@ enum SubmitCommand {
             base: base,
             ext: ext
         )
+        plan.leftOut = search.leftOut
         let page = SubmitPage(invocation: invocation, console: console)
         remark(search, console)
         if invocation[Question.dryRun] {
@@ -107,7 +109,8 @@ enum SubmitCommand {
                 includes: invocation.all(SubmitOptions.include),
                 excludes: invocation.all(SubmitOptions.exclude)
             ),
-            isRecursive: invocation[SubmitOptions.recursive]
+            isRecursive: invocation[SubmitOptions.recursive],
+            isStrict: invocation[SubmitOptions.strictNames]
         )
         for word in invocation.words(paths) { try search.take(word: word) }
         if let file = invocation[SubmitOptions.filesFrom] {
@@ -126,6 +129,14 @@ enum SubmitCommand {
         if search.repetitions > 0 {
             console.warn("\(Figures.count(search.repetitions, "file")) named more than once, and taken once")
         }
+        remarkNames(search, console)
+    }
+
+    private static func remarkNames(_ search: SourceSearch, _ console: Console) {
+        guard search.leftOut.count > 0 else { return }
+        let names = Figures.count(search.leftOut.count, "name")
+        let lines = ["\(names) cannot be used and left out; --strict-names refuses the whole instead"]
+        console.warn((lines + search.leftOut.lines).joined(separator: "\n"))
     }
 
     private static func submit(
@@ -155,7 +166,7 @@ enum SubmitCommand {
                 hint: "choose another key, or look at \"sluice batches \(receipt.batch)\""
             )
         }
-        try page.show(receipt, key: key)
+        try page.show(receipt, of: plan, key: key)
         guard invocation[SubmitOptions.wait] else { return .success }
         let ending = try Waiting(batches: [receipt.batch]).run(invocation, console)
         if invocation[SubmitOptions.json] {

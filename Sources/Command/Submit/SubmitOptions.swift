@@ -37,6 +37,11 @@ enum SubmitOptions {
         "paths in FILE end with NUL, as find -print0 writes them",
         in: .source
     )
+    static let strictNames = Switch(
+        "strict-names",
+        "submit nothing where a name in a folder or in FILE cannot be used; otherwise such files are left out",
+        in: .source
+    )
     static let root = Option<String>(
         "root",
         .text.named("NAME=PATH"),
@@ -92,13 +97,14 @@ enum SubmitOptions {
     static let quiet = Switch("quiet", letter: "q", "print the batch's number only", in: .output)
 
     static let forms: [OptionForm] =
-        [recursive.form, include.form, exclude.form, filesFrom.form, null.form, root.form]
+        [recursive.form, include.form, exclude.form, filesFrom.form, null.form, strictNames.form, root.form]
         // -r is what it is everywhere: recursive. And --to is a place here.
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
         + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
         + [
-            until.form, to.form, ConvertCommand.onConflict.form, ConvertCommand.verify.form, ConvertCommand.tag.form,
-            queue.form, priority.form, weight.form, runAt.form, maxAttempts.form, key.form, again.form, label.form,
+            until.form, to.form, ConvertCommand.onConflict.form, ConvertCommand.verify.form,
+            ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
+            runAt.form, maxAttempts.form, key.form, again.form, label.form,
         ] + LedgerOptions.forms
         + [
             ProgressOption.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
@@ -149,6 +155,7 @@ enum SubmitOptions {
         )
         recipe.damage = invocation[SourceOptions.onDamage]
         recipe.verify = invocation[ConvertCommand.verify]
+        recipe.strictLoss = invocation[ConvertCommand.strictLoss]
         for wish in invocation.all(ConvertCommand.tag) { recipe.tags[wish.name] = wish.value }
         return recipe
     }

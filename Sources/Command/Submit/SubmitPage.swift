@@ -36,11 +36,8 @@ struct SubmitPage {
 
     private func rows(_ label: String, _ sample: SubmitPlan.Sample, _ what: String) -> [String] {
         guard sample.count > 0 else { return [] }
-        let more =
-            sample.count > sample.first.count ? ["and \(Figures.grouped(sample.count - sample.first.count)) more"] : []
         let gap = String(repeating: " ", count: 14)
-        return ["  \(label.padded(to: 10))  \(Figures.grouped(sample.count)) \(what)"]
-            + (sample.first + more).map { gap + $0 }
+        return ["  \(label.padded(to: 10))  \(Figures.grouped(sample.count)) \(what)"] + sample.lines.map { gap + $0 }
     }
 
     /// `212 h 40 min of sound, 8 of the files by estimate`
@@ -64,14 +61,14 @@ struct SubmitPage {
         }
     }
 
+    private struct Found: Encodable {
+        let count: Int
+        let first: [String]
+
+        init(_ sample: SubmitPlan.Sample) { (count, first) = (sample.count, sample.first) }
+    }
+
     private struct Record: Encodable {
-        struct Found: Encodable {
-            let count: Int
-            let first: [String]
-
-            init(_ sample: SubmitPlan.Sample) { (count, first) = (sample.count, sample.first) }
-        }
-
         struct Way: Encodable {
             let source: String
             let destination: String
@@ -84,6 +81,7 @@ struct SubmitPage {
         let queue: String
         let priority: Int
         let misfits: Found
+        let leftOut: Found
         let collisions: Found
         let overwrites: Found
         let conflicts: Found
@@ -103,6 +101,7 @@ struct SubmitPage {
             queue: invocation[SubmitOptions.queue],
             priority: invocation[SubmitOptions.priority],
             misfits: .init(plan.misfits),
+            leftOut: .init(plan.leftOut),
             collisions: .init(plan.collisions),
             overwrites: .init(plan.overwrites),
             conflicts: .init(plan.conflicts),
@@ -119,15 +118,13 @@ struct SubmitPage {
     /// `nil` if nothing does.
     func refusal(of plan: SubmitPlan) -> Refusal? {
         guard plan.isForbidden else { return nil }
-        func details(_ sample: SubmitPlan.Sample) -> [String] {
-            let more = sample.count - sample.first.count
-            return sample.first + (more > 0 ? ["and \(Figures.grouped(more)) more"] : [])
-        }
         if plan.misfits.count > 0 {
             return Refusal(
                 message: "\(Figures.count(plan.misfits.count, "name")) cannot be used; nothing was submitted",
-                details: details(plan.misfits),
+                details: plan.misfits.lines,
                 hint: "rename them (convmv and detox do whole folders), or leave them out by --exclude"
+                    + (invocation[SubmitOptions.strictNames]
+                        ? "; without --strict-names, folders and lists leave them out" : "")
             )
         }
         if plan.collisions.count > 0 {
@@ -136,14 +133,14 @@ struct SubmitPage {
                 ? "one destination has" : "\(Figures.grouped(plan.collisions.count)) destinations have"
             return Refusal(
                 message: "\(what) several sources; nothing was submitted",
-                details: details(plan.collisions),
+                details: plan.collisions.lines,
                 hint: "{dir} and {stem} in --to keep sources apart; --exclude leaves some out"
             )
         }
         if plan.overwrites.count > 0 {
             return Refusal(
                 message: "a source is never written to; nothing was submitted",
-                details: details(plan.overwrites),
+                details: plan.overwrites.lines,
                 hint: "name another folder or another extension in --to"
             )
         }
@@ -152,7 +149,7 @@ struct SubmitPage {
             ? "one destination exists" : "\(Figures.grouped(plan.conflicts.count)) destinations exist"
         return Refusal(
             message: "\(what) already; nothing was submitted",
-            details: details(plan.conflicts),
+            details: plan.conflicts.lines,
             hint: "--on-conflict replace puts new files in their place; skip leaves them alone"
         )
     }
@@ -167,9 +164,11 @@ struct SubmitPage {
         let lastJob: Int64
         let isRepetition: Bool
         let key: String?
+        /// Where there is any.
+        let leftOut: Found?
     }
 
-    func show(_ receipt: SubmissionReceipt, key: String?) throws {
+    func show(_ receipt: SubmissionReceipt, of plan: SubmitPlan, key: String?) throws {
         let label = invocation[SubmitOptions.label]
         if invocation[SubmitOptions.json] {
             let record = Receipt(
@@ -179,7 +178,8 @@ struct SubmitPage {
                 firstJob: receipt.firstJob,
                 lastJob: receipt.lastJob,
                 isRepetition: receipt.isRepetition,
-                key: key
+                key: key,
+                leftOut: plan.leftOut.count > 0 ? Found(plan.leftOut) : nil
             )
             try console.print(JSONText.line(record))
         } else if invocation[SubmitOptions.quiet] {

@@ -25,6 +25,11 @@ struct SubmitPlan: Sendable {
             count += 1
             if first.count < 5 { first.append(text()) }
         }
+
+        /// The first few, and how many more there are.
+        var lines: [String] {
+            first + (count > first.count ? ["and \(Figures.grouped(count - first.count)) more"] : [])
+        }
     }
 
     /// Destinations of several sources.
@@ -35,6 +40,9 @@ struct SubmitPlan: Sendable {
     private(set) var conflicts = Sample()
     /// Names that cannot be used.
     private(set) var misfits = Sample()
+
+    /// Names that cannot be used, of files that are left out.
+    var leftOut = Sample()
 
     /// Whether anything forbids to submit it.
     var isForbidden: Bool {

@@ -70,7 +70,8 @@ struct WatchOverview {
 
     /// What somebody should look at, as far as a look each second tells.
     private var note: String? {
-        let facts = StatusFacts(place: facts.place, status: status, unable: [], chores: [])
+        let census = WorkerCensus(facts.workers, at: state.now)
+        let facts = StatusFacts(place: facts.place, status: status, workers: census, unable: [], chores: [])
         // That no worker lives is said where the workers are.
         return facts.notes.first { !$0.hasPrefix("no worker lives") }?.printable
     }
@@ -120,10 +121,10 @@ struct WatchOverview {
     }
 
     private var workers: [String] {
-        let troubled = facts.workers.filter { $0.stateCell(at: state.now).ink != .good }
-        let well = facts.workers.filter { $0.stateCell(at: state.now).ink == .good }
+        let troubled = facts.workers.filter { $0.state(at: state.now) != .works }
+        let well = facts.workers.filter { $0.state(at: state.now) == .works }
         return (troubled + well).map { worker in
-            let busy = min(worker.slots, worker.status.busySlots ?? worker.holds)
+            let busy = worker.busy
             let share = worker.slots > 0 ? Double(busy) / Double(worker.slots) : 0
             let bar = Bar.text(share, columns: min(8, max(1, worker.slots)), unicode: style.unicode)
             let name = worker.name.printable.shortened(to: max(8, columns / 4), unicode: style.unicode)

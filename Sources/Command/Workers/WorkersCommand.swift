@@ -15,7 +15,8 @@ enum WorkersCommand {
         name: "workers",
         summary: "list workers; ask them to be quiet, to drain, to go on",
         discussion: [
-            "A wish is heard at the worker's next sign of life, some seconds later. SEEN is when the last one came."
+            "A wish is heard at the worker's next sign of life, some seconds later. SEEN is when the last one came. A worker is "
+                + "unheard when its lease is over and it has not been declared lost; \"sluice status\" does not count it as alive."
         ],
         options: [endedSince.form] + ListOptions.forms,
         examples: [
@@ -97,7 +98,7 @@ enum WorkersCommand {
         _ console: Console
     ) throws {
         if invocation[ListOptions.json] {
-            for worker in workers { try console.print(JSONText.line(WorkerRecord(worker))) }
+            for worker in workers { try console.print(JSONText.line(WorkerRecord(worker, now))) }
         } else if invocation[ListOptions.quiet] {
             for worker in workers { try console.print("\(worker.worker)") }
         } else {
@@ -132,7 +133,7 @@ enum WorkersCommand {
         for worker in workers {
             table.add([
                 .init("\(worker.worker)"), .init(worker.name), .init(worker.host), worker.stateCell(at: now),
-                .init("\(worker.slots)"), .init(worker.status.busySlots.map { "\($0)" } ?? "-"),
+                .init("\(worker.slots)"), .init("\(worker.busy)"),
                 .init("\(worker.holds)"),
                 .init(TimeWords.ago(worker.endedAt ?? worker.beatAt, at: now)), .init(worker.build),
             ])
@@ -143,19 +144,8 @@ enum WorkersCommand {
 
 extension WorkerSummary {
     func stateCell(at now: Date) -> TextTable.Cell {
-        switch ending {
-        case .stopped?: return .init("stopped", .faint)
-        case .lost?: return .init("lost", .bad)
-        case nil: break
-        }
-        if leaseUntil < now { return .init("unheard", .bad) }
-        switch wish {
-        case .quiet: return .init("quiet", .careful)
-        case .drain: return .init("draining", .careful)
-        case .run:
-            guard status.pausedBecause != nil else { return .init("works", .good) }
-            return .init(status.pausedRoots == nil ? "paused" : "partly", .careful)
-        }
+        let state = state(at: now)
+        return .init(state.rawValue, state.ink)
     }
 }
 
@@ -178,8 +168,10 @@ private struct WorkerRecord: Encodable {
     let leaseUntil: Date
     let endedAt: Date?
     let ending: WorkerSummary.Ending?
+    let state: WorkerState
 
-    init(_ worker: WorkerSummary) {
+    init(_ worker: WorkerSummary, _ now: Date) {
+        state = worker.state(at: now)
         (id, name, host, build) = (worker.worker, worker.name, worker.host, worker.build)
         (slots, busySlots, jobs) = (worker.slots, worker.status.busySlots, worker.holds)
         (abilities, wish, pausedBecause) = (worker.abilities, worker.wish, worker.status.pausedBecause)

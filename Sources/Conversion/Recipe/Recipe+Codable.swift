@@ -1,6 +1,6 @@
 extension Recipe: Codable {
     enum Field: String, CodingKey, CaseIterable {
-        case version, sources, outputs, damage, verify, tags, limits
+        case version, sources, outputs, damage, verify, strictLoss, tags, limits
     }
 
     /// Reads strictly: a newer version, an unknown field or a wrong type is refused.
@@ -30,6 +30,7 @@ extension Recipe: Codable {
         outputs = try fields.required(.outputs)
         damage = try fields.word(.damage) ?? .strict
         verify = try fields.optional(.verify) ?? false
+        strictLoss = try fields.optional(.strictLoss) ?? false
         tags = try fields.optional(.tags) ?? [:]
         limits = try fields.optional(.limits)
     }
@@ -42,6 +43,7 @@ extension Recipe: Codable {
         try container.encode(outputs, forKey: .outputs)
         try container.encode(damage, forKey: .damage)
         try container.encode(verify, forKey: .verify)
+        if strictLoss { try container.encode(strictLoss, forKey: .strictLoss) }
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
         try container.encodeIfPresent(limits, forKey: .limits)
     }

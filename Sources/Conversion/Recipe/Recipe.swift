@@ -17,6 +17,8 @@ public struct Recipe: Sendable, Hashable {
     public var damage: DamageMode
     /// Whether every output is decoded again and compared before it counts.
     public var verify: Bool
+    /// Whether an output that lacks anything of its source is a failure: see `Remark.Kind.isLoss`.
+    public var strictLoss: Bool
     /// Put over the source's tags; an empty value removes a tag.
     public var tags: [String: String]
     /// Budgets that end the job with a failure of its own. `nil` leaves them to the worker.
@@ -28,6 +30,7 @@ public struct Recipe: Sendable, Hashable {
         outputs: [Output],
         damage: DamageMode = .strict,
         verify: Bool = false,
+        strictLoss: Bool = false,
         tags: [String: String] = [:],
         limits: Limits? = nil
     ) {
@@ -36,6 +39,7 @@ public struct Recipe: Sendable, Hashable {
         self.outputs = outputs
         self.damage = damage
         self.verify = verify
+        self.strictLoss = strictLoss
         self.tags = tags
         self.limits = limits
     }

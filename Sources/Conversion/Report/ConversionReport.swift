@@ -20,6 +20,8 @@ public struct ConversionReport: Sendable, Hashable, Codable {
     public var digest: String?
     /// Tags that the container cannot carry.
     public var lostTags: [String]
+    /// What else there is to tell of it, losses first.
+    public var remarks: [Remark]
 
     /// What was read.
     public struct Source: Sendable, Hashable, Codable {
@@ -51,7 +53,8 @@ public struct ConversionReport: Sendable, Hashable, Codable {
         damage: DamageReport,
         isVerified: Bool,
         digest: String?,
-        lostTags: [String]
+        lostTags: [String],
+        remarks: [Remark] = []
     ) {
         self.source = source
         self.format = format
@@ -63,6 +66,7 @@ public struct ConversionReport: Sendable, Hashable, Codable {
         self.isVerified = isVerified
         self.digest = digest
         self.lostTags = lostTags
+        self.remarks = remarks
     }
 }
 

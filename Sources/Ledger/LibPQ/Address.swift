@@ -5,9 +5,6 @@ struct Address: Sendable, Hashable {
     private(set) var keywords: [String: String]
     private(set) var secrets: [String: Secret]
 
-    /// The keywords whose values nobody sees.
-    private static let secretKeywords: Set<String> = ["password", "sslpassword"]
-
     /// Reads `url`, then for what it leaves open the variables that libpq would read.
     init(url: String?, environment: [String: String]) throws {
         keywords = [:]
@@ -18,7 +15,7 @@ struct Address: Sendable, Hashable {
     }
 
     private mutating func set(_ keyword: String, _ value: String) {
-        if Self.secretKeywords.contains(keyword) {
+        if PasswordField.keywords.contains(keyword) {
             secrets[keyword] = Secret(text: value)
         } else {
             keywords[keyword] = value
@@ -52,11 +49,12 @@ struct Address: Sendable, Hashable {
     private static func parse(_ url: String) throws -> [(String, String)] {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(url, &message) else {
-            // libpq's message quotes the URL, with the password in it.
-            PQfreemem(message)
-            throw refusal("the database URL cannot be read")
+            defer { PQfreemem(message) }
+            let reason = message.map { Self.reason(String(cString: $0)) } ?? "out of memory"
+            throw refusal("the database URL cannot be read: \(reason)")
         }
         defer { PQconninfoFree(options) }
+        try checkSigns(url)
         var found: [(String, String)] = []
         var option = options
         while let keyword = option.pointee.keyword {
@@ -64,6 +62,34 @@ struct Address: Sendable, Hashable {
             option += 1
         }
         return found
+    }
+
+    /// Why libpq cannot read an address, without what it quotes of it, which may be the password or a piece of it.
+    private static func reason(_ message: String) -> String {
+        let text = message.unicodeScalars.prefix { $0 != "\n" }
+        // These it looked for, and did not find.
+        let own = ["\"=\"", "\"]\"", "\":\"", "\"/\""]
+        var start = text.startIndex
+        while let quote = text[start...].firstIndex(of: "\"") {
+            guard let known = own.first(where: { String(text[quote...]).hasPrefix($0) }) else {
+                // To the last quote: what is between may hold some.
+                let end = text.lastIndex(of: "\"").map { text.index(after: $0) } ?? text.endIndex
+                return String(text[..<quote]) + PasswordField.mark + String(text[end...])
+            }
+            start = text.index(quote, offsetBy: known.unicodeScalars.count)
+        }
+        return String(text)
+    }
+
+    /// Refuses a URL in which libpq would take a piece of the password for the name of a host or a database, and show it.
+    private static func checkSigns(_ url: String) throws {
+        guard let prefix = ["postgresql://", "postgres://"].first(where: url.hasPrefix) else { return }
+        let rest = url.unicodeScalars.dropFirst(prefix.unicodeScalars.count)
+        // As libpq looks for them: what comes before the first sign is the user and the password, unless a slash comes first.
+        guard let end = rest.firstIndex(where: { $0 == "@" || $0 == "/" }) else { return }
+        let names = rest[end...].dropFirst().prefix { $0 != "?" }
+        guard rest[..<end].contains(":"), !rest.starts(with: ["["]), names.contains("@") else { return }
+        throw refusal("the database URL has one @ too many: in a password, @ is written %40 and / is written %2F")
     }
 
     private static func refusal(_ detail: String) -> LedgerError {
@@ -85,6 +111,9 @@ struct Address: Sendable, Hashable {
             guard let number = Int(port), (1...65_535).contains(number) else {
                 throw Self.refusal("a port is a number from 1 to 65535")
             }
+        }
+        if let name = keywords["dbname"], PasswordField.hidden(in: name) != name {
+            throw Self.refusal("the name of the database is an address with a password; give that as the address")
         }
         _ = try attempts()
         _ = try connectTimeout()
@@ -158,13 +187,6 @@ extension Address {
             return withExtendedLifetime(owned) { body(names, values) }
         }
     }
-
-    /// `text` without any of the passwords.
-    func redacting(_ text: String) -> String {
-        secrets.values.reduce(text) { shown, secret in
-            secret.text.isEmpty ? shown : shown.replacingEvery(secret.text, with: "***")
-        }
-    }
 }
 
 extension Address: CustomStringConvertible {
@@ -175,14 +197,15 @@ extension Address: CustomStringConvertible {
             let shown =
                 host.contains(":") ? "[\(host)]" : host.contains("/") ? host.replacingEvery("/", with: "%2F") : host
             let port = ports.isEmpty ? nil : ports.count == 1 ? ports[0] : ports[index]
-            return port.map { "\(shown):\($0)" } ?? shown
+            // One of several ports may be left open: `a,b:5433`.
+            return port.flatMap { $0.isEmpty ? nil : "\(shown):\($0)" } ?? shown
         }
         var text = "postgresql://"
         if let user = keywords["user"] { text += "\(user)@" }
         text += servers.joined(separator: ",")
         if let database = keywords["dbname"] { text += "/\(database)" }
         if let mode = keywords["sslmode"] { text += "?sslmode=\(mode)" }
-        return redacting(text)
+        return text
     }
 }
 

@@ -317,7 +317,8 @@ actor Connection {
         LedgerError(
             code,
             during: operation,
-            address.redacting(detail.trimmedLines),
+            // libpq and the server quote no password; a name that was given may hold an address with one.
+            PasswordField.hidden(in: detail.trimmedLines),
             sqlState: sqlState,
             hint: hint,
             mayHaveHappened: mayHaveHappened

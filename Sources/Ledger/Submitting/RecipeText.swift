@@ -35,7 +35,8 @@ struct RecipeText {
 extension Recipe {
     /// Whether nothing but where sources and outputs are tells the two apart.
     fileprivate func differsInLocationsOnly(from other: Recipe) -> Bool {
-        version == other.version && damage == other.damage && verify == other.verify && tags == other.tags
+        version == other.version && damage == other.damage && verify == other.verify
+            && strictLoss == other.strictLoss && tags == other.tags
             && limits == other.limits && sources.count == other.sources.count
             && outputs.count == other.outputs.count
             && zip(sources, other.sources).allSatisfy {

@@ -1,4 +1,4 @@
-import Conversion
+public import Conversion
 
 /// The decoded samples of one track, in order, each exactly once, trimmed to the sound and to the wanted ranges.
 ///
@@ -9,6 +9,8 @@ public final class TrackOutput {
     public private(set) var deliveredFrames: Int64 = 0
     /// What was missing, and where.
     public internal(set) var damage = DamageAccount()
+    /// What there is to tell of the source beside damage.
+    public internal(set) var remarks: [Remark] = []
 
     /// Packets that went through the decoder: what a range costs.
     private(set) var decodedPackets = 0

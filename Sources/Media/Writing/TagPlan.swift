@@ -4,6 +4,8 @@ import Conversion
 struct TagPlan {
     let tags: [Tag]
     let lost: [String]
+    /// The same for the report: lost tags and a lost cover.
+    let remarks: [Remark]
     /// Whether they belong to the stream, as in Ogg, and not to the file.
     let belongsToStream: Bool
     /// The cover, where the container holds it as a stream of its own.
@@ -12,8 +14,14 @@ struct TagPlan {
     init(_ tags: [Tag], cover: Picture?, in format: ResolvedFormat) {
         var carried: [Tag] = []
         var lost: [String] = []
+        var remarks: [Remark] = []
         for tag in tags where !tag.isTechnical {
             if TagPlan.carries(tag, format) { carried.append(tag) } else { lost.append(tag.key) }
+        }
+        if !lost.isEmpty {
+            let names = lost.joined(separator: ", ")
+            let detail = "\(format.container.title) has no place for: \(names)"
+            remarks.append(Remark(.tags, detail, count: Int64(lost.count)))
         }
         coverStream = TagPlan.holdsCoverStream(format.container) ? cover : nil
         if let cover, coverStream == nil {
@@ -21,10 +29,12 @@ struct TagPlan {
                 carried.append(Tag(key: "METADATA_BLOCK_PICTURE", value: PictureBlock.base64(cover)))
             } else {
                 lost.append("cover")
+                remarks.append(Remark(.cover, "\(format.container.title) has no place for the cover"))
             }
         }
         self.tags = carried.filter { !(TagPlan.isMP4(format.container) && TagPlan.mp4Custom($0)) }
         self.lost = lost
+        self.remarks = remarks
         belongsToStream = format.container == .ogg
     }
 

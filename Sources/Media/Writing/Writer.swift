@@ -15,12 +15,21 @@ public final class Writer {
         /// Whether bytes go out one after the other and are never touched again, so that a pipe can take them. Only
         /// headerless PCM and WAV can be written so; the lengths in WAV's header then say that they are not known.
         public var streams: Bool
+        /// Whether an output that lacks anything of what comes in is a failure, `loss_refused`.
+        public var refusesLoss: Bool
 
-        public init(tags: [Tag] = [], cover: Picture? = nil, digestsSamples: Bool = false, streams: Bool = false) {
+        public init(
+            tags: [Tag] = [],
+            cover: Picture? = nil,
+            digestsSamples: Bool = false,
+            streams: Bool = false,
+            refusesLoss: Bool = false
+        ) {
             self.tags = tags
             self.cover = cover
             self.digestsSamples = digestsSamples
             self.streams = streams
+            self.refusesLoss = refusesLoss
         }
     }
 
@@ -96,6 +105,8 @@ public final class Writer {
         public let digest: PCMDigest.Value?
         /// Tags that this container cannot carry.
         public let lostTags: [String]
+        /// What the output lacks of what came in.
+        public let remarks: [Remark]
         /// How the samples of the digest lay.
         let digestedFormat: SampleFormat?
     }

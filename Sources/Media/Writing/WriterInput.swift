@@ -12,6 +12,8 @@ public final class WriterInput {
     private var samples: SampleInput?
     private var copy: PacketCopy?
     private var lostTags: [String] = []
+    /// What the output lacks, as far as that is known before the first sample.
+    private var remarks: [Remark] = []
     /// Frames that fit into a container whose lengths have 32 bits.
     private let frameLimit: Int64?
 
@@ -110,6 +112,8 @@ public final class WriterInput {
     private func writeHeader(_ options: [(String, String)]) throws {
         let plan = TagPlan(self.options.tags, cover: self.options.cover, in: format)
         lostTags = plan.lost
+        remarks += plan.remarks
+        if self.options.refusesLoss { try remarks.refuseLoss(at: .open) }
         if let cover = plan.coverStream { try muxer.addCover(cover) }
         muxer.setTags(plan.tags.map { ($0.key, $0.value) }, onStream: plan.belongsToStream)
         try muxer.writeHeader(options)
@@ -136,6 +140,7 @@ public final class WriterInput {
             bytes: muxer.sink.size,
             digest: samples?.digest?.value,
             lostTags: lostTags,
+            remarks: remarks,
             digestedFormat: samples?.encoder.value.shape.format.interleaved
         )
     }

@@ -57,7 +57,8 @@ extension ConversionReport {
             damage: DamageReport(outcome.damage),
             isVerified: outcome.verified != nil,
             digest: outcome.summary.digest?.hex,
-            lostTags: outcome.summary.lostTags
+            lostTags: outcome.summary.lostTags,
+            remarks: outcome.remarks
         )
     }
 }

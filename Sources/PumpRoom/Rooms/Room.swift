@@ -176,6 +176,15 @@ final class Room {
         if rest == nil { child.kill() }
     }
 
+    /// Ends it, now, whatever was decided before.
+    func killAtOnce() {
+        guard verdict != nil else { return kill(for: .dismissed) }
+        guard !wasKilled, rest == nil else { return }
+        wasKilled = true
+        sinceEnd = .zero
+        child.kill()
+    }
+
     /// Lets `time` pass, of which we know that we were awake.
     func pass(_ time: Duration) {
         age += time

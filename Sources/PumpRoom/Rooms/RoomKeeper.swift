@@ -10,6 +10,8 @@ final class RoomKeeper: Sendable {
         case run(RoomJob)
         case cancel(Int64)
         case close(@Sendable () -> Void)
+        /// Closes it without asking: its processes are killed.
+        case kill(@Sendable () -> Void)
     }
 
     private struct Lock {

@@ -1,4 +1,5 @@
 public import Conversion
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -72,6 +73,25 @@ public final class RoomSlot: Sendable {
         await withCheckedContinuation { continuation in
             if !keeper.post(.close({ continuation.resume() })) { continuation.resume() }
         }
+    }
+
+    /// Begins to close the slot, and waits for nothing.
+    public func dismiss() { keeper.post(.close({})) }
+
+    /// Closes the slot and blocks until all its processes have ended and been waited for. Returns whether they have.
+    ///
+    /// They have `grace` to end by themselves, and are killed then. One that waits in the kernel for a disk cannot be killed:
+    /// `limit` bounds the wait for it.
+    @discardableResult
+    public func end(grace: Duration, limit: Duration) -> Bool {
+        (grace > .zero && isOver(within: grace) { keeper.post(.close($0)) })
+            || isOver(within: limit) { keeper.post(.kill($0)) }
+    }
+
+    private func isOver(within limit: Duration, _ post: (@escaping @Sendable () -> Void) -> Bool) -> Bool {
+        let over = DispatchSemaphore(value: 0)
+        guard post({ over.signal() }) else { return true }
+        return over.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1)))) == .success
     }
 
     /// How far the latest room has locked itself; `nil` until the first one is ready.

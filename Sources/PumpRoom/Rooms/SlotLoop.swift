@@ -87,6 +87,10 @@ final class SlotLoop {
         case .close(let closed):
             closers.append(closed)
             close()
+        case .kill(let closed):
+            closers.append(closed)
+            close()
+            for room in rooms { room.killAtOnce() }
         }
     }
 

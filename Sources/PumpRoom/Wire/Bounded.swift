@@ -12,6 +12,7 @@ enum Bound {
     static let code = 40
     static let tags = 64
     static let stretches = 100
+    static let remarks = 16
     static let refusals = 16
     static let presets = 64
 }
@@ -114,6 +115,9 @@ extension ConversionReport {
             report.lostTags = lostTags.prefix(listed) + ["… and \(lostTags.count - listed) more"]
         }
         report.lostTags = report.lostTags.map { $0.told(to: Bound.name) }
+        report.remarks = remarks.prefix(Bound.remarks).map { remark in
+            Remark(remark.kind, remark.detail.told(to: Bound.name), count: remark.count)
+        }
         return report
     }
 }

@@ -22,6 +22,7 @@ extension ConversionReport {
         return plannedFrames == writtenFrames && counts.allSatisfy { $0 >= 0 } && shapes.allSatisfy { $0 > 0 }
             && damage.stretches.count <= damage.stretchCount
             && damage.stretches.allSatisfy { $0.start >= 0 && $0.frames >= 0 }
+            && remarks.allSatisfy { $0.count ?? 0 >= 0 }
     }
 }
 

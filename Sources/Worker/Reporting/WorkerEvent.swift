@@ -5,6 +5,8 @@ public import PumpRoom
 /// What a worker has to say of itself, as it happens.
 public enum WorkerEvent: Sendable, Hashable {
     case started(worker: Int64, lease: Duration)
+    /// Which jobs it takes: those whose files lie under these roots, of these queues or of all.
+    case takes(roots: [WorkerConfiguration.RootPlace], queues: [String])
     /// Its rooms are ready, and so far locked.
     case rooms(RoomLevel)
     case attempt(AttemptLine)

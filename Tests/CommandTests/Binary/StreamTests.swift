@@ -34,7 +34,13 @@ struct StreamTests {
     @Test func remarksAreTalk() throws {
         let run = try Sluice.run("convert", "talk.wav", "a.wav", "--tag", "mood=calm", in: material.folder)
         #expect(run.outputText.hasPrefix("a.wav  "))
+        #expect(run.outputText.hasSuffix("all there; 1 tag lost\n"))
         #expect(run.errorText == "note:  WAV has no place for: mood\n")
+        let words = ["convert", "talk.wav", "b.wav", "--tag", "mood=calm", "--strict-loss"]
+        let strict = try Sluice.run(words, in: material.folder)
+        #expect(strict.status == .exited(1) && strict.stdout.isEmpty)
+        #expect(strict.errorText.contains("WAV has no place for: mood\n       code loss_refused, stage open\n"))
+        #expect(try !material.folder.names().contains("b.wav"))
     }
 
     @Test func jsonIsOneLineForEachResult() throws {

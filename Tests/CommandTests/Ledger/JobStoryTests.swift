@@ -38,6 +38,44 @@ struct JobStoryTests {
         #expect(text.contains("   completed\n  48,000 frames, 0.12 s CPU, 31.0 MB of memory\n"))
     }
 
+    @Test func damageAndLossAreToldInJobAndExport() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        let shape = AudioShape(
+            sampleRateHz: 48_000,
+            channelCount: 2,
+            bitDepth: 16,
+            codecName: "mp3",
+            isLossless: false
+        )
+        let report = ConversionReport(
+            source: .init(track: 0, codec: "mp3", sampleRateHz: 48_000, channelCount: 2, frames: 48_000),
+            format: try AudioFormat(container: .wav).resolved(for: shape),
+            plannedFrames: 48_000,
+            writtenFrames: 48_000,
+            decodedFrames: 48_000,
+            bytes: 1_234_567,
+            damage: DamageReport(frames: 4_096, stretchCount: 1),
+            isVerified: false,
+            digest: nil,
+            lostTags: [],
+            remarks: [Remark(.chapters, "2 chapters of the source are not carried over", count: 2)]
+        )
+        try await bench.complete(bench.claim(for: bench.worker())[0], report)
+        let lines = try bench.output("job", "\(job)").split(separator: "\n").suffix(2)
+        #expect(
+            lines == [
+                "  note: 4,096 frames damaged in 1 place", "  note: 2 chapters of the source are not carried over",
+            ]
+        )
+        let row = try bench.output("export", "--batch", "1").split(separator: "\n").last
+        #expect(row?.hasSuffix("\t48000\t4,096 frames damaged in 1 place, 2 chapters lost") == true)
+        let told = try bench.records("job", "\(job)", "--json").first?["attemptRecords"] as? [[String: Any]]
+        let conversion = told?.first?["conversion"] as? [String: Any]
+        let remark = (conversion?["remarks"] as? [[String: Any]])?.first
+        #expect(remark?["kind"] as? String == "chapters" && remark?["count"] as? Int == 2)
+    }
+
     @Test func runningJobShowsHowFarItIs() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]

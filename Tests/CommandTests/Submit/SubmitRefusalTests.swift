@@ -49,24 +49,6 @@ struct SubmitRefusalTests {
         #expect(run.outputText.contains("and 35 more\n"))
     }
 
-    @Test func namesThatCannotBeUsedAreShown() async throws {
-        try bench.files("in/a.wav", "in/two\nlines.wav")
-        let bytes: [UInt8] = Array((bench.folder.path + "/in/latin").utf8) + [0xE9] + Array(".wav".utf8) + [0]
-        let made = bytes.withUnsafeBufferPointer { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_CREAT | O_WRONLY, 0o600) }
-        }
-        try #require(made >= 0)
-        close(made)
-        let run = try bench.run(["submit", "-r", "in"] + LedgerBench.usual)
-        #expect(run.status == .exited(1))
-        #expect(run.errorText.hasPrefix("error: 2 names cannot be used; nothing was submitted\n"))
-        #expect(run.errorText.contains(#"two\u{a}lines.wav: it contains control characters"#))
-        #expect(run.errorText.contains("latin\u{FFFD}.wav: is not UTF-8"))
-        let words = ["submit", "-r", "in", "--exclude", "two*"] + LedgerBench.usual
-        #expect(try bench.run(words).errorText.contains("1 name cannot be used"))
-        #expect(try await bench.ledger.batches().isEmpty)
-    }
-
     @Test func whatIsNotThereIsNotFound() throws {
         try bench.files("in/a.wav", "in/notes.txt")
         let gone = try bench.run(["submit", "gone.wav"] + LedgerBench.usual)

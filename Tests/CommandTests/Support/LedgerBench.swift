@@ -115,7 +115,7 @@ struct LedgerBench {
         return claims.jobs.map(\.fence)
     }
 
-    func complete(_ fence: Fence) async throws {
+    func complete(_ fence: Fence, _ report: ConversionReport? = nil) async throws {
         let publication = Publication(
             fence,
             attemptName: ".out.sluice-\(fence.job)",
@@ -127,7 +127,8 @@ struct LedgerBench {
                 framesOut: 48_000,
                 audio: .seconds(1),
                 cpu: .milliseconds(120),
-                peakBytes: 31_000_000
+                peakBytes: 31_000_000,
+                report: report
             )
         )
         #expect(try await ledger.publish([publication]) == [.done])

@@ -13,11 +13,12 @@ enum Converted {
         ranges: [MediaTimeRange] = [],
         verifies: Bool = false,
         tags: [String: String] = [:],
+        refusesLoss: Bool = false,
         raw: RawShape? = nil
     ) throws -> Converter.Outcome {
         let input = try OpenFile.reading(source)
         let output = try OpenFile.creating(path)
-        let request = Converter.Request(
+        var request = Converter.Request(
             format: format,
             ranges: ranges,
             verifies: verifies,
@@ -25,6 +26,7 @@ enum Converted {
             nameHint: source,
             raw: raw
         )
+        request.refusesLoss = refusesLoss
         return try Converter(request).run(from: input.descriptor, to: output.descriptor)
     }
 

@@ -153,6 +153,10 @@ struct Provocation: Sendable {
             let part = try MediaTimeRange(start: time(0), end: time(1_000))
             try convert(.mp3CBR, AudioFormat(container: .mp3, codec: .copy), folder, ranges: [part])
         },
+        Provocation(.lossRefused, .open) { folder in
+            let format = AudioFormat(container: .raw)
+            try Converted.file(Covered.flac(), to: folder.path("out.raw"), as: format, refusesLoss: true)
+        },
         Provocation(.outputTooLarge, .open) { folder in
             let sound = Signal.silence(rate: 8_000, frames: 100).pcm(.s16)
             let bytes = try WAVFile.bytes(sound, options: .init(claimedDataSize: 0xF000_0000))

@@ -56,7 +56,8 @@ import Testing
             ),
             isVerified: true,
             digest: worst,
-            lostTags: Array(repeating: worst, count: 1_000)
+            lostTags: Array(repeating: worst, count: 1_000),
+            remarks: Array(repeating: Remark(.tags, worst, count: .max), count: 1_000)
         ).bounded
         let bytes = try coder.bytes(RoomReply.converted(job: .max, report, cost))
         #expect(bytes.count <= Datagram.byteLimit, "\(bytes.count)")
@@ -64,6 +65,8 @@ import Testing
         #expect(report.damage.stretches.count == Bound.stretches)
         #expect(report.lostTags.count == Bound.tags)
         #expect(report.lostTags.last == "… and 937 more")
+        #expect(report.remarks.count == Bound.remarks)
+        #expect(report.remarks.allSatisfy { $0.detail.utf8.count <= Bound.name })
     }
 
     @Test func textIsCutBetweenLetters() {

@@ -1,0 +1,49 @@
+import Conversion
+
+/// What no output has of a source, whatever its format: chapters, further values of a tag, further pictures.
+enum SourceLoss {
+    /// Tags in `settingTags`, in lower case, are set anew, and of those nothing is lost.
+    static func remarks(_ reader: Reader, settingTags: Set<String>) -> [Remark] {
+        let source = reader.description
+        return [chapters(source), values(reader.demuxer, without: settingTags), pictures(reader.demuxer, source)]
+            .compactMap { $0 }
+    }
+
+    private static func chapters(_ source: SourceDescription) -> Remark? {
+        let count = source.chapters.count
+        guard count > 0 else { return nil }
+        let noun = count == 1 ? "chapter of the source is" : "chapters of the source are"
+        return Remark(.chapters, "\(count) \(noun) not carried over", count: Int64(count))
+    }
+
+    private static func values(_ demuxer: Demuxer, without settingTags: Set<String>) -> Remark? {
+        let repeated = TagValues(demuxer).repeated.filter { tag in
+            !settingTags.contains(tag.name) && !Tag(key: tag.name, value: "").isTechnical
+        }
+        guard !repeated.isEmpty else { return nil }
+        let names = repeated.map { "\($0.name) (\($0.values))" }.joined(separator: ", ")
+        let lost = repeated.reduce(0) { $0 + $1.values - 1 }
+        return Remark(.tagValues, "tags with several values are carried over as one: \(names)", count: Int64(lost))
+    }
+
+    /// Outputs hold one picture, and of that only the kinds that all players show.
+    private static func pictures(_ demuxer: Demuxer, _ source: SourceDescription) -> Remark? {
+        let count = demuxer.streams.count(where: \.isCover)
+        let lost = count - (source.cover == nil ? 0 : 1)
+        guard lost > 0 else { return nil }
+        let noun = lost == 1 ? "picture is" : "pictures are"
+        return Remark(.cover, "\(lost) \(noun) not carried over: outputs hold one PNG or JPEG", count: Int64(lost))
+    }
+}
+
+extension [Remark] {
+    /// The same remarks, those that speak of a loss first.
+    var lossesFirst: [Remark] { filter(\.kind.isLoss) + filter { !$0.kind.isLoss } }
+
+    /// Throws `loss_refused` if one of them speaks of a loss.
+    func refuseLoss(at stage: MediaError.Stage) throws {
+        let losses = filter(\.kind.isLoss)
+        guard !losses.isEmpty else { return }
+        throw MediaError(.lossRefused, at: stage, losses.map(\.detail).joined(separator: "; "))
+    }
+}

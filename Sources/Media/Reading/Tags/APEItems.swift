@@ -1,0 +1,34 @@
+/// The items of an APE tag at the end of a file: an item of text may hold several values.
+enum APEItems {
+    static func count(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
+        guard let (items, number) = items(in: source, size) else { return }
+        var place = items.lowerBound
+        for _ in 0..<min(number, Int64(TagValues.mostValues)) {
+            guard let head = source.bytes(at: place, count: 8 + TagValues.longestName), head.count > 8 else { return }
+            let length = littleEndian(head[0..<4])
+            let name = head.dropFirst(8).prefix { $0 != 0 }
+            let start = place + 8 + Int64(name.count) + 1
+            guard name.count < TagValues.longestName, length <= items.upperBound - start else { return }
+            // Two bits say what the item is; 0 is text.
+            if head[4] & 6 == 0, length > 0, length <= 1 << 20, let text = source.bytes(at: start, count: Int(length)) {
+                let parts = text.split(separator: 0, omittingEmptySubsequences: true)
+                values.add(String(decoding: name, as: UTF8.self), values: parts.count)
+            }
+            place = start + length
+        }
+    }
+
+    /// Where the items lie and how many there are, by the footer of the last tag.
+    private static func items(in source: ByteSource, _ size: Int64) -> (Range<Int64>, Int64)? {
+        // An ID3v1 tag of 128 bytes may lie behind it.
+        for end in [size, size - 128] where end >= 32 {
+            guard let footer = source.bytes(at: end - 32, count: 32), footer.count == 32,
+                footer.starts(with: Array("APETAGEX".utf8))
+            else { continue }
+            let length = littleEndian(footer[12..<16])
+            guard length >= 32, length <= end else { return nil }
+            return ((end - length)..<(end - 32), littleEndian(footer[16..<20]))
+        }
+        return nil
+    }
+}

@@ -1,0 +1,54 @@
+/// Bytes that lie in several pieces of a source, read as if they were one: a packet on several pages.
+struct SplicedBytes {
+    private let source: ByteSource
+    private var pieces: [Range<Int64>] = []
+    private(set) var count: Int64 = 0
+
+    init(_ source: ByteSource, _ pieces: [Range<Int64>] = []) {
+        self.source = source
+        for piece in pieces { append(piece) }
+    }
+
+    mutating func append(_ piece: Range<Int64>) {
+        if let last = pieces.last, last.upperBound == piece.lowerBound {
+            pieces[pieces.count - 1] = last.lowerBound..<piece.upperBound
+        } else {
+            pieces.append(piece)
+        }
+        count += piece.upperBound - piece.lowerBound
+    }
+
+    /// The same without the first `dropped` bytes.
+    func dropping(first dropped: Int64) -> SplicedBytes {
+        var rest = SplicedBytes(source)
+        var left = dropped
+        for piece in pieces {
+            let here = min(left, piece.upperBound - piece.lowerBound)
+            left -= here
+            if piece.lowerBound + here < piece.upperBound { rest.append((piece.lowerBound + here)..<piece.upperBound) }
+        }
+        return rest
+    }
+
+    /// The bytes from `place`, fewer at the end; `nil` where none are.
+    func bytes(at place: Int64, count wanted: Int) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var before: Int64 = 0
+        for piece in pieces {
+            let length = piece.upperBound - piece.lowerBound
+            let from = place + Int64(bytes.count) - before
+            if from < length, from >= 0 {
+                let part = min(Int64(wanted - bytes.count), length - from)
+                guard part > 0, let read = source.bytes(at: piece.lowerBound + from, count: Int(part)) else { break }
+                bytes += read
+                if read.count < part { break }
+            }
+            before += length
+        }
+        return bytes.isEmpty ? nil : bytes
+    }
+}
+
+func littleEndian(_ bytes: some Collection<UInt8>) -> Int64 {
+    bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
+}

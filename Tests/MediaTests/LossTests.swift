@@ -1,0 +1,192 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// What an output lacks of its source is told, or refused where that was asked for.
+@Suite struct LossTests {
+    /// The remarks of a conversion of the file at `path`.
+    private func remarks(_ path: String, as format: AudioFormat, tags: [String: String] = [:]) throws -> [Remark] {
+        let folder = try TemporaryFolder.create()
+        return try Converted.file(path, to: folder.path("out"), as: format, tags: tags).remarks
+    }
+
+    private func wav(in folder: TemporaryFolder) throws -> String {
+        let path = folder.path("sound.wav")
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 44_100).pcm(.s16), to: path)
+        return path
+    }
+
+    // MARK: Chapters
+
+    @Test(arguments: ["m4a", "mka", "mp3", "opus"], [Codec.pcm, .copy])
+    func chaptersAreToldToBeLost(ext: String, codec: Codec) throws {
+        let folder = try TemporaryFolder.create()
+        let list = folder.path("chapters.txt")
+        let chapters = ["0\nEND=400\ntitle=One", "400\nEND=900\ntitle=Two"]
+        let text = ";FFMETADATA1\n" + chapters.map { "[CHAPTER]\nTIMEBASE=1/1000\nSTART=\($0)\n" }.joined()
+        try Bytes.write(Array(text.utf8), to: list)
+        let path = folder.path("book." + ext)
+        try FFmpeg.encode(wav(in: folder), to: path, ["-i", list, "-map", "0:a", "-map_chapters", "1"])
+        let found = try remarks(path, as: AudioFormat(container: codec == .copy ? .mka : .wav, codec: codec))
+        let lost = try #require(found.first { $0.kind == .chapters })
+        #expect(lost.count == 2)
+        #expect(lost.detail == "2 chapters of the source are not carried over")
+        #expect(lost.brief == "2 chapters lost")
+    }
+
+    @Test func sourceThatLosesNothingHasNoRemarks() throws {
+        let folder = try TemporaryFolder.create()
+        let path = try wav(in: folder)
+        #expect(try remarks(path, as: AudioFormat(container: .flac)) == [])
+        #expect(
+            try Converted.file(path, to: folder.path("o"), as: .init(container: .flac), refusesLoss: true).remarks == []
+        )
+    }
+
+    // MARK: Values of tags
+
+    @Test(arguments: ["flac", "ogg", "opus", "oga"]) func furtherValuesOfCommentsAreTold(kind: String) throws {
+        let folder = try TemporaryFolder.create()
+        let (sound, path) = (try wav(in: folder), folder.path("a." + kind))
+        let names = ["ARTIST=One", "Artist=Two", "ARTIST=Three", "TITLE=Song", "GENRE=a", "GENRE=b"]
+        switch kind {
+        case "ogg": try Run.program("oggenc", ["-Q", sound, "-o", path] + names.flatMap { ["-c", $0] }).checked()
+        case "opus":
+            try Run.program("opusenc", ["--quiet"] + names.flatMap { ["--comment", $0] } + [sound, path]).checked()
+        default:
+            let ogg = kind == "oga" ? ["--ogg"] : []
+            try Run.program("flac", ogg + ["-s", sound, "-o", path] + names.flatMap { ["-T", $0] }).checked()
+        }
+        let told = try #require(try remarks(path, as: AudioFormat(container: .flac)).first { $0.kind == .tagValues })
+        #expect(told.count == 3)
+        #expect(told.detail == "tags with several values are carried over as one: artist (3), genre (2)")
+    }
+
+    /// Comments behind a picture of many pages are found as well.
+    @Test func valuesBehindALargePictureAreTold() throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("a.opus")
+        let picture = try Covered.picture(.png) + [UInt8](repeating: 7, count: 300_000)
+        try Bytes.write(picture, to: folder.path("p.png"))
+        let words = ["--picture", folder.path("p.png"), "--artist", "One", "--artist", "Two"]
+        try Run.program("opusenc", ["--quiet"] + words + [wav(in: folder), path]).checked()
+        #expect(
+            try remarks(path, as: AudioFormat(container: .flac)).contains { $0.kind == .tagValues && $0.count == 1 }
+        )
+    }
+
+    @Test(arguments: [3, 4] as [UInt8]) func furtherValuesOfID3AreTold(version: UInt8) throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("a.mp3")
+        try Run.program("lame", ["--quiet", wav(in: folder), path]).checked()
+        func frame(_ name: String, _ text: [UInt8]) -> [UInt8] {
+            Array(name.utf8) + bigEndianBytes(Int64(text.count), count: 4) + [0, 0] + text
+        }
+        let latin = [3] + Array("One\0Two\0Three".utf8)
+        let wide: [UInt8] = [1, 0xFF, 0xFE, 0x41, 0, 0, 0, 0xFF, 0xFE, 0x42, 0]
+        let frames =
+            frame("TPE1", latin) + frame("TCON", wide) + frame("TIT2", [3] + Array("Song\0".utf8))
+            + frame("TXXX", [3] + Array("MOOD\0calm".utf8)) + frame("TXXX", [3] + Array("mood\0slow".utf8))
+        let head = Array("ID3".utf8) + [version, 0, 0, 0, 0, UInt8(frames.count >> 7), UInt8(frames.count & 0x7F)]
+        try Bytes.write(head + frames + Bytes.read(path), to: path)
+        let told = try #require(try remarks(path, as: AudioFormat(container: .flac)).first { $0.kind == .tagValues })
+        #expect(told.detail == "tags with several values are carried over as one: artist (3), genre (2), mood (2)")
+        // What is set anew is not lost.
+        let set = ["Artist": "Mine", "genre": "mine", "MOOD": ""]
+        #expect(try remarks(path, as: AudioFormat(container: .flac), tags: set).allSatisfy { $0.kind != .tagValues })
+    }
+
+    @Test(arguments: [false, true]) func furtherValuesOfAPEAreTold(hasID3v1: Bool) throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("a.wv")
+        try Run.program("wavpack", ["-q", wav(in: folder), "-o", path]).checked()
+        func item(_ name: String, _ value: String, flags: UInt8 = 0) -> [UInt8] {
+            little(value.utf8.count) + [flags, 0, 0, 0] + Array(name.utf8) + [0] + Array(value.utf8)
+        }
+        let items = item("Artist", "One\0Two") + item("Title", "Song") + item("Data", "a\0b", flags: 2)
+        let footer = Array("APETAGEX".utf8) + little(2000) + little(items.count + 32) + little(3) + little(0)
+        let id3v1 = hasID3v1 ? Array("TAG".utf8) + [UInt8](repeating: 0, count: 125) : []
+        try Bytes.write(Bytes.read(path) + items + footer + [UInt8](repeating: 0, count: 8) + id3v1, to: path)
+        let told = try #require(try remarks(path, as: AudioFormat(container: .flac)).first { $0.kind == .tagValues })
+        #expect(told.detail == "tags with several values are carried over as one: artist (2)")
+    }
+
+    @Test func furtherValuesOfMP4AreTold() throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("a.m4a")
+        try FFmpeg.encode(wav(in: folder), to: path, ["-metadata", "artist=One"])
+        var bytes = try Bytes.read(path)
+        let artist = try #require(Bytes.find("\u{A9}ART".unicodeScalars.map { UInt8($0.value) }, in: bytes)) - 4
+        let size = Int(bigEndian(bytes[artist..<(artist + 4)]))
+        let data = Array(bytes[(artist + 8)..<(artist + size)])
+        bytes.insert(contentsOf: data, at: artist + size)
+        // Every box around it grows; the index lies behind the sound, so that no place of sound moves.
+        for name in ["moov", "udta", "meta", "ilst"] {
+            let box = try #require(Bytes.find(name, in: bytes)) - 4
+            grow(&bytes, at: box, by: data.count)
+        }
+        grow(&bytes, at: artist, by: data.count)
+        try Bytes.write(bytes, to: path)
+        let told = try #require(try remarks(path, as: AudioFormat(container: .flac)).first { $0.kind == .tagValues })
+        #expect(told.detail == "tags with several values are carried over as one: artist (2)")
+    }
+
+    /// libav writes a name once: the second name is given the letters of the first.
+    @Test(arguments: ["mka", "wma"]) func furtherValuesOfMatroskaAndASFAreTold(ext: String) throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("a." + ext)
+        try FFmpeg.encode(wav(in: folder), to: path, ["-metadata", "MOODA=One", "-metadata", "MOODB=Two"])
+        var bytes = try Bytes.read(path)
+        let wide = ext == "wma"
+        func letters(_ text: String) -> [UInt8] { text.utf8.flatMap { wide ? [$0, 0] : [$0] } }
+        let place = try #require(Bytes.find(letters("MOODB"), in: bytes))
+        bytes.replaceSubrange(place..<(place + letters("MOODA").count), with: letters("MOODA"))
+        try Bytes.write(bytes, to: path)
+        let told = try #require(try remarks(path, as: AudioFormat(container: .flac)).first { $0.kind == .tagValues })
+        #expect(told.detail == "tags with several values are carried over as one: mooda (2)")
+    }
+
+    private func grow(_ bytes: inout [UInt8], at box: Int, by count: Int) {
+        let size = bigEndian(bytes[box..<(box + 4)]) + Int64(count)
+        bytes.replaceSubrange(box..<(box + 4), with: bigEndianBytes(size, count: 4))
+    }
+
+    private func little(_ value: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: 4).reversed() }
+
+    // MARK: Covers
+
+    @Test func secondCoverIsTold() throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("a.flac")
+        try Bytes.write(Covered.picture(.png), to: folder.path("a.png"))
+        try Bytes.write(Covered.picture(.jpg), to: folder.path("b.jpg"))
+        let pictures = ["--picture=" + folder.path("a.png"), "--picture=4||||" + folder.path("b.jpg")]
+        try Run.program("flac", ["-s"] + pictures + [wav(in: folder), "-o", path]).checked()
+        let told = try remarks(path, as: AudioFormat(container: .flac))
+        #expect(told.map(\.kind) == [.cover])
+        #expect(told.first?.count == 1)
+    }
+
+    // MARK: Strictness
+
+    @Test func strictnessRefusesEveryLossAndWritesNothing() throws {
+        let folder = try TemporaryFolder.create()
+        let source = try Covered.flac()
+        for (container, said) in [(Container.wav, "WAV has no place for"), (.w64, "W64 has no place for")] {
+            let error = #expect(throws: MediaError.self) {
+                try Converted.file(source, to: folder.path("o"), as: .init(container: container), refusesLoss: true)
+            }
+            #expect(error?.code == .lossRefused)
+            #expect(error?.detail.hasPrefix(said) == true)
+        }
+        let whole = try Converted.file(source, to: folder.path("p"), as: .init(container: .flac), refusesLoss: true)
+        #expect(whole.remarks == [])
+    }
+
+    @Test func lossesComeBeforeOtherRemarks() {
+        let remarks = [Remark(.partialFrame, "a"), Remark(.cover, "b"), Remark(.layoutAssumed, "c")]
+        #expect(remarks.lossesFirst.map(\.detail) == ["b", "a", "c"])
+    }
+}
