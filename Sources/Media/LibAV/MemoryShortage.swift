@@ -2,8 +2,9 @@ import Glibc
 
 /// Tells a process without memory from a source that asks for too much of it: libav answers `ENOMEM` to both.
 enum MemoryShortage {
-    /// More than any codec takes for one stream, and little for a process that converts.
-    private static let leastBytes = 48 << 20
+    /// More than any honest header asks for, covers and their copies included, and less than a process that converts
+    /// usually has.
+    private static let leastBytes = 256 << 20
 
     /// Whether a piece of memory of a sane size cannot be had.
     static var isNow: Bool {
