@@ -33,6 +33,8 @@ public struct Track: Sendable, Hashable {
     let isCutAtLength: Bool
     /// Whether the source was cut out of a longer stream, of which the codec's header speaks.
     let isExcerpt: Bool
+    /// Whether the sound goes on as long as there are packets, whatever its length is said to be.
+    let endsWithItsPackets: Bool
 
     /// The track as formats see it.
     public var shape: AudioShape {
