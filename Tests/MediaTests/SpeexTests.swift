@@ -3,7 +3,7 @@ import Testing
 
 @testable import Media
 
-/// Speex in Ogg, frame for frame as `speexdec` plays it. libav leaves the encoder's delay and padding in.
+/// Speex in Ogg, held against `speexdec`. libav leaves the encoder's delay and padding in.
 @Suite struct SpeexTests {
     private let folder: TemporaryFolder
 
@@ -12,7 +12,7 @@ import Testing
     @Test(
         arguments: [
             (8_000, 1, "-n"), (16_000, 1, "-w"), (32_000, 1, "-u"), (16_000, 2, "-w"), (16_000, 1, "-w --nframes 3"),
-            (8_000, 1, "-n --vbr --dtx"), (16_000, 1, "-w --quality 2"),
+            (8_000, 1, "-n --vbr --dtx"), (16_000, 1, "-w --quality 9"),
         ],
         [1_600, 50_123, 80_000]
     )
@@ -28,16 +28,19 @@ import Testing
         let options = kind.options.split(separator: " ").map(String.init)
         try Run.program("speexenc", ["--quiet"] + options + [source, path]).checked()
         let read = try ReadBack.file(path)
-        let heard = try Player.speexdec.decode(path, in: folder)
         let pcm = try read.pcm.converted(to: .s16)
         #expect(read.track.codecName == "speex" && read.damage.isEmpty)
-        try #require(pcm.frames == heard.frames && pcm.channels == heard.channels)
-        // A stream of one page does not say where it begins.
-        guard frames > 30_000 else { return }
-        #expect(read.track.length == .exact(Int64(frames)) && heard.frames == frames)
-        // `speexdec` makes the last packet up as if it were lost, for as long as its decoder is late.
-        let common = 0..<(frames - 400)
-        #expect(try pcm.cut(common).snr(against: heard.cut(common)).min()! > 60)
+        // A stream of one page does not say where it begins: libav plays all of it.
+        guard frames > 30_000 else {
+            return #expect(try FFmpeg.decode(path).frames == pcm.frames)
+        }
+        #expect(read.track.length == .exact(Int64(frames)) && pcm.frames == frames)
+        let heard = try Player.speexdec.decode(path, in: folder)
+        try #require(heard.channels == pcm.channels)
+        // `speexdec` leaves out by how much its own decoder is late, and makes up as much behind the end.
+        let late = kind.rate / 200
+        let common = frames - 1_000
+        #expect(try pcm.cut(late..<late + common).snr(against: heard.cut(0..<common)).min()! > 60)
     }
 
     @Test func cutFileIsTruncated() throws {
@@ -73,7 +76,7 @@ import Testing
         #expect(try pcm.cut(common).snr(against: heard.cut(common)).min()! > 90)
     }
 
-    @Test(arguments: ["a.sph", "a.sox", "a.voc", "a.avi", "a.flv"]) func cutFilesAreTruncated(name: String) throws {
+    @Test(arguments: ["a.sph", "a.sox", "a.avi", "a.flv"]) func cutFilesAreTruncated(name: String) throws {
         let path = folder.path(name)
         try WAVFile.write(Signal.sweep(rate: 16_000, frames: 40_000, channels: 1).pcm(.s16), to: folder.path("in.wav"))
         if ["a.avi", "a.flv"].contains(name) {

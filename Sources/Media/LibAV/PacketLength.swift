@@ -185,12 +185,7 @@ struct PacketLength: ~Copyable {
     }
 
     /// Packets of Speex are all alike: the header says how many frames, and how long they are.
-    private var speex: Int? { speexShape.map { $0.size * $0.count } }
-
-    /// Frames by which decoders of Speex are late; `nil` for other codecs.
-    var speexDelay: Int? { speexShape.map { $0.size / 4 } }
-
-    private var speexShape: (size: Int, count: Int)? {
+    private var speex: Int? {
         let header = UnsafeRawBufferPointer(
             start: parameters.pointee.extradata,
             count: Int(parameters.pointee.extradata_size)
@@ -198,7 +193,7 @@ struct PacketLength: ~Copyable {
         guard header.count >= 68, header.starts(with: Array("Speex   ".utf8)) else { return nil }
         func word(_ place: Int) -> Int { (0..<4).reduce(0) { $0 | Int(header[place + $1]) << (8 * $1) } }
         let (size, count) = (word(56), max(1, word(64)))
-        return (1...640).contains(size) && count <= 64 ? (size, count) : nil
+        return (1...640).contains(size) && count <= 64 ? size * count : nil
     }
 
     private func wavPack(_ bytes: UnsafeRawBufferPointer) -> Int? {

@@ -27,6 +27,7 @@ struct ContainerFacts {
         case "wav": waveDataSize(demuxer)
         case "w64": w64DataSize(demuxer.source, stream)
         case "dsf": dsfSampleCount(demuxer.source)
+        case "sox": soxSampleCount(demuxer.source, stream)
         case "mpc8": musepackHeader(demuxer.source)
         case "mp3", "aac", "ac3", "eac3": demuxer.framed?.header?.facts
         case "ogg": oggVorbisPage(demuxer) ?? oggExcerpt(demuxer, stream) ?? oggFLACHeader(demuxer, stream)
@@ -78,8 +79,8 @@ struct ContainerFacts {
             return ContainerFacts(isOpenEnded: stream.codecName != "vorbis", isExcerpt: true)
         }
         if stream.codecName == "speex" {
-            // Speex begins below zero, by what its encoder looks ahead, and its decoder is late. libav drops nothing.
-            let priming = Int(max(0, -start.frame)) + (PacketLength(stream).speexDelay ?? 0)
+            // Speex begins below zero, by what its encoder looks ahead; libav drops neither that nor the padding.
+            let priming = Int(max(0, -start.frame))
             guard last.endsStream else { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
             let sound = last.granule - max(0, start.frame)
             return ContainerFacts(primingFrames: priming, soundFrames: sound, isCutAtLength: true)
@@ -123,6 +124,15 @@ struct ContainerFacts {
         guard let bytes = source.bytes(at: 64, count: 8), bytes.count == 8 else { return nil }
         let samples = bigEndian(bytes.reversed())
         return samples > 0 ? ContainerFacts(soundFrames: samples / 8) : nil
+    }
+
+    /// The samples of all channels in a SoX file, whose magic number tells the byte order. libav makes its own count from
+    /// the size of the file.
+    private static func soxSampleCount(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
+        guard let head = source.bytes(at: 0, count: 16), head.count == 16, stream.channelCount > 0 else { return nil }
+        let samples = bigEndian(head[0] == 0x2E ? head[8..<16].reversed() : Array(head[8..<16]))
+        guard samples > 0 else { return nil }
+        return ContainerFacts(soundFrames: samples / Int64(stream.channelCount))
     }
 
     /// The first packet of Musepack SV8: samples in all, and those of silence at the start. libav honours neither, nor the

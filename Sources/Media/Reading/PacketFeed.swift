@@ -355,7 +355,6 @@ struct PacketFeed: ~Copyable {
         case "mov,mp4,m4a,3gp,3g2,mj2": FragmentChain.isBroken(demuxer.source)
         case "asf": ASFEnd.isCut(demuxer.source)
         case "avi": DeclaredEnd.isCutAVI(demuxer.source)
-        case "voc": DeclaredEnd.isCutVOC(demuxer.source)
         default: false
         }
     }
