@@ -53,6 +53,9 @@ struct InputStream {
         return header.count >= 12 ? Int(header[10]) | Int(header[11]) << 8 : 0
     }
 
+    /// Frames that decoders of this stream drop, where it is Opus; else none.
+    var opusDelay: Int { parameters.codec_id == AV_CODEC_ID_OPUS ? Int(parameters.initial_padding) : 0 }
+
     /// Significant bits per sample, where the codec keeps a depth.
     var bitDepth: Int {
         if parameters.bits_per_raw_sample > 0 { return Int(parameters.bits_per_raw_sample) }
@@ -132,6 +135,14 @@ struct InputStream {
 
     /// Entries of libav's index: each costs memory.
     var indexEntries: Int { Int(avformat_index_get_entries_count(pointer)) }
+
+    /// Whether the first packet in the container's index carries the name of libfaac.
+    func beginsWithFAACMark(_ source: ByteSource) -> Bool {
+        guard parameters.codec_id == AV_CODEC_ID_AAC, let entry = avformat_index_get_entry(pointer, 0)?.pointee,
+            let bytes = source.bytes(at: entry.pos, count: min(Int(entry.size), FAACMark.reach))
+        else { return false }
+        return FAACMark.begins(bytes)
+    }
 
     /// Frames in the blocks of a FLAC stream, the last one aside; `nil` for other codecs and where blocks vary.
     var flacBlockFrames: Int? {
