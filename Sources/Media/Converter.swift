@@ -106,7 +106,8 @@ public struct Converter: Sendable {
             cover: reader.description.cover,
             digestsSamples: request.verifies,
             streams: request.streams,
-            refusesLoss: request.refusesLoss
+            refusesLoss: request.refusesLoss,
+            sourceIsLossless: track.isLossless
         )
         let writer = try Writer(descriptor: destination, format: format, options: options)
         if format.codec == .copy { return try copy(track, reader, writer, lostByUs, destination, cpuAtStart, report) }

@@ -276,12 +276,27 @@ import Testing
         #expect(try alac.resolved(for: shape(layout: .sevenPointOne)).layout == .fivePointOne)
     }
 
-    @Test func uncountedSpeakersAreTheStandardOnesUpToEight() throws {
-        #expect(try AudioFormat(container: .wav).resolved(for: shape(layout: nil, channels: 6)).layout == .fivePointOne)
+    @Test func unpositionedChannelsGetPositionsOnlyWhereTheCodecHasTo() throws {
+        let wav = AudioFormat(container: .wav)
+        #expect(try wav.resolved(for: shape(layout: nil, channels: 6)).layout == .discrete(6))
+        #expect(try wav.resolved(for: shape(layout: nil, channels: 2)).layout == .stereo)
+        #expect(try wav.resolved(for: shape(layout: nil, channels: 1)).layout == .mono)
+        let flac = AudioFormat(container: .flac)
+        #expect(try flac.resolved(for: shape(layout: nil, channels: 3)).layout == .threePointZero)
+        #expect(try flac.resolved(for: shape(layout: nil, channels: 4)).layout == .quad)
+        let alac = AudioFormat(container: .m4a, codec: .alac)
+        #expect(try alac.resolved(for: shape(layout: nil, channels: 4)).layout == .fourPointZero)
+        let named = AudioFormat(container: .wav, layout: .fourPointZero)
+        #expect(try named.resolved(for: shape(layout: nil, channels: 4)).layout == .fourPointZero)
         let sixteen = try AudioFormat(container: .wav).resolved(for: shape(layout: nil, channels: 16))
         #expect(sixteen.layout == .discrete(16))
         let reason = try refusal(AudioFormat(container: .mp3), for: shape(layout: nil, channels: 16)).reasons[0]
         #expect(reason.why == "the source's 16 channels have no layout to mix from")
+        let fewer = try refusal(AudioFormat(container: .wav, channelCount: 2), for: shape(layout: nil, channels: 4))
+        #expect(
+            fewer.reasons[0].description.hasPrefix("channels 2: the source's 4 channels have no layout to mix from")
+        )
+        #expect(fewer.reasons[0].hint?.contains("--layout quad") == true)
     }
 
     @Test func ceilingsLowerAndNeverRaise() throws {

@@ -5,9 +5,20 @@ import Glibc
 import Media
 import TestSupport
 
-let words = CommandLine.arguments
+var words = CommandLine.arguments
+if words.count > 2, words[1] == "--room", let kilobytes = UInt(words[2]) {
+    words.removeSubrange(1...2)
+    // Pages of address space that the process has by now, and so many more.
+    let facts = try OpenFile.reading("/proc/self/statm")
+    var text = [UInt8](repeating: 0, count: 128)
+    let count = max(0, read(facts.descriptor, &text, text.count))
+    let pages = UInt(String(decoding: text.prefix(count), as: UTF8.self).prefix { $0 != " " }) ?? 0
+    let bytes = pages * UInt(sysconf(Int32(_SC_PAGESIZE))) + kilobytes * 1024
+    var limit = rlimit(rlim_cur: bytes, rlim_max: bytes)
+    setrlimit(__rlimit_resource_t(9 /* RLIMIT_AS */), &limit)
+}
 guard words.count >= 5, let container = Container(rawValue: words[3]), let codec = Codec(rawValue: words[4]) else {
-    print("usage: media-process SOURCE DESTINATION CONTAINER CODEC [NAME=TEXT ...]")
+    print("usage: media-process [--room KILOBYTES] SOURCE DESTINATION CONTAINER CODEC [NAME=TEXT ...]")
     exit(64)
 }
 let tags = words.dropFirst(5).map { word in
@@ -35,5 +46,7 @@ do {
     }
 } catch let error as MediaError {
     print(error.code.rawValue)
+    let said = Array("\(error.code.rawValue) \(error.stage.rawValue) \(error.detail)\n".utf8)
+    _ = write(2, said, said.count)
     exit(1)
 }

@@ -26,12 +26,12 @@ import Testing
         #expect(code == .corruptStream)
     }
 
-    /// To judge a packet that cannot be decoded, the next one is looked at, whose failure had no code. Where damage is borne, that
-    /// one is met which claims more bytes than libav ever takes at once.
+    /// To judge a packet that cannot be decoded, the next one is looked at, whose failure had no code. It claims more bytes than
+    /// libav ever takes at once, which is damage like any other.
     @Test(arguments: [
-        (DamageMode.strict, MediaError.Code.corruptStream), (.conceal, .outOfMemory), (.skip, .outOfMemory),
+        (DamageMode.strict, MediaError.Code.corruptStream as MediaError.Code?), (.conceal, nil), (.skip, nil),
     ])
-    func failureBehindAFailureHasACode(damage: DamageMode, code: MediaError.Code) throws {
+    func failureBehindAFailureHasACode(damage: DamageMode, code: MediaError.Code?) throws {
         let found = """
             AAAAIGZ0eXBpc29tAAACAGlzb21pc282aXNvMm1wNDEAAALwbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAAAAAAAQAAAQAAAAAA
             AAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAgAAAb90cmFr
@@ -63,8 +63,8 @@ import Testing
             WqqZ2NU1U1plpllplpplpmky0y0yy0y0y00y0y0SEhJwGBjYSEnN0CQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAHAhQNpGCMHAAAAAQ21m
             cmEAAAArdGZyYQEAAAAAAAABAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAMQAQEBAAAAEG1mcm8AAAAAAAAAQw==
             """
-        let error = try #require(try error(of: found, as: AudioFormat(container: .wav), damage))
-        #expect((error as? MediaError)?.code == code, "\(error)")
+        let error = try error(of: found, as: AudioFormat(container: .wav), damage)
+        #expect((error as? MediaError)?.code == code && (error == nil) == (code == nil), "\(String(describing: error))")
     }
 
     /// It was called a failure of the disk, which is tried again and puts the mount under suspicion.

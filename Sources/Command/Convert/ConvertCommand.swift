@@ -1,4 +1,5 @@
 import Conversion
+import Storage
 
 /// `sluice convert`: one file, here and now, without a ledger.
 enum ConvertCommand {
@@ -66,6 +67,13 @@ enum ConvertCommand {
 
     static func recipe(from input: String, to output: String, _ invocation: Invocation) throws(UsageError) -> Recipe {
         let isStream = output == "-"
+        // With an extension it may be meant as a file's name, and is refused where it is opened.
+        if !isStream, !output.split(separator: "/").suffix(1).joined().dropFirst().contains("."),
+            FileFacts.of(path: output, followingLinks: true)?.kind == .folder
+        {
+            let name = output.hasSuffix("/") ? output : output + "/"
+            throw UsageError("\(output) is a folder", hint: "name the file to write, as in \(name)talk.flac")
+        }
         let source = try SourceOptions.source(at: input == "-" ? FileConversion.standardInput : input, invocation)
         let wanted = try FormatOptions.output(
             at: isStream ? FileConversion.standardOutput : output,

@@ -34,6 +34,12 @@ enum FormatOptions {
     static let layout = Option<ChannelLayout>("layout", .layout, "speakers: mono, stereo, 5.1, ...", in: .format)
     static let bits = Option<Int>("bits", .whole(of: [8, 16, 24, 32, 64]), "stored per sample", in: .format)
     static let float = Switch("float", "store floating point samples", in: .format)
+    static let dither = Option<Dither>(
+        "dither",
+        .choice("KIND"),
+        "noise where bits are lost: tpdf (as if not said), or none to round only",
+        in: .format
+    )
     static let endian = Option<Endianness>("endian", .choice("ORDER"), "order of bytes", in: .format)
     static let bitRate = Option<Int>(
         "bit-rate",
@@ -51,7 +57,7 @@ enum FormatOptions {
 
     static let forms: [OptionForm] = [
         preset.form, container.form, codec.form, rate.form, channels.form, layout.form, bits.form, float.form,
-        endian.form, bitRate.form, quality.form,
+        dither.form, endian.form, bitRate.form, quality.form,
     ]
 
     /// The output at `location` as the options ask for it.
@@ -71,6 +77,7 @@ enum FormatOptions {
             layout: invocation[layout],
             bitDepth: invocation[bits],
             sampleKind: invocation[float] ? .float : nil,
+            dither: invocation[dither],
             endianness: invocation[endian],
             bitRate: invocation[bitRate],
             quality: invocation[quality]
@@ -91,7 +98,8 @@ enum FormatOptions {
     static func wish(for field: String, value: String, _ invocation: Invocation) -> String? {
         let forms = [
             "codec": codec.form, "rate": rate.form, "channels": channels.form, "layout": layout.form,
-            "depth": bits.form, "kind": float.form, "endian": endian.form, "bitrate": bitRate.form,
+            "depth": bits.form, "kind": float.form, "dither": dither.form, "endian": endian.form,
+            "bitrate": bitRate.form,
             "quality": quality.form,
         ]
         guard let form = forms[field], invocation.origin(of: form) != nil else { return nil }

@@ -163,8 +163,12 @@ enum PathList {
             }
             bytes += block[..<count]
         }
-        return bytes.split(separator: byNull ? 0 : UInt8(ascii: "\n")).map { part in
-            (String(validating: part, as: UTF8.self), String(decoding: part, as: UTF8.self))
+        return bytes.split(separator: byNull ? 0 : UInt8(ascii: "\n")).compactMap { part in
+            // Lists from Windows end their lines with two characters. No name that can be submitted ends with this one.
+            let isMarked = !byNull && part.last == UInt8(ascii: "\r")
+            let part = isMarked ? part.dropLast() : part
+            if part.isEmpty { return nil }
+            return (String(validating: part, as: UTF8.self), String(decoding: part, as: UTF8.self))
         }
     }
 }

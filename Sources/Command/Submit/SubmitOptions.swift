@@ -39,7 +39,7 @@ enum SubmitOptions {
     )
     static let strictNames = Switch(
         "strict-names",
-        "submit nothing where a name in a folder or in FILE cannot be used; otherwise such files are left out",
+        "submit nothing where a name in a folder or in FILE cannot be used",
         in: .source
     )
     static let root = Option<String>(

@@ -1,4 +1,5 @@
 import Conversion
+import Storage
 
 /// Reads the words of a command line by the commands' own values.
 struct WordReader {
@@ -93,8 +94,14 @@ struct WordReader {
 
     private func requireArguments(_ reading: Reading) throws(UsageError) {
         let required = reading.command.arguments.filter(\.isRequired)
-        guard reading.arguments.count < required.count else { return }
-        throw UsageError("\(required[reading.arguments.count].name) is missing", hint: usage(reading))
+        guard reading.arguments.count >= required.count else {
+            throw UsageError("\(required[reading.arguments.count].name) is missing", hint: usage(reading))
+        }
+        // A shell's variable that is not set, mostly. Of a folder it would mean the current one.
+        guard !reading.command.isHidden,
+            let empty = assign(reading.arguments, to: reading.command.arguments).first(where: { $0.1.contains("") })
+        else { return }
+        throw UsageError("\(empty.0) is an empty word", hint: usage(reading))
     }
 
     /// One argument may take many words; those behind it get the last ones.
@@ -141,7 +148,7 @@ struct WordReader {
         var letters = word.dropFirst()
         while let letter = letters.popFirst() {
             guard let option = reading.options.first(where: { $0.letter == letter }) else {
-                throw unknownOption("-\(letter)", in: reading)
+                throw unknownOption("-\(letter)", in: reading, word)
             }
             let attached = option.isSwitch || letters.isEmpty ? nil : String(letters)
             if attached != nil { letters = "" }
@@ -177,7 +184,11 @@ struct WordReader {
         reading.values[option.name, default: .init(values: [], origin: .commandLine)].values.append(value)
     }
 
-    private func unknownOption(_ word: String, in reading: Reading) -> UsageError {
+    /// `given` is the whole word in which it stands.
+    private func unknownOption(_ word: String, in reading: Reading, _ given: String? = nil) -> UsageError {
+        if let given, FileFacts.of(path: given, followingLinks: false) != nil {
+            return UsageError("there is no option \(word)", hint: "the file of that name is ./\(given)")
+        }
         let near = EditDistance.nearest(to: word, among: reading.options.map(\.word) + ["--help"])
         return UsageError(
             "there is no option \(word)" + (near.map { "; did you mean \($0)?" } ?? ""),

@@ -1,7 +1,7 @@
 extension AudioFormat: Decodable {
     enum Field: String, CodingKey, CaseIterable {
-        case container, codec, sampleRateHz, channelCount, layout, bitDepth, sampleKind, endianness, interleaving
-        case bitRate, quality, bitRatePerChannel, maximumSampleRateHz, maximumChannelCount
+        case container, codec, sampleRateHz, channelCount, layout, bitDepth, sampleKind, dither, endianness
+        case interleaving, bitRate, quality, bitRatePerChannel, maximumSampleRateHz, maximumChannelCount
     }
 
     /// Reads strictly: unknown fields are refused by name.
@@ -22,6 +22,7 @@ extension AudioFormat: Decodable {
             layout: try fields.optional(.layout),
             bitDepth: try fields.count(.bitDepth),
             sampleKind: try fields.word(.sampleKind),
+            dither: try fields.word(.dither),
             endianness: try fields.word(.endianness),
             interleaving: try fields.word(.interleaving),
             bitRate: try fields.count(.bitRate),

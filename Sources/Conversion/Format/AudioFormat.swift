@@ -16,6 +16,8 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
     public var bitDepth: Int?
     /// What a stored sample is.
     public var sampleKind: SampleKind?
+    /// For samples that have more bits than are stored; `nil` takes `tpdf`.
+    public var dither: Dither?
     /// `nil` takes little where there is a choice.
     public var endianness: Endianness?
     /// Said only to be refused if it is `planar`.
@@ -40,6 +42,7 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
         layout: ChannelLayout? = nil,
         bitDepth: Int? = nil,
         sampleKind: SampleKind? = nil,
+        dither: Dither? = nil,
         endianness: Endianness? = nil,
         interleaving: Interleaving? = nil,
         bitRate: Int? = nil,
@@ -55,6 +58,7 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
         self.layout = layout
         self.bitDepth = bitDepth
         self.sampleKind = sampleKind
+        self.dither = dither
         self.endianness = endianness
         self.interleaving = interleaving
         self.bitRate = bitRate
@@ -107,6 +111,7 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
             result.quality = wishes.quality
             result.bitRatePerChannel = wishes.bitRatePerChannel
         }
+        result.dither = wishes.dither ?? result.dither
         result.endianness = wishes.endianness ?? result.endianness
         result.interleaving = wishes.interleaving ?? result.interleaving
         return result

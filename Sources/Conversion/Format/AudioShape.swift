@@ -4,7 +4,7 @@ public struct AudioShape: Sendable, Hashable {
     public var sampleRateHz: Int
     /// Has to be that of `layout`, if there is one.
     public var channelCount: Int
-    /// `nil` if the source only counts its channels; the standard layout is then assumed, up to 8.
+    /// `nil` if the source only counts its channels. One is then mono, two are stereo, and more have no positions.
     public var layout: ChannelLayout?
     /// Significant bits: 20 for 20-bit audio in 24-bit samples, 32 or 64 for floats.
     public var bitDepth: Int
@@ -41,8 +41,8 @@ public struct AudioShape: Sendable, Hashable {
     /// The bits worth keeping. Lossy codecs have no depth and decode to at least 16: mu-law's 8 bits are not samples.
     var effectiveBitDepth: Int { isLossless ? bitDepth : max(bitDepth, 16) }
 
-    /// The layout, said or assumed.
+    /// The layout as the source means it.
     var effectiveLayout: ChannelLayout {
-        layout ?? .standard(for: channelCount) ?? .discrete(channelCount)
+        layout.map { $0.isDiscrete ? $0.withUsualPositions : $0 } ?? .discrete(channelCount).withUsualPositions
     }
 }

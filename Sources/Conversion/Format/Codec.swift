@@ -26,6 +26,15 @@ public enum Codec: String, Sendable, Codable, CaseIterable {
         case .ulaw, .alaw, .aac, .mp3, .vorbis, .opus: false
         }
     }
+
+    /// Whether its streams say or imply a speaker for every channel, in every container. libav 5.1 reads no WavPack of
+    /// more than two channels without them.
+    public var namesPositions: Bool {
+        switch self {
+        case .flac, .alac, .wavpack, .aac, .mp3, .vorbis, .opus: true
+        case .pcm, .ulaw, .alaw, .copy: false
+        }
+    }
 }
 
 /// Whether a sample is a whole number or a fraction of full scale.

@@ -10,8 +10,8 @@ public struct FormatRefusal: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// One wrong field.
     public struct Reason: Sendable, Hashable, Codable, CustomStringConvertible {
-        /// In the command's words: `codec`, `rate`, `channels`, `layout`, `depth`, `kind`, `endian`,
-        /// `interleaving`, `bitrate`, `quality`, `length`; or `source`, if no format could be made of that.
+        /// In the command's words: `codec`, `rate`, `channels`, `layout`, `depth`, `kind`, `dither`,
+        /// `endian`, `interleaving`, `bitrate`, `quality`, `length`; or `source`, if no format could be made of that.
         public var field: String
         /// What was asked.
         public var value: String

@@ -143,7 +143,7 @@ extension FormatTable {
 extension FormatTable {
     private static let wholeSamples = [SampleDepth(16), SampleDepth(24)]
     /// The layouts that Xiph's formats define, one for each count from 1 to 8.
-    private static let xiphLayouts = (1...8).compactMap { ChannelLayout.standard(for: $0) }
+    static let xiphLayouts = (1...8).compactMap { ChannelLayout.standard(for: $0) }
 
     private static func lossless(
         _ container: Container,

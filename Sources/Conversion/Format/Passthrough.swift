@@ -40,6 +40,7 @@ struct Passthrough {
             ("layout", wish.layout?.description),
             ("depth", wish.bitDepth.map { "\($0)" }),
             ("kind", wish.sampleKind?.rawValue),
+            ("dither", wish.dither?.rawValue),
             ("endian", wish.endianness?.rawValue),
             ("interleaving", wish.interleaving?.rawValue),
             ("bitrate", (wish.bitRate ?? wish.bitRatePerChannel).map { "\($0)" }),

@@ -1,8 +1,19 @@
 extension Resolution {
     mutating func settleLayout(_ rule: FormatRule) -> ChannelLayout {
         let given = source.effectiveLayout
+        let layout = chosenLayout(rule, given)
+        let isRefused = reasons.contains { $0.field == "layout" || $0.field == "channels" }
+        if !isRefused, ChannelMix(from: given, to: layout) == nil {
+            refuseMixing(wish.layout == nil ? "channels" : "layout", layout, given)
+        }
+        return layout
+    }
+
+    private mutating func chosenLayout(_ rule: FormatRule, _ given: ChannelLayout) -> ChannelLayout {
         if let layout = wish.layout {
-            if given.isDiscrete, layout.channelCount != given.channelCount { refuseMixing("layout", "\(layout)") }
+            if layout.isDiscrete, rule.codec.namesPositions, layout.channelCount == given.channelCount {
+                return inOrder(layout, rule, rule.channels.upperBound)
+            }
             if let known = rule.layouts, !known.contains(layout) {
                 refuse(
                     "layout",
@@ -22,10 +33,7 @@ extension Resolution {
             refuse("channels", "at most \(maximum)", "there has to be one", allowed: "1 or more")
             return given
         }
-        if given.isDiscrete {
-            if given.channelCount > ceiling || rule.layouts != nil { refuseMixing("channels", "\(ceiling)") }
-            return given
-        }
+        if given.isDiscrete { return inOrder(given, rule, ceiling) }
         return Self.nearest(to: given, among: rule.layouts, ceiling: ceiling)
     }
 
@@ -35,7 +43,7 @@ extension Resolution {
             refuseChannels(count, rule)
             return given
         }
-        if given.isDiscrete, given.channelCount != count { refuseMixing("channels", "\(count)") }
+        if given.isDiscrete, given.channelCount == count { return inOrder(given, rule, count) }
         guard let known = rule.layouts else {
             return given.channelCount == count ? given : .standard(for: count) ?? .discrete(count)
         }
@@ -46,6 +54,21 @@ extension Resolution {
         }
         return fitting.first { $0 == given } ?? fitting.first { $0 == given.sidesAsBacks }
             ?? fitting.first { $0 == .standard(for: count) } ?? first
+    }
+
+    /// Channels without positions as they are, or in the codec's layout for so many: nothing is mixed.
+    private mutating func inOrder(_ given: ChannelLayout, _ rule: FormatRule, _ ceiling: Int) -> ChannelLayout {
+        let count = given.channelCount
+        let known = rule.codec.namesPositions ? rule.layouts ?? FormatTable.xiphLayouts : rule.layouts
+        let fitting = known?.filter { $0.channelCount == count }
+        guard count <= ceiling, fitting?.isEmpty != true else {
+            let counts = known.map { Set($0.map(\.channelCount)).filter { $0 <= ceiling }.max() ?? ceiling }
+            let most = min(ceiling, counts ?? ceiling)
+            refuseMixing("channels", .standard(for: most) ?? .discrete(most), given)
+            return given
+        }
+        guard let fitting else { return given }
+        return fitting.first { $0 == .standard(for: count) } ?? fitting.first ?? given
     }
 
     /// What carries most of `given`.
@@ -77,12 +100,26 @@ extension Resolution {
         )
     }
 
-    private mutating func refuseMixing(_ field: String, _ value: String) {
+    private mutating func refuseMixing(_ field: String, _ wanted: ChannelLayout, _ given: ChannelLayout) {
+        let value = field == "layout" ? "\(wanted)" : "\(wanted.channelCount)"
+        let count = given.channelCount
+        guard given.isDiscrete else {
+            return refuse(
+                field,
+                value,
+                "there is no mix from \(given) to \(wanted)",
+                allowed: "\(count), or a layout with a left, right or centre speaker in front"
+            )
+        }
+        let layouts = ChannelLayout.named.filter { $0.layout.channelCount == count }.map(\.name)
+        let keepers = "WAV, CAF and AIFF keep them all"
+        let step = layouts.first.map { "; to mix them, name their positions first: convert to WAV with --layout \($0)" }
         refuse(
             field,
             value,
-            "the source's \(source.channelCount) channels have no layout to mix from",
-            allowed: "\(source.channelCount), in a container that takes them"
+            "the source's \(count) channels have no layout to mix from",
+            allowed: "\(count), in a container that takes them",
+            hint: keepers + (step ?? "")
         )
     }
 }

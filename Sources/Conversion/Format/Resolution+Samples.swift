@@ -7,6 +7,9 @@ extension Resolution {
             if let kind = wish.sampleKind {
                 refuse("kind", kind.rawValue, "\(rule.codec.title) stores no samples", allowed: "none")
             }
+            if let dither = wish.dither {
+                refuse("dither", dither.rawValue, "\(rule.codec.title) stores no samples", allowed: "none")
+            }
             return SampleDepth(32, .float)
         }
         let fitting = rule.depths.filter {

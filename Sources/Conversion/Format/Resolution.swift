@@ -37,6 +37,7 @@ struct Resolution {
             layout: layout,
             bitDepth: depth.bits,
             sampleKind: depth.kind,
+            dither: wish.dither == .rounding ? .rounding : nil,
             endianness: endianness,
             bitRate: bitRate,
             quality: quality

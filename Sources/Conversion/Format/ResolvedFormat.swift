@@ -14,6 +14,8 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
     public var bitDepth: Int
     /// What `bitDepth` counts the bits of.
     public var sampleKind: SampleKind
+    /// `nil` means `tpdf`, as `none` has to be asked for. Means nothing where no bits are lost.
+    public var dither: Dither?
     /// `little` where there is no order to choose (one byte, or inside a codec).
     public var endianness: Endianness
     /// Bits per second, constant or as a target. At most one of this and `quality` is set.
@@ -33,6 +35,7 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
         layout: ChannelLayout,
         bitDepth: Int,
         sampleKind: SampleKind,
+        dither: Dither? = nil,
         endianness: Endianness,
         bitRate: Int? = nil,
         quality: Double? = nil
@@ -44,6 +47,7 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
         self.layout = layout
         self.bitDepth = bitDepth
         self.sampleKind = sampleKind
+        self.dither = dither
         self.endianness = endianness
         self.bitRate = bitRate
         self.quality = quality

@@ -24,13 +24,13 @@ struct Decoder: ~Copyable {
         }
         let context = try allocated(avcodec_alloc_context3(codec), "avcodec_alloc_context3")
         let decoder = Decoder(adopting: context)
-        try check(avcodec_parameters_to_context(context, parameters), "avcodec_parameters_to_context")
+        try checkSource(avcodec_parameters_to_context(context, parameters), "avcodec_parameters_to_context")
         context.pointee.pkt_timebase = stream.pointer.pointee.time_base
         context.pointee.thread_count = 1
         context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
         context.pointee.err_recognition = AV_EF_CRCCHECK | AV_EF_EXPLODE
         context.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
-        try check(avcodec_open2(context, codec, nil), "avcodec_open2")
+        try checkSource(avcodec_open2(context, codec, nil), "avcodec_open2")
         return decoder
     }
 
@@ -40,17 +40,18 @@ struct Decoder: ~Copyable {
             let isMisjudged = WavPackBlock.sharesLowBits(packet)
             context.pointee.err_recognition = isMisjudged ? AV_EF_EXPLODE : AV_EF_CRCCHECK | AV_EF_EXPLODE
         }
-        try check(avcodec_send_packet(context, packet.pointer), "avcodec_send_packet")
+        try checkSource(avcodec_send_packet(context, packet.pointer), "avcodec_send_packet")
     }
 
-    func sendEnd() throws { try check(avcodec_send_packet(context, nil), "avcodec_send_packet") }
+    func sendEnd() throws { try checkSource(avcodec_send_packet(context, nil), "avcodec_send_packet") }
 
     /// Fills `block` with the next samples, all of them; `skip` says how many at its ends are not part of the sound.
     func receive(into block: inout SampleBlock) throws -> (answer: CodecAnswer, skip: (start: Int, end: Int)) {
         let result = avcodec_receive_frame(context, block.pointer)
         if result == -EAGAIN { return (.wantsInput, (0, 0)) }
         if result == SLUICE_AVERROR_EOF { return (.ended, (0, 0)) }
-        try check(result, "avcodec_receive_frame")
+        try checkSource(result, "avcodec_receive_frame")
+        if Decoder.inventsLayout(context.pointee.codec_id, block.channelCount) { block.forgetPositions() }
         // The MPEG audio decoders tell a frame the rate of the one before it.
         if isMPEGAudio { block.pointer.pointee.sample_rate = context.pointee.sample_rate }
         guard let side = av_frame_get_side_data(block.pointer, AV_FRAME_DATA_SKIP_SAMPLES), side.pointee.size >= 10
@@ -63,6 +64,11 @@ struct Decoder: ~Copyable {
     private var isMPEGAudio: Bool {
         let id = context.pointee.codec_id
         return id == AV_CODEC_ID_MP3 || id == AV_CODEC_ID_MP2 || id == AV_CODEC_ID_MP1
+    }
+
+    /// Whether libav's decoder names speakers of which the format says nothing: TTA only counts its channels.
+    static func inventsLayout(_ codec: AVCodecID, _ channelCount: Int) -> Bool {
+        codec == AV_CODEC_ID_TTA && channelCount > 2
     }
 
     /// Forgets what came before, as after a seek.

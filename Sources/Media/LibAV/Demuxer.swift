@@ -32,7 +32,7 @@ final class Demuxer {
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)
             if result < 0 {
-                let error = LibAVError("avformat_find_stream_info", result)
+                let error = LibAVError.ofSource("avformat_find_stream_info", result)
                 let detail = "the streams of this \(name) file cannot be described"
                 throw MediaError(error, source.failure == nil ? .unreadableContainer : .sourceIO, at: .probe, detail)
             }
@@ -90,7 +90,7 @@ final class Demuxer {
         // avformat_open_input frees the context when it fails, and sets the pointer to nil.
         let result = avformat_open_input(&context, "", format, &options.pointer)
         if result < 0 {
-            throw Demuxer.openFailure(LibAVError("avformat_open_input", result), source, name)
+            throw Demuxer.openFailure(.ofSource("avformat_open_input", result), source, name)
         }
         return context!
     }
@@ -213,7 +213,7 @@ final class Demuxer {
         if holdsFirst {
             holdsFirst = false
             packet.take(&first)
-            return true
+            if packet.streamIndex == stream { return true }
         }
         let walk = walks[stream]
         while walk?.isUnderWay != true {
@@ -224,7 +224,7 @@ final class Demuxer {
                 return try isEnd()
             }
             if result == -EAGAIN { continue }
-            try check(result, "av_read_frame")
+            try checkSource(result, "av_read_frame")
             if packet.streamIndex == stream, walk?.noteGiven(packet) != false { return true }
         }
         return try walk!.read(into: &packet, from: context!.pointee.pb) || isEnd()
@@ -241,7 +241,7 @@ final class Demuxer {
     func seek(_ stream: Int, to timestamp: Int64) throws {
         holdsFirst = false
         if let walk = walks[stream] { return try walk.seek(to: timestamp) }
-        try check(av_seek_frame(context, Int32(stream), timestamp, AVSEEK_FLAG_BACKWARD), "av_seek_frame")
+        try checkSource(av_seek_frame(context, Int32(stream), timestamp, AVSEEK_FLAG_BACKWARD), "av_seek_frame")
     }
 
     /// `InputStream.indexedTime`, for streams of which libav's index is not whole too.
@@ -271,7 +271,11 @@ final class Demuxer {
     /// Reads the first packet of a WAV, by which libav decides whether its PCM is PCM, and asks for larger ones from
     /// then on: 4 KiB are dear in short clips.
     private func readFirstPacket() {
-        holdsFirst = av_read_frame(context, first.pointer) >= 0
+        // Covers are queued as packets of their own, in front of all sound.
+        repeat {
+            first.clear()
+            holdsFirst = av_read_frame(context, first.pointer) >= 0
+        } while holdsFirst && !streams[first.streamIndex].isAudio
         av_opt_set_int(context!.pointee.priv_data, "max_size", 16_384, 0)
     }
 

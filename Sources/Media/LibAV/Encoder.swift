@@ -39,21 +39,15 @@ struct Encoder: ~Copyable {
             format: sampleFormat,
             sampleRateHz: format.sampleRateHz,
             channelCount: format.channelCount,
-            channelMask: format.layout.mask
+            channelMask: format.encodedLayout.mask
         )
         let wantsBoundedFloats = !format.isLossless && sampleFormat.interleaved == .f32
         let encoder = Encoder(adopting: context, shape, wantsBoundedFloats: wantsBoundedFloats)
         context.pointee.sample_fmt = sampleFormat.code
         context.pointee.sample_rate = Int32(format.sampleRateHz)
         context.pointee.time_base = AVRational(num: 1, den: Int32(format.sampleRateHz))
-        if format.layout.isDiscrete, format.bytesPerFrame != nil {
-            // libav's usual layout for so many channels would put names into the file that nobody gave. FLAC and
-            // WavPack cannot do without one.
-            context.pointee.ch_layout.nb_channels = Int32(format.channelCount)
-        } else {
-            try withChannelLayout(mask: shape.channelMask, count: shape.channelCount) { layout in
-                _ = try check(av_channel_layout_copy(&context.pointee.ch_layout, &layout), "av_channel_layout_copy")
-            }
+        try withChannelLayout(mask: shape.channelMask, count: shape.channelCount) { layout in
+            _ = try check(av_channel_layout_copy(&context.pointee.ch_layout, &layout), "av_channel_layout_copy")
         }
         if let tag = aifcTag(format) { context.pointee.codec_tag = tag }
         context.pointee.thread_count = 1
@@ -70,6 +64,19 @@ struct Encoder: ~Copyable {
         }
         try check(avcodec_open2(context, codec, nil), "avcodec_open2")
         return encoder
+    }
+
+    /// The order in which the encoder has to be given its channels; `nil` for that of the layout.
+    ///
+    /// libav 5.1 hands libopus the five channels of 5.0 and the seven of 6.1 in a wrong order, and every decoder then
+    /// plays the centre behind. This order undoes that.
+    var channelOrder: [Int]? {
+        guard context.pointee.codec_id == AV_CODEC_ID_OPUS else { return nil }
+        switch shape.channelCount {
+        case 5: return [0, 1, 4, 2, 3]
+        case 7: return [0, 1, 4, 3, 5, 2, 6]
+        default: return nil
+        }
     }
 
     /// Of a sample, the upper bits that it keeps.
@@ -179,5 +186,12 @@ struct Encoder: ~Copyable {
         }
         for choice in wanted { if let match = offered.first(where: { $0.interleaved == choice }) { return match } }
         return offered.first ?? .s16
+    }
+}
+
+extension ResolvedFormat {
+    /// The layout that the encoder is told: a codec whose streams name positions cannot do without one.
+    fileprivate var encodedLayout: ChannelLayout {
+        layout.isDiscrete && codec.namesPositions ? .standard(for: channelCount) ?? layout : layout
     }
 }

@@ -6,8 +6,10 @@ struct FLACFrameHeader {
     /// The frame's number, or its first sample's where blocks vary.
     let number: Int64
     let numbersSamples: Bool
+    /// Whether its checksum is right.
+    let isIntact: Bool
 
-    /// `nil` for bytes that do not begin with one. Its checksum is left to the decoder.
+    /// `nil` for bytes that do not begin with one.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 9, bytes[0] == 0xFF, bytes[1] & 0xFE == 0xF8 else { return nil }
         numbersSamples = bytes[1] & 1 == 1
@@ -47,12 +49,28 @@ struct FLACFrameHeader {
         case 14: rate = word(behind) * 10
         default: return nil
         }
+        switch bytes[2] & 0x0F {
+        case 12: behind += 1
+        case 13, 14: behind += 2
+        default: break
+        }
+        isIntact = behind < bytes.count && Self.checksum(bytes[..<behind]) == bytes[behind]
+    }
+
+    private static func checksum(_ bytes: Slice<UnsafeRawBufferPointer>) -> UInt8 {
+        var sum: UInt8 = 0
+        for byte in bytes {
+            sum ^= byte
+            for _ in 0..<8 { sum = sum & 0x80 != 0 ? sum << 1 ^ 0x07 : sum << 1 }
+        }
+        return sum
     }
 
     /// Whether nothing lies between the frame before and this one.
     func follows(_ earlier: FLACFrameHeader) -> Bool {
+        // Encoders older than the bit for it count samples as well.
         numbersSamples == earlier.numbersSamples
-            && number == earlier.number + (numbersSamples ? Int64(earlier.frames) : 1)
+            && (number == earlier.number + Int64(earlier.frames) || !numbersSamples && number == earlier.number + 1)
     }
 
     /// The first frame, in a stream whose blocks have `blockFrames` frames each, or state their samples.

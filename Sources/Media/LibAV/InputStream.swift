@@ -32,7 +32,9 @@ struct InputStream {
 
     var sampleRateHz: Int { Int(parameters.sample_rate) }
     var channelCount: Int { Int(parameters.ch_layout.nb_channels) }
-    var channelMask: UInt64 { parameters.ch_layout.waveMask }
+    var channelMask: UInt64 {
+        Decoder.inventsLayout(parameters.codec_id, channelCount) ? 0 : parameters.ch_layout.waveMask
+    }
     var bitRate: Int? { parameters.bit_rate > 0 ? Int(parameters.bit_rate) : nil }
     var frameSize: Int { Int(parameters.frame_size) }
     var blockAlign: Int { Int(parameters.block_align) }
@@ -50,6 +52,9 @@ struct InputStream {
         let header = extradata
         return header.count >= 12 ? Int(header[10]) | Int(header[11]) << 8 : 0
     }
+
+    /// Frames that decoders of this stream drop, where it is Opus; else none.
+    var opusDelay: Int { parameters.codec_id == AV_CODEC_ID_OPUS ? Int(parameters.initial_padding) : 0 }
 
     /// Significant bits per sample, where the codec keeps a depth.
     var bitDepth: Int {
@@ -130,6 +135,14 @@ struct InputStream {
 
     /// Entries of libav's index: each costs memory.
     var indexEntries: Int { Int(avformat_index_get_entries_count(pointer)) }
+
+    /// Whether the first packet in the container's index carries the name of libfaac.
+    func beginsWithFAACMark(_ source: ByteSource) -> Bool {
+        guard parameters.codec_id == AV_CODEC_ID_AAC, let entry = avformat_index_get_entry(pointer, 0)?.pointee,
+            let bytes = source.bytes(at: entry.pos, count: min(Int(entry.size), FAACMark.reach))
+        else { return false }
+        return FAACMark.begins(bytes)
+    }
 
     /// Frames in the blocks of a FLAC stream, the last one aside; `nil` for other codecs and where blocks vary.
     var flacBlockFrames: Int? {

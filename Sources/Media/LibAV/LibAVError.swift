@@ -24,6 +24,12 @@ struct LibAVError: Error {
         LibAVError(operation, SLUICE_AVERROR_INVALIDDATA)
     }
 
+    /// What libav answered about a source. A header that asks for more memory than any honest file takes is damage, and
+    /// no lack of memory: another attempt ends in the same way.
+    static func ofSource(_ operation: StaticString, _ result: Int32) -> LibAVError {
+        LibAVError(operation, result == -ENOMEM && !MemoryShortage.isNow ? SLUICE_AVERROR_INVALIDDATA : result)
+    }
+
     /// Bytes that were there once and cannot be read any more.
     static func unreadable(_ operation: StaticString) -> LibAVError { LibAVError(operation, -EIO) }
 
@@ -79,6 +85,14 @@ struct LibAVError: Error {
 @discardableResult @inline(__always)
 func check(_ result: Int32, _ operation: StaticString) throws -> Int32 {
     if result < 0 { throw LibAVError(operation, result) }
+    LibAVLog.forget()
+    return result
+}
+
+/// The same for calls that believe what a source says of its sizes.
+@discardableResult @inline(__always)
+func checkSource(_ result: Int32, _ operation: StaticString) throws -> Int32 {
+    if result < 0 { throw LibAVError.ofSource(operation, result) }
     LibAVLog.forget()
     return result
 }

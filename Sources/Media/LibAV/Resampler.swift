@@ -1,6 +1,10 @@
 import CLibAV
+import Conversion
 
-/// libswresample between two shapes: sample format, channel mix and, by soxr, rate. Integer paths stay integer.
+/// libswresample between two shapes: sample format, channel mix by our own matrix and, by soxr, rate.
+///
+/// What is only laid out anew stays integer. What is mixed or resampled is computed in floats, so that nothing is cut
+/// off or rounded before the end: into integers it goes through a `Quantiser`.
 struct Resampler: ~Copyable {
     private let context: OpaquePointer
     let input: SampleShape
@@ -17,11 +21,13 @@ struct Resampler: ~Copyable {
         swr_free(&doomed)
     }
 
-    static func open(from input: SampleShape, to output: SampleShape) throws -> Resampler {
+    static func open(from input: SampleShape, to output: SampleShape, mix: ChannelMix) throws -> Resampler {
         guard let context = swr_alloc() else { throw LibAVError("swr_alloc", -12) }
         let resampler = Resampler(adopting: context, input, output)
         let settings = UnsafeMutableRawPointer(context)
-        try withChannelLayout(mask: input.channelMask, count: input.channelCount) { layout in
+        // Two names for the same speakers would be a mix for libswresample, with a matrix of its own.
+        let inputMask = mix.isIdentity ? output.channelMask : input.channelMask
+        try withChannelLayout(mask: inputMask, count: input.channelCount) { layout in
             _ = try check(av_opt_set_chlayout(settings, "in_chlayout", &layout, 0), "av_opt_set_chlayout")
         }
         try withChannelLayout(mask: output.channelMask, count: output.channelCount) { layout in
@@ -33,11 +39,15 @@ struct Resampler: ~Copyable {
         try check(av_opt_set_int(settings, "out_sample_rate", Int64(output.sampleRateHz), 0), "av_opt_set_int")
         if input.sampleRateHz != output.sampleRateHz {
             try check(av_opt_set(settings, "resampler", "soxr", 0), "av_opt_set resampler=soxr")
-            // Between 16-bit samples soxr dithers by the time of day: the same input would give other bytes each time.
-            if max(input.format.bytesPerSample, output.format.bytesPerSample) <= 2 {
-                let format = SampleFormat.f32Planar.code
-                try check(av_opt_set_sample_fmt(settings, "internal_sample_fmt", format, 0), "av_opt_set_sample_fmt")
-            }
+        }
+        // Between 16-bit samples soxr would also dither by the time of day: other bytes each time.
+        if input.sampleRateHz != output.sampleRateHz || !mix.isIdentity {
+            let format = output.format.interleaved == .f64 ? SampleFormat.f64Planar.code : SampleFormat.f32Planar.code
+            try check(av_opt_set_sample_fmt(settings, "internal_sample_fmt", format, 0), "av_opt_set_sample_fmt")
+        }
+        if !mix.isIdentity {
+            let matrix = mix.rows.flatMap { $0 }
+            try check(swr_set_matrix(context, matrix, Int32(input.channelCount)), "swr_set_matrix")
         }
         try check(swr_init(context), "swr_init")
         return resampler

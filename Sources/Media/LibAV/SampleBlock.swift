@@ -67,6 +67,30 @@ public struct SampleBlock: ~Copyable {
     /// Empties the block and gives its samples back.
     mutating func clear() { av_frame_unref(pointer) }
 
+    var channelCount: Int { Int(pointer.pointee.ch_layout.nb_channels) }
+
+    /// Leaves of the layout only the count of channels.
+    mutating func forgetPositions() {
+        let count = pointer.pointee.ch_layout.nb_channels
+        av_channel_layout_uninit(&pointer.pointee.ch_layout)
+        pointer.pointee.ch_layout.nb_channels = count
+    }
+
+    /// Puts channel `order[n]` at the place of channel `n`. For interleaved samples that are nobody else's.
+    mutating func reorder(_ order: [Int]) {
+        guard let width = shape?.format.bytesPerSample, order.count == channelCount else { return }
+        withMutablePlane(0) { bytes in
+            withUnsafeTemporaryAllocation(byteCount: order.count * width, alignment: 8) { frame in
+                for start in stride(from: 0, to: bytes.count, by: frame.count) {
+                    frame.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<start + frame.count]))
+                    for (place, channel) in order.enumerated() {
+                        for byte in 0..<width { bytes[start + place * width + byte] = frame[channel * width + byte] }
+                    }
+                }
+            }
+        }
+    }
+
     /// Whether the samples lie outside what the container wants to be heard.
     var isMarkedDiscard: Bool { pointer.pointee.flags & AV_FRAME_FLAG_DISCARD != 0 }
 

@@ -86,7 +86,9 @@ public struct SampleShape: Sendable, Hashable {
     public var bytesPerFrame: Int { format.bytesPerSample * channelCount }
 }
 
-/// Calls `body` with libav's layout for a mask, or with its usual one for that many channels where the mask is zero.
+/// Calls `body` with libav's layout for a mask, or with a mere count of channels where the mask is zero.
+///
+/// libav's usual layout for so many channels would be an invention: the channels then count as known and get mixed.
 func withChannelLayout<Result>(
     mask: UInt64,
     count: Int,
@@ -94,7 +96,7 @@ func withChannelLayout<Result>(
 ) rethrows -> Result {
     var layout = AVChannelLayout()
     if mask == 0 || av_channel_layout_from_mask(&layout, mask) < 0 || Int(layout.nb_channels) != count {
-        av_channel_layout_default(&layout, Int32(count))
+        layout.nb_channels = Int32(count)
     }
     defer { av_channel_layout_uninit(&layout) }
     return try body(&layout)

@@ -161,7 +161,7 @@ final class SampleWalk {
         let result = av_get_packet(pb, packet.pointer, entry.size)
         if result >= 0 || result == SLUICE_AVERROR_EOF || avio_feof(pb) != 0 { next += 1 }
         if result == SLUICE_AVERROR_EOF { return false }
-        try check(result, "av_read_frame")
+        try checkSource(result, "av_read_frame")
         packet.pointer.pointee.stream_index = stream.pointer.pointee.index
         packet.pointer.pointee.pos = entry.place
         packet.pointer.pointee.flags |= AV_PKT_FLAG_KEY | (entry.isDiscarded ? AV_PKT_FLAG_DISCARD : 0)

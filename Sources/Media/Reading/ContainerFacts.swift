@@ -12,6 +12,8 @@ struct ContainerFacts {
     var tolerance: Int64 = 0
     /// Whether the sound is to be cut at that length, whatever libav says of the packets.
     var isCutAtLength = false
+    /// Whether nothing but the packets tells where the sound ends: `soundFrames` is then no place to cut at.
+    var endsWithItsPackets = false
     /// Whether more may follow than is known at the start.
     var isOpenEnded = false
 
@@ -45,7 +47,8 @@ struct ContainerFacts {
     /// Vorbis whose only page of sound is the last one too: libav takes its first packet, which gives no sound, for sound
     /// and cuts as much off the end.
     private static func oggVorbisPage(_ demuxer: Demuxer) -> ContainerFacts? {
-        guard demuxer.streams.count == 1, demuxer.streams[0].codecName == "vorbis",
+        let streams = demuxer.streams.filter { !$0.isCover }
+        guard streams.count == 1, streams[0].codecName == "vorbis",
             let frames = SourceEnd.granuleOfOnlyOggPage(demuxer.source)
         else { return nil }
         return ContainerFacts(soundFrames: frames, isCutAtLength: true)

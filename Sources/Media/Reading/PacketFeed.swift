@@ -6,46 +6,53 @@ struct PacketFeed: ~Copyable {
     /// Whether the source itself failed, and not what it holds.
     var ioFailed: Bool { demuxer.source.failure != nil }
 
-    private let demuxer: Demuxer
-    private let stream: InputStream
-    private let track: Track
-    private let bearsDamage: Bool
+    let demuxer: Demuxer
+    let stream: InputStream
+    let track: Track
+    let bearsDamage: Bool
     /// A packet that was read too early and comes next.
-    private var ahead: Packet
+    var ahead: Packet
     /// Takes turns with it: nothing is allocated per packet.
     private var spare: Packet?
-    private var holdsAhead = false
+    var holdsAhead = false
     private var earlyEnd: LibAVError?
-    private var watch: TimestampWatch?
-    private let pages: OggPages?
+    var watch: TimestampWatch?
+    let pages: OggPages?
     /// What is known of the way to the packet in hand, and to the one ahead.
-    private var arrival = Arrival()
+    var arrival = Arrival()
     private var arrivalAhead = Arrival()
     /// Whether the next packet only fills the decoder's window.
-    private var givesNothing = false
+    var givesNothing = false
     private var packetCount: Int64 = 0
     private var lastPlace: Int64 = 0
     /// Frames in all packets that were handed out or skipped; `nil` once one did not say.
-    private var place: Int64? = 0
+    var place: Int64? = 0
     /// Cleared after a skip that failed.
     var maySkip = true
     /// Frames in the packet that was read last.
-    private var readFrames: Int64?
-    private var lengths: PacketLength
+    var readFrames: Int64?
+    var lengths: PacketLength
+    /// What the numbers in a bare FLAC stream's frames count.
+    private var numbering: FLACNumbering?
+    private var pace: PacketPace?
     /// Whether the packets of this codec say nothing, and the container is one that does not round.
     private let countsByContainer: Bool
     /// Where, when and with which number the first packet lies.
-    private var firstPlace: Int64?
-    private var firstTime: Int64?
-    private var firstNumber: Int64?
+    var firstPlace: Int64?
+    var firstTime: Int64?
+    var firstNumber: Int64?
     private var firstDuration: Int64 = 0
     private var lastPage: Int64?
     /// The FLAC packet handed out last, and what the decoder made of it.
     private var given: (header: FLACFrameHeader, blocks: Int64, frames: Int64)?
 
-    private struct Arrival {
+    struct Arrival {
         /// What was found missing before the packet.
         var loss: Loss?
+        /// What the codec says that it holds.
+        var frames: Int64?
+        /// Where a frame of FLAC begins by its own number.
+        var start: Int64?
         var pages = OggPages.Arrival()
     }
 
@@ -60,6 +67,8 @@ struct PacketFeed: ~Copyable {
             track.codecName == "tta" && !["matroska,webm", "mpegts", "asf"].contains(demuxer.name)
         watch = TimestampWatch(demuxer.name, track)
         pages = demuxer.name == "ogg" ? OggPages(demuxer.source) : nil
+        numbering = demuxer.name == "flac" ? FLACNumbering(blockFrames: stream.flacBlockFrames) : nil
+        pace = PacketPace(stream)
         demuxer.select(track.index)
     }
 
@@ -125,6 +134,12 @@ struct PacketFeed: ~Copyable {
             let (start, end) = packet.skip
             if start == 0 { try packet.setSkip(start: stream.opusPreSkip, end: end) }
         }
+        if packetCount == 1, track.codecName == "aac", packet.skip.start == 0,
+            !demuxer.name.hasPrefix("mov") || track.primingFrames == FAACMark.priming,
+            packet.withBytes({ FAACMark.begins($0) })
+        {
+            try packet.setSkip(start: FAACMark.priming, end: packet.skip.end)
+        }
     }
 
     /// Whether another packet follows the one in hand.
@@ -167,9 +182,10 @@ struct PacketFeed: ~Copyable {
     /// libav puts several FLAC frames into one packet where rate or channels change, and gives some of them again.
     private mutating func isRepeated(_ packet: borrowing Packet) -> Bool {
         guard demuxer.name == "flac", let header = packet.flacHeader else { return false }
-        if let given, given.header.numbersSamples == header.numbersSamples, header.number > given.header.number - 1 {
-            let end = given.header.number + (header.numbersSamples ? given.frames : given.blocks)
-            if header.number < end { return true }
+        if let given, let numbering,
+            numbering.isRepeated(header, behind: given.header, blocks: given.blocks, frames: given.frames)
+        {
+            return true
         }
         given = (header, 0, 0)
         return false
@@ -186,6 +202,10 @@ struct PacketFeed: ~Copyable {
         readFrames = countsByContainer ? frames(of: packet) : lengths.frames(in: packet)
         // The first one of Vorbis only fills the window.
         if packetCount == 1, track.codecName == "vorbis" { readFrames = 0 }
+        arrivalAhead.frames = readFrames
+        if numbering != nil, let header = packet.flacHeader, header.isIntact {
+            arrivalAhead.start = numbering!.start(of: header)
+        }
         if let place = packet.place {
             lastPlace = place
             if let pages { arrivalAhead.pages = pages.arrive(at: place, firstFrames: readFrames, lengths) }
@@ -201,7 +221,8 @@ struct PacketFeed: ~Copyable {
 
     /// Frames in `packet` by its container; `nil` where they are no whole number.
     func frames(of packet: borrowing Packet) -> Int64? {
-        packet.duration > 0 ? stream.exactFrames(packet.duration, rate: track.sampleRateHz) : nil
+        if let pace, !pace.isSteady, let whole = pace.whole { return whole }
+        return packet.duration > 0 ? stream.exactFrames(packet.duration, rate: track.sampleRateHz) : nil
     }
 
     /// Frames to drop from this packet's on, where that is the packet's to say and not the decoder's: of MP4, SBR
@@ -227,10 +248,14 @@ struct PacketFeed: ~Copyable {
         let isMP4 = demuxer.name == "mov,mp4,m4a,3gp,3g2,mj2"
         guard isMP4 || demuxer.name == "caf",
             ["opus", "alac", "flac"].contains(track.codecName) || isMP4 && track.codecName == "aac",
-            let time = packet.timestamp, try hasMore(), let following = ahead.timestamp, following > time
+            pace != nil, let time = packet.timestamp, try hasMore(), let following = ahead.timestamp, following > time
         else { return nil }
-        // No packet of theirs is longer than a few thousand frames: a greater step is a gap, or a wrong number.
-        return stream.exactFrames(following - time, rate: track.sampleRateHz).flatMap { $0 <= 1 << 16 ? $0 : nil }
+        let (step, rate) = (following - time, track.sampleRateHz)
+        return pace!.frames(
+            exact: stream.exactFrames(step, rate: rate),
+            near: stream.nearestFrames(step, rate: rate),
+            own: arrival.frames
+        )
     }
 
     // MARK: Gaps
@@ -245,6 +270,11 @@ struct PacketFeed: ~Copyable {
     {
         guard watch != nil, !givesNothing else {
             givesNothing = false
+            return estimate
+        }
+        // Between two edits the clock stands still, or goes back.
+        if packet.isMarkedDiscard {
+            watch!.forget()
             return estimate
         }
         let isSuspect = arrival.pages.gap != .none
@@ -277,19 +307,23 @@ struct PacketFeed: ~Copyable {
 
     /// Whether the packet behind the one at `frame` takes up where the one before left off, at `decoded` frames.
     private mutating func isAlone(_ frame: Int64, _ decoded: Int64, _ usual: Int64) throws -> Bool {
-        guard pages == nil, try hasMore(), let following = ahead.timestamp.map({ self.frame(at: $0) }) else {
-            return false
-        }
+        guard pages == nil, try hasMore(),
+            let following = isMisled ? arrivalAhead.start : ahead.timestamp.map({ self.frame(at: $0) })
+        else { return false }
         return watch!.distance(following, decoded: decoded + usual) < watch!.distance(frame, decoded: decoded) / 2
     }
 
-    private func frame(at time: Int64) -> Int64 { stream.nearestFrames(time, rate: track.sampleRateHz) }
+    /// Whether libav's times of a FLAC stream mean nothing.
+    var isMisled: Bool { numbering?.misleadsLibAV == true }
+
+    func frame(at time: Int64) -> Int64 { stream.nearestFrames(time, rate: track.sampleRateHz) }
 
     // MARK: Ends
 
     /// Where the encoder's padding begins, in containers that say so and leave the cutting to us.
     var soundEnd: Int64? {
         if track.isCutAtLength { return track.length.exactFrames }
+        if track.endsWithItsPackets { return nil }
         switch demuxer.name {
         case "mov,mp4,m4a,3gp,3g2,mj2":
             return stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
@@ -315,152 +349,6 @@ struct PacketFeed: ~Copyable {
         case "mov,mp4,m4a,3gp,3g2,mj2": FragmentChain.isBroken(demuxer.source)
         case "asf": ASFEnd.isCut(demuxer.source)
         default: false
-        }
-    }
-}
-
-// MARK: - Skipping
-
-extension PacketFeed {
-    /// Moves towards `frame` without decoding, as far as positions stay exact; `nil` when it did not move.
-    ///
-    /// `decoded` and `frame` count since the start of the source, priming included, and so does the answer: the first
-    /// frame that the decoder gives next, early enough for it to have found its state by `frame`. `scratch` is left
-    /// with anything.
-    mutating func skip(from decoded: Int64, to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        guard maySkip, !lengths.isBroken, let place, let preroll else { return nil }
-        // Only who decodes all of a damaged source knows what it lacks; PCM lacks nothing but its end.
-        guard stream.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
-        // What the packets promised must have come out, or they are not to be counted by. Opus holds a little back.
-        guard (0...(track.codecName == "opus" ? 960 : 0)).contains(place - decoded) else { return nil }
-        if demuxer.source.isSeekable, frame - place > Self.leastJump,
-            let landed = try jump(to: frame - preroll, using: &scratch)
-        {
-            return landed
-        }
-        return try scan(to: frame - preroll, using: &scratch)
-    }
-
-    /// Reads on without decoding.
-    private mutating func scan(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        var hasMoved = false
-        while let before = place, try next(into: &scratch) {
-            if lengths.isBroken { throw SkipFailure() }
-            let start = try clockPlace(of: scratch, counted: before)
-            guard let frames = readFrames, start + frames <= frame, scratch.isPlain else {
-                putBack(&scratch, at: before)
-                // Vorbis needs one packet to fill its window, which then gives nothing.
-                givesNothing = hasMoved && track.codecName == "vorbis"
-                return hasMoved ? before + (track.codecName == "vorbis" ? readFrames ?? 0 : 0) : nil
-            }
-            place = start + frames
-            hasMoved = true
-        }
-        return hasMoved ? place : nil
-    }
-
-    /// The first frame of a packet that is skipped: what is missing before it moves it, wanted or not.
-    private mutating func clockPlace(of packet: borrowing Packet, counted: Int64) throws -> Int64 {
-        let start = counted + (arrival.loss?.frames ?? 0)
-        guard watch != nil, let frame = clockFrame(of: packet) else { return start }
-        let isSuspect = arrival.pages.gap != .none
-        return watch!.place(of: frame, counted: start, usual: readFrames ?? 0, isSuspect: isSuspect)
-    }
-
-    /// Where the container puts the packet in hand; `nil` where it does not say.
-    private func clockFrame(of packet: borrowing Packet) -> Int64? {
-        pages == nil ? packet.timestamp.map { self.frame(at: $0) } : arrival.pages.frame
-    }
-
-    /// Jumps in the file, where it is certain which frame lies where; `nil` where it is not.
-    private mutating func jump(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        switch demuxer.name {
-        case "mov,mp4,m4a,3gp,3g2,mj2": try jumpByIndex(to: frame, using: &scratch)
-        case "flac": try jumpByFrameNumber(to: frame, using: &scratch)
-        case "matroska,webm", "mpegts", "asf", "ogg": nil
-        default: stream.isPCM ? try jumpByBytes(to: frame) : nil
-        }
-    }
-
-    /// Everything between head and tail is samples of one size.
-    private mutating func jumpByBytes(to frame: Int64) throws -> Int64? {
-        guard let firstPlace, stream.blockAlign > 0, let size = demuxer.source.size,
-            frame < (size - firstPlace) / Int64(stream.blockAlign)
-        else { return nil }
-        holdsAhead = false
-        try demuxer.seek(toByte: firstPlace + frame * Int64(stream.blockAlign))
-        place = frame
-        return frame
-    }
-
-    /// The sample table says where each packet lies and when. It is believed as far as it agrees with the codec.
-    private mutating func jumpByIndex(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        guard let firstTime, let place, let length = readFrames,
-            let now = stream.ticks(exactly: place, rate: track.sampleRateHz),
-            let then = stream.ticks(exactly: frame, rate: track.sampleRateHz),
-            let step = stream.ticks(exactly: length, rate: track.sampleRateHz),
-            let time = try demuxer.indexedTime(
-                of: stream,
-                from: firstTime + now,
-                upTo: firstTime + then,
-                inStepsOf: stream.isPCM ? nil : step
-            )
-        else { return nil }
-        holdsAhead = false
-        try demuxer.seek(track.index, to: time)
-        // libav may land a little earlier, by an offset of its own.
-        guard try next(into: &scratch), let reached = scratch.timestamp, reached >= firstTime + now, reached <= time,
-            scratch.isPlain, let landed = stream.exactFrames(reached - firstTime, rate: track.sampleRateHz)
-        else { throw SkipFailure() }
-        putBack(&scratch, at: landed)
-        return landed
-    }
-
-    /// Each frame carries its number, protected by the checksum that its decoding confirms.
-    private mutating func jumpByFrameNumber(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        guard let firstNumber, let block = stream.flacBlockFrames, track.length.exactFrames != nil else { return nil }
-        holdsAhead = false
-        // The last frame may be shorter, and its number then tells libav a wrong time.
-        try demuxer.seek(track.index, to: firstNumber + frame - Int64(block))
-        lengths.forgetOrder()
-        guard try next(into: &scratch),
-            let landed = scratch.flacHeader?.start(blockFrames: block).map({ $0 - firstNumber }),
-            landed <= frame, landed >= 0
-        else { throw SkipFailure() }
-        putBack(&scratch, at: landed)
-        return landed
-    }
-
-    /// A skip met what is not certain: only reading from the start helps.
-    struct SkipFailure: Error {}
-
-    private mutating func putBack(_ packet: inout Packet, at frame: Int64) {
-        ahead.take(&packet)
-        holdsAhead = true
-        place = frame
-    }
-
-    /// Shorter ways are decoded: it costs less than finding out.
-    private static let leastSkip: Int64 = 1 << 14
-    /// Shorter ways are read: it costs less than an empty buffer.
-    private static let leastJump: Int64 = 1 << 17
-
-    /// Frames that a decoder needs before its output is the one it would give without the skip; `nil` where a skip
-    /// cannot be exact, because packets do not say how many frames they hold or depend on all that came before.
-    private var preroll: Int64? {
-        if stream.isPCM { return 0 }
-        switch track.codecName {
-        case "alac", "flac", "tta", "wavpack", "adpcm_ima_wav", "adpcm_ms": return 0
-        // The bit reservoir reaches 511 bytes back: at most ten frames, and one more for the overlap.
-        case "mp3", "mp2", "mp1": return 12 * 1152
-        // What SBR adds is coded by differences, over a second or so.
-        case "aac", "aac_latm": return readFrames == 2048 ? 48 * 2048 : 8 * 1024
-        case "ac3", "eac3": return 4 * 1536
-        case "dts": return 8 * 1024
-        case "vorbis": return 2 * 8192
-        // RFC 7845 asks for 80 ms.
-        case "opus": return 4 * 3840
-        default: return nil
         }
     }
 }

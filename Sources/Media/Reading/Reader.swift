@@ -66,8 +66,8 @@ public final class Reader {
 
     /// The track with that stream number, or the main one. Throws `protected_content` for an encrypted one.
     public func track(_ index: Int? = nil) throws -> Track {
-        guard let index else { return try Reader.readable(description.mainTrack!) }
-        if let track = description.tracks.first(where: { $0.index == index }) { return try Reader.readable(track) }
+        guard let index else { return try possible(description.mainTrack!) }
+        if let track = description.tracks.first(where: { $0.index == index }) { return try possible(track) }
         let known = description.tracks.map { "\($0.index)" }.joined(separator: ", ")
         throw MediaError(
             .noSuchTrack,
@@ -109,6 +109,23 @@ public final class Reader {
         _ = try Reader.readable(track)
         try takeOnce()
         return try PacketOutput(demuxer, track, options)
+    }
+
+    /// The track, if it is one that can be converted into something: what its header claims is the source's fault, and not
+    /// that of the wish.
+    private func possible(_ track: Track) throws -> Track {
+        _ = try Reader.readable(track)
+        if track.codecName == "none" { throw Reader.unsupported(track) }
+        try Reader.refuseSilent(demuxer.streams[track.index], track)
+        guard track.channelCount <= Reader.mostChannels else {
+            throw MediaError(
+                .unreadableContainer,
+                at: .probe,
+                "the header claims \(track.channelCount) channels",
+                stream: track.index
+            )
+        }
+        return track
     }
 
     private func takeOnce() throws {
@@ -159,15 +176,34 @@ extension Reader {
         return track
     }
 
+    /// No container here holds more, so no wish could be met.
+    private static let mostChannels = 64
+
+    private static func unsupported(_ track: Track) -> MediaError {
+        MediaError(
+            .unsupportedCodec,
+            at: .probe,
+            track.codecName == "none" ? "the track's codec is not known" : "\(track.codecName) is not decoded here",
+            stream: track.index
+        )
+    }
+
+    /// Refuses a track without rate or channels. PCM has them from its header alone, all others from their first frames.
+    private static func refuseSilent(_ stream: InputStream, _ track: Track) throws {
+        guard track.sampleRateHz <= 0 || track.channelCount <= 0 else { return }
+        guard stream.decoder != nil else { throw unsupported(track) }
+        throw MediaError(
+            stream.isPCM ? .unreadableContainer : .noDecodableFrame,
+            at: .probe,
+            stream.isPCM
+                ? "the header claims \(track.sampleRateHz) Hz and \(track.channelCount) channels"
+                : "no frame of the \(track.codecName) track could be decoded",
+            stream: track.index
+        )
+    }
+
     private static func refuseUndecodable(_ stream: InputStream, _ track: Track) throws {
-        guard stream.decoder != nil else {
-            throw MediaError(
-                .unsupportedCodec,
-                at: .probe,
-                track.codecName == "none" ? "the track's codec is not known" : "\(track.codecName) is not decoded here",
-                stream: track.index
-            )
-        }
+        guard stream.decoder != nil else { throw unsupported(track) }
         if track.codecName == "flac", track.bitDepth > 24 {
             throw MediaError(
                 .unsupportedBitDepth,
@@ -176,14 +212,7 @@ extension Reader {
                 stream: track.index
             )
         }
-        guard track.sampleRateHz > 0, track.channelCount > 0 else {
-            throw MediaError(
-                .noDecodableFrame,
-                at: .probe,
-                "no frame of the \(track.codecName) track could be decoded",
-                stream: track.index
-            )
-        }
+        try refuseSilent(stream, track)
     }
 }
 
@@ -202,6 +231,7 @@ extension Track {
         bitRate = stream.bitRate
         length = LengthPromise(of: stream, in: demuxer, facts: facts)
         isCutAtLength = facts?.isCutAtLength ?? false
+        endsWithItsPackets = facts?.endsWithItsPackets ?? false
         primingFrames = facts?.primingFrames ?? facts?.droppedFrames ?? stream.codecDelay
         paddingFrames = facts?.paddingFrames
         isProtected = Protection.fourCCs.contains(stream.fourCC)

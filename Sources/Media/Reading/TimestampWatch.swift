@@ -23,7 +23,7 @@ struct TimestampWatch {
     init?(_ demuxer: String, _ track: Track) {
         let rate = Int64(track.sampleRateHz)
         switch demuxer {
-        case "matroska,webm", "asf", "mpegts":
+        case "matroska,webm", "asf", "mpegts", "mov,mp4,m4a,3gp,3g2,mj2":
             (finest, coarsest, learns, settling) = (max(1, rate / 300), rate / 10, true, 4)
         case "ogg":
             (finest, coarsest, learns, settling) = (0, rate / 20, false, 0)
@@ -88,6 +88,9 @@ struct TimestampWatch {
 
     /// Takes the clock as it is now: the packet at `frame` follows upon `decoded` frames, lost ones included.
     mutating func accept(_ frame: Int64, decoded: Int64) { base = frame - decoded }
+
+    /// Takes the clock as it will be at the next packet.
+    mutating func forget() { base = nil }
 
     /// `frames` as whole packets of `usual` frames, where the clock is too coarse to tell the difference.
     func wholePackets(_ frames: Int64, of usual: Int64) -> Int64 {

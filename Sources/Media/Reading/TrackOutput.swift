@@ -138,7 +138,7 @@ public final class TrackOutput {
         do {
             let (answer, skip) = try decoder.receive(into: &block)
             switch answer {
-            case .filled: return try keepSound(of: &block, skip)
+            case .filled: return try keepSound(of: &block, trueSkip(skip))
             case .ended:
                 phase = .ended
                 try settleEnd()
@@ -190,6 +190,12 @@ public final class TrackOutput {
         guard let frames = feed.skippedFrames(in: packet) else { return }
         skipsByPacket = true
         priming += frames
+    }
+
+    /// What to drop of a block. What the AAC decoder takes from the name of an encoder counts only where the packet was
+    /// found to be the first.
+    private func trueSkip(_ told: (start: Int, end: Int)) -> (start: Int, end: Int) {
+        track.codecName == "aac" || track.codecName == "aac_latm" ? (packet.skip.start, told.end) : told
     }
 
     /// Drops priming and padding off a fresh block and puts the rest on the clock.
@@ -314,7 +320,7 @@ public final class TrackOutput {
         do {
             try block.reserve(Int(frames), shape)
         } catch let error as LibAVError {
-            throw MediaError(error, .outOfMemory, at: .decode, "no memory for a block of silence")
+            throw MediaError(error, .corruptStream, at: .decode, "there is no silence of the shape of this sound")
         }
         block.silence()
         block.position = clock

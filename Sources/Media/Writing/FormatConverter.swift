@@ -1,43 +1,74 @@
+import Conversion
+
 /// Brings blocks of any shape into one shape, on one output clock.
 ///
-/// A block that has the shape already goes through untouched. A change of rate, layout or sample format drains the
-/// resampler and builds another.
+/// A block that has the shape already goes through untouched. Otherwise libswresample changes the rate, mixes by our
+/// matrix and lays the samples out anew, and a `Quantiser` rounds what does not fit. A change of the input's shape drains
+/// the resampler and builds another.
 struct FormatConverter: ~Copyable {
     let target: SampleShape
+    /// Rounds; `nil` where the target holds floats.
+    private(set) var quantiser: Quantiser?
     private var clock: OutputClock
+    private var input: SampleShape?
+    private var way = Way.asItIs
     private var resampler: Resampler?
     private var converted: SampleBlock
+    private var rounded: SampleBlock
     private var emitted: Int64 = 0
+    /// Bits that integers of the source use.
+    private var usedBits: UInt32 = 0
+    private var sourceFormats: Set<SampleFormat> = []
+
+    /// What happens to blocks of one shape.
+    private enum Way { case asItIs, rounded, resampled, resampledAndRounded }
 
     /// Frames that a resampler may give less than the exact count, by rounding; they are filled with silence.
     private static let roundingFrames: Int64 = 2
 
-    init(to target: SampleShape) throws {
+    /// `bits` are those that the target's integers keep; `nil` is all.
+    init(to target: SampleShape, bits: Int? = nil, dither: Dither = .tpdf) throws {
+        let converted = try SampleBlock()
+        let rounded = try SampleBlock()
         self.target = target
+        let width = target.format.bytesPerSample * 8
+        let kept = min(bits ?? width, width, 32)
+        quantiser = target.format.kind == .integer ? Quantiser(to: target, bits: kept, dither: dither) : nil
         clock = OutputClock(rate: target.sampleRateHz)
-        converted = try SampleBlock()
+        self.converted = converted
+        self.rounded = rounded
     }
 
     /// Frames that must have gone out once the converter is drained.
     var plannedFrames: Int64 { clock.planned }
+
+    /// Samples that were beyond full scale.
+    var clippedSamples: Int64 { quantiser?.clippedSamples ?? 0 }
 
     mutating func convert(
         _ block: inout SampleBlock,
         _ emit: (inout SampleBlock) throws -> Void
     ) throws {
         guard let shape = block.shape, block.frameCount > 0 else { return }
-        let present = resampler?.input ?? target
-        if shape != present {
+        if shape != input {
             try drain(emit)
-            resampler = nil
+            try prepare(for: shape)
         }
         clock.add(block.frameCount, rate: shape.sampleRateHz)
-        if shape == target {
+        let used = shape.format.interleaved == .s32 ? block.usedBits : 0
+        usedBits |= used
+        var isReady = way == .asItIs
+        if way == .rounded { isReady = quantiser!.passes(block, used: used) }
+        if isReady {
             emitted += Int64(block.frameCount)
             return try emit(&block)
         }
+        if way == .rounded {
+            try quantiser!.quantise(block, into: &rounded)
+            emitted += Int64(rounded.frameCount)
+            return try emit(&rounded)
+        }
         do {
-            if resampler == nil { resampler = try Resampler.open(from: shape, to: target) }
             try resampler!.convert(block, into: &converted)
         } catch let error as LibAVError {
             throw failure(error)
@@ -47,7 +78,7 @@ struct FormatConverter: ~Copyable {
 
     /// Takes the rest out, so that exactly the planned frames have gone out.
     mutating func drain(_ emit: (inout SampleBlock) throws -> Void) throws {
-        guard resampler != nil else { return }
+        guard let carrier = resampler?.output else { return }
         while emitted < clock.planned {
             do {
                 try resampler!.drain(into: &converted)
@@ -66,13 +97,67 @@ struct FormatConverter: ~Copyable {
                 "the resampler gave \(emitted) of \(clock.planned) frames, \(missing) are missing"
             )
         }
-        try converted.reserve(Int(missing), target)
+        try converted.reserve(Int(missing), carrier)
         converted.silence()
         try emitConverted(emit)
     }
 
+    /// How many bits the source's samples have that the target does not keep; `nil` if it keeps all.
+    ///
+    /// Bits that are always zero do not count, and neither do those that only mixing and resampling made.
+    var lostDepth: LostDepth? {
+        let used = usedBits == 0 ? 0 : 32 - usedBits.trailingZeroBitCount
+        let holdsSingles = target.format.interleaved == .f32
+        for format in [SampleFormat.f64, .f32] where sourceFormats.contains(format) {
+            let isReduced: Bool
+            if let quantiser { isReduced = quantiser.hasRounded } else { isReduced = format == .f64 && holdsSingles }
+            return isReduced ? LostDepth(bits: format.bytesPerSample * 8, isFloat: true) : nil
+        }
+        guard sourceFormats.contains(.s32) || sourceFormats.contains(.s16) else { return nil }
+        let source = sourceFormats.contains(.s32) ? used : 16
+        let kept: Int
+        if let quantiser { kept = quantiser.bits } else { kept = holdsSingles ? 24 : 53 }
+        return source > kept ? LostDepth(bits: source, isFloat: false) : nil
+    }
+
+    /// What the source had.
+    struct LostDepth {
+        let bits: Int
+        let isFloat: Bool
+    }
+
     private func failure(_ error: LibAVError) -> MediaError {
         MediaError(error, .resampleFailed, at: .resample, "the samples cannot be brought into \(target)")
+    }
+
+    private mutating func prepare(for shape: SampleShape) throws {
+        resampler = nil
+        quantiser?.restart()
+        input = shape
+        sourceFormats.insert(shape.format.interleaved)
+        let mix = try ChannelMix(from: shape, to: target)
+        let staysInOrder = mix.isIdentity && shape.sampleRateHz == target.sampleRateHz
+        var carrier = target
+        var isRounded = false
+        if let quantiser {
+            let isInteger = shape.format.kind == .integer && shape.format.bytesPerSample <= 4
+            let fits = isInteger && shape.format.bytesPerSample * 8 <= quantiser.bits
+            isRounded = !(fits && staysInOrder)
+            if isRounded { carrier.format = quantiser.carrier(forIntegers: isInteger && staysInOrder) }
+        }
+        let isSame = staysInOrder && shape.format == carrier.format
+        switch (isSame, isRounded) {
+        case (true, false): way = .asItIs
+        case (true, true): way = .rounded
+        case (false, false): way = .resampled
+        case (false, true): way = .resampledAndRounded
+        }
+        guard !isSame else { return }
+        do {
+            resampler = try Resampler.open(from: shape, to: carrier, mix: mix)
+        } catch let error as LibAVError {
+            throw failure(error)
+        }
     }
 
     private mutating func emitConverted(_ emit: (inout SampleBlock) throws -> Void) throws {
@@ -80,6 +165,30 @@ struct FormatConverter: ~Copyable {
         if surplus > 0 { converted.trim(front: 0, back: Int(min(surplus, Int64(converted.frameCount)))) }
         guard converted.frameCount > 0 else { return }
         emitted += Int64(converted.frameCount)
-        try emit(&converted)
+        guard way == .resampledAndRounded else { return try emit(&converted) }
+        try quantiser!.quantise(converted, into: &rounded)
+        try emit(&rounded)
+    }
+}
+
+extension ChannelMix {
+    /// How blocks of one shape become those of another; throws if the channels cannot be mixed.
+    init(from shape: SampleShape, to target: SampleShape) throws {
+        guard let mix = ChannelMix(from: shape.layout, to: target.layout) else {
+            throw MediaError(
+                .resampleFailed,
+                at: .resample,
+                "there is no mix from \(shape.layout) to \(target.layout)"
+            )
+        }
+        self = mix
+    }
+}
+
+extension SampleShape {
+    /// The speakers, or only a count.
+    var layout: ChannelLayout {
+        ChannelLayout(mask: channelMask).flatMap { $0.channelCount == channelCount ? $0 : nil }
+            ?? .discrete(channelCount)
     }
 }

@@ -1,3 +1,5 @@
+import Conversion
+
 /// The way of samples into an output: converted to what the encoder takes, queued to its block length, encoded.
 final class SampleInput {
     let encoder: EncoderBox
@@ -18,14 +20,23 @@ final class SampleInput {
     /// Silence that goes in before the sound, so that the delay fills whole packets.
     private let leadInFrames: Int
     private var sentFrames: Int64 = 0
+    /// Where the encoder exchanges channels; it has a queue then, whose blocks are nobody else's.
+    private let channelOrder: [Int]?
 
-    init(_ encoder: consuming Encoder, to sink: PacketSink, leadInFrames: Int, digests: Bool) throws {
+    init(
+        _ encoder: consuming Encoder,
+        to sink: PacketSink,
+        dither: Dither,
+        leadInFrames: Int,
+        digests: Bool
+    ) throws {
         blockFrames = encoder.frameSize
         self.leadInFrames = leadInFrames
-        converter = try FormatConverter(to: encoder.shape)
+        converter = try FormatConverter(to: encoder.shape, bits: encoder.keptBits, dither: dither)
         queue = try SampleQueue.open(encoder.shape, room: max(blockFrames * 2, 1))
         encoderBlock = try SampleBlock()
         packet = try Packet()
+        channelOrder = encoder.channelOrder
         digest = digests ? PCMDigest(bits: encoder.keptBits) : nil
         self.sink = sink
         self.encoder = EncoderBox(encoder)
@@ -34,6 +45,12 @@ final class SampleInput {
 
     /// Frames that the output must have for what was appended so far.
     var plannedFrames: Int64 { converter.plannedFrames }
+
+    /// Samples beyond full scale that were cut off there.
+    var clippedSamples: Int64 { converter.clippedSamples }
+
+    /// What the source's samples had more than the encoder takes.
+    var lostDepth: FormatConverter.LostDepth? { converter.lostDepth }
 
     /// Output frames that there will be with `block`, to the nearest.
     func plannedFrames(with block: borrowing SampleBlock, rate: Int) -> Int64 {
@@ -82,6 +99,7 @@ final class SampleInput {
         if encoder.value.wantsBoundedFloats, blockFrames > 0, !block.boundFloats() {
             throw MediaError(.encodeFailed, at: .encode, "the source has samples that are no numbers")
         }
+        if let channelOrder { block.reorder(channelOrder) }
         try encoder.value.send(block, position: sentFrames - Int64(leadInFrames))
         sentFrames += Int64(block.frameCount)
         encodedFrames = sentFrames - Int64(leadInFrames) - Int64(padding)

@@ -17,19 +17,23 @@ public final class Writer {
         public var streams: Bool
         /// Whether an output that lacks anything of what comes in is a failure, `loss_refused`.
         public var refusesLoss: Bool
+        /// Whether the samples are those that were once recorded: a lossy codec's have no depth that could be lost.
+        public var sourceIsLossless: Bool
 
         public init(
             tags: [Tag] = [],
             cover: Picture? = nil,
             digestsSamples: Bool = false,
             streams: Bool = false,
-            refusesLoss: Bool = false
+            refusesLoss: Bool = false,
+            sourceIsLossless: Bool = true
         ) {
             self.tags = tags
             self.cover = cover
             self.digestsSamples = digestsSamples
             self.streams = streams
             self.refusesLoss = refusesLoss
+            self.sourceIsLossless = sourceIsLossless
         }
     }
 

@@ -14,6 +14,8 @@ public final class WriterInput {
     private var lostTags: [String] = []
     /// What the output lacks, as far as that is known before the first sample.
     private var remarks: [Remark] = []
+    /// The shape whose channels have been spoken of.
+    private var told: SampleShape?
     /// Frames that fit into a container whose lengths have 32 bits.
     private let frameLimit: Int64?
 
@@ -47,6 +49,7 @@ public final class WriterInput {
                     hint: "use WAV (RF64), W64 or CAF"
                 )
             }
+            try tellChannels(of: shape)
             try samples!.append(&block)
         }
     }
@@ -82,7 +85,14 @@ public final class WriterInput {
         try muxer.addAudio(encoder)
         let sink = PacketSink(muxer, marking: try ContainerWriting.marking(format, encoder))
         let leadIn = ContainerWriting.leadInFrames(format, encoder)
-        samples = try SampleInput(encoder, to: sink, leadInFrames: leadIn, digests: options.digestsSamples)
+        samples = try SampleInput(
+            encoder,
+            to: sink,
+            dither: format.dither ?? .tpdf,
+            leadInFrames: leadIn,
+            digests: options.digestsSamples
+        )
+        try tellChannels(of: shape)
         try writeHeader(ContainerWriting.options(format))
     }
 
@@ -119,6 +129,17 @@ public final class WriterInput {
         try muxer.writeHeader(options)
     }
 
+    // MARK: Remarks
+
+    /// Says once what becomes of the channels of blocks of this shape.
+    private func tellChannels(of shape: SampleShape) throws {
+        guard shape.channelMask != told?.channelMask || shape.channelCount != told?.channelCount else { return }
+        told = shape
+        let new = SampleRemarks.channels(of: shape, in: format).filter { !remarks.contains($0) }
+        remarks += new
+        if options.refusesLoss { try new.refuseLoss(at: .resample) }
+    }
+
     // MARK: Ending
 
     func complete() throws -> Writer.Summary {
@@ -130,6 +151,11 @@ public final class WriterInput {
                 at: .finish,
                 "planned \(done.planned) frames, encoded \(done.encoded), written \(done.written)"
             )
+        }
+        if let samples {
+            let new = SampleRemarks.samples(of: samples, in: format, sourceIsLossless: options.sourceIsLossless)
+            remarks += new
+            if options.refusesLoss { try new.refuseLoss(at: .finish) }
         }
         try ContainerPatch.apply(to: muxer.sink, format, done.facts)
         try muxer.sink.cutAtEnd()

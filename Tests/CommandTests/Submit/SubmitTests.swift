@@ -197,7 +197,7 @@ struct SubmitTests {
 
     @Test func dryRunShowsAllThatIsWrong() throws {
         try bench.files("in/a.wav", "in/a.flac", "in/b.wav", "in/c\u{1}.wav", "out/b.mp3")
-        let run = try bench.run(["submit", "-r", "in", "--dry-run"] + LedgerBench.usual)
+        let run = try bench.run(["submit", "-r", "in", "--dry-run", "--strict-names"] + LedgerBench.usual)
         #expect(run.status == .exited(1))
         for text in [
             "4 files, 0 B  ->  3 jobs in queue default, priority 0\n", "  names       1 cannot be used\n",

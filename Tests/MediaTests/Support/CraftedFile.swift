@@ -75,4 +75,37 @@ enum CraftedFile {
         }
         return ~bytes.reduce(~UInt32(0)) { crc, byte in crc >> 8 ^ table[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] }
     }
+
+    /// A CAF file of 16-bit big-endian samples whose layout has this tag, or none.
+    static func caf(_ pcm: PCM, layoutTag: UInt32?) throws -> [UInt8] {
+        guard pcm.format == .s16 else { throw SupportError("craft CAF", "\(pcm) is not s16") }
+        var bytes = Array("caff".utf8)
+        bytes.append(big: UInt16(1))
+        bytes.append(big: UInt16(0))
+        bytes += Array("desc".utf8)
+        bytes.append(big: UInt64(32))
+        bytes.append(big: Double(pcm.rate).bitPattern)
+        bytes += Array("lpcm".utf8)
+        for word in [0, 2 * pcm.channels, 1, pcm.channels, 16] { bytes.append(big: UInt32(word)) }
+        if let layoutTag {
+            bytes += Array("chan".utf8)
+            bytes.append(big: UInt64(12))
+            for word in [layoutTag, 0, 0] { bytes.append(big: word) }
+        }
+        bytes += Array("data".utf8)
+        bytes.append(big: UInt64(4 + pcm.bytes.count))
+        bytes.append(big: UInt32(0))
+        return bytes + Bytes.swapped(pcm.bytes, width: 2)
+    }
+
+    /// A WAV file whose kind is "Ambisonic B format" and not PCM.
+    static func ambisonicWAV(_ pcm: PCM) throws -> [UInt8] {
+        var bytes = try WAVFile.bytes(pcm, options: .init(isExtensible: true, leavesOutChannelMask: true))
+        guard let tail = Bytes.find("\u{0}\u{0}\u{0}\u{0}\u{10}\u{0}", in: bytes) else {
+            throw SupportError("craft WAV", "there is no kind to change")
+        }
+        let kind: [UInt8] = [0, 0, 0x21, 0x07, 0xD3, 0x11, 0x86, 0x44, 0xC8, 0xC1, 0xCA, 0, 0, 0]
+        bytes.replaceSubrange(tail..<tail + 14, with: kind)
+        return bytes
+    }
 }

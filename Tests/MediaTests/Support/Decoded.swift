@@ -60,7 +60,7 @@ struct Decoded {
 
 extension SampleBlock {
     /// Adds the samples of all channels, frame after frame.
-    fileprivate borrowing func appendInterleaved(to bytes: inout [UInt8]) {
+    borrowing func appendInterleaved(to bytes: inout [UInt8]) {
         guard let shape else { return }
         guard shape.format.isPlanar, shape.channelCount > 1 else {
             return withPlane(0) { bytes.append(contentsOf: $0) }

@@ -30,6 +30,17 @@ struct Provocation: Sendable {
         throw SupportError("provoke \(code.rawValue)", "nothing went wrong")
     }
 
+    /// Monkey's Audio with an index of sixty million entries, in a file of four kilobytes.
+    static var hugeIndex: [UInt8] {
+        var bytes = Array("MAC ".utf8)
+        bytes += littleEndian(3990 as UInt16) + [0, 0]
+        for word in [52, 24, 240_000_000, 0, 1000, 0, 0] as [UInt32] { bytes += littleEndian(word) }
+        bytes += [UInt8](repeating: 0, count: 16) + littleEndian(2000 as UInt16) + [0, 0]
+        for word in [294_912, 1, 60_000_000] as [UInt32] { bytes += littleEndian(word) }
+        bytes += [16, 0, 2, 0] + littleEndian(44_100 as UInt32)
+        return bytes + [UInt8](repeating: 0, count: 4096)
+    }
+
     static let all: [Provocation] = sources + damage + requests + outputs + budgets
 
     // MARK: What is no source
@@ -78,15 +89,9 @@ struct Provocation: Sendable {
             try FFmpeg.run(silence + maps + ["-c:a", "pcm_s16le", path])
             try read(Bytes.read(path), "many.mov")
         },
-        Provocation(.outOfMemory, .open) { _ in
-            // An index of sixty million entries, in a file of four kilobytes.
-            var bytes = Array("MAC ".utf8)
-            bytes += littleEndian(3990 as UInt16) + [0, 0]
-            for word in [52, 24, 240_000_000, 0, 1000, 0, 0] as [UInt32] { bytes += littleEndian(word) }
-            bytes += [UInt8](repeating: 0, count: 16) + littleEndian(2000 as UInt16) + [0, 0]
-            for word in [294_912, 1, 60_000_000] as [UInt32] { bytes += littleEndian(word) }
-            bytes += [16, 0, 2, 0] + littleEndian(44_100 as UInt32)
-            try read(bytes + [UInt8](repeating: 0, count: 4096), "a.ape")
+        Provocation(.outOfMemory, .encode) { folder in
+            try WAVFile.write(Signal.tone(440, rate: 44_100, frames: 44_100).pcm(.s16), to: folder.path("a.wav"))
+            throw try MediaProcess.errorInARoom(of: 2_048, folder.path("a.wav"), folder.path("a.flac"), "flac")
         },
         Provocation(.sourceIO, .open) { folder in
             try WAVFile.write(Signal.silence(rate: 8_000, frames: 8_000).pcm(.s16), to: folder.path("a.wav"))

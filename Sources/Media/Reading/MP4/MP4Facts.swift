@@ -17,9 +17,15 @@ enum MP4Facts {
             // The sound follows in fragments: what is known at the start is part of it.
             return ContainerFacts(isOpenEnded: true)
         }
-        let total = mediaLength * rate / mediaScale
+        let table: TimeTable? = PacketPace(stream).flatMap { pace in
+            TimeTable(source, in: media, unit: pace.unit, rate: rate, scale: mediaScale)
+        }
+        let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
+        let total = played?.frames ?? mediaLength * rate / mediaScale
         let edits = edits(source, track).filter { $0.start >= 0 && $0.length > 0 }
-        let start = (edits.first?.start ?? 0) * rate / mediaScale
+        let editStart = (edits.first?.start ?? 0) * rate / mediaScale
+        // Decoders of Opus drop their delay, shown or not.
+        let start = max(editStart, Int64(stream.opusDelay))
         let gapless = gapless(demuxer)
         if edits.count <= 1, let gapless,
             gapless.priming + gapless.frames + gapless.padding == total,
@@ -31,11 +37,28 @@ enum MP4Facts {
                 soundFrames: gapless.frames
             )
         }
-        guard let edit = edits.first else { return nil }
+        guard let edit = edits.first else {
+            // Nothing but the codec says that there is priming.
+            let start = min(total, stream.beginsWithFAACMark(source) ? Int64(FAACMark.priming) : start)
+            if let played { return played.facts(from: start) }
+            // Where every block is said to be a whole one, the last one of a lossless codec may know better.
+            let whole: Int64? = table?.isUniform == true && stream.isLossless ? PacketPace(stream)?.whole : nil
+            guard start > 0 || whole != nil else { return nil }
+            let rounding: Int64 = mediaLength * rate % mediaScale == 0 ? 0 : rate / 100
+            return ContainerFacts(
+                droppedFrames: start > 0 ? Int(start) : nil,
+                soundFrames: total - start,
+                tolerance: (whole ?? 1) - 1 + rounding
+            )
+        }
         // libav joins several edits at whole packets.
         if edits.count > 1 { return ContainerFacts(isOpenEnded: true) }
-        let (length, rest) = ((edit.length * rate + movieScale / 2) / movieScale, total - start)
+        let length = (edit.length * rate + movieScale / 2) / movieScale - (start - editStart)
+        let rest = total - start
         let rounding = rate / movieScale + 1
+        if let played, length >= min(played.frames, played.stated) - start - rounding {
+            return played.facts(from: start)
+        }
         // An edit that by its coarse ticks may show all that is there shows all: the track knows its end exactly.
         if mediaLength * rate % mediaScale == 0, abs(rest - length) <= rounding, rest > 0 {
             // Writers that shorten the last packet leave its padding out of the track's length.
@@ -43,13 +66,49 @@ enum MP4Facts {
             let padding = isTold ? gapless.map { Int($0.padding) } : nil
             return ContainerFacts(droppedFrames: Int(start), paddingFrames: padding, soundFrames: rest)
         }
-        let isExact = edit.length * rate % movieScale == 0
+        let isExact = edit.length * rate % movieScale == 0 && played == nil
         return ContainerFacts(
             droppedFrames: Int(start),
             paddingFrames: isExact ? Int(max(0, rest - length)) : nil,
             soundFrames: max(0, min(length, rest)),
             tolerance: isExact ? 0 : rounding
         )
+    }
+
+    /// A track whose times are no whole packets, so that its packets say how long it is.
+    private struct Played {
+        /// What all packets hold, as far as that is known.
+        let frames: Int64
+        /// What the times add up to, gaps included.
+        let stated: Int64
+        /// By how much less than `frames` the packets may come to.
+        let doubt: Int64
+
+        /// Rounding loses no sound; what is more than all packets hold are gaps, or a clock that ran fast.
+        func facts(from start: Int64) -> ContainerFacts {
+            ContainerFacts(
+                droppedFrames: start > 0 ? Int(start) : nil,
+                soundFrames: max(0, max(frames, stated) - start),
+                tolerance: max(0, stated - frames) + doubt,
+                endsWithItsPackets: true
+            )
+        }
+    }
+
+    /// `nil` where the times are those of whole packets, or nothing is known of the packets.
+    private static func packets(
+        in table: TimeTable,
+        _ stream: InputStream,
+        _ scale: Int64
+    ) -> Played? {
+        guard !table.isSteady else { return nil }
+        let rate = Int64(stream.sampleRateHz)
+        let stated = table.ticks * rate / scale
+        guard let whole = PacketPace(stream)?.whole else {
+            return Played(frames: stated, stated: stated, doubt: rate / 5 + 4096)
+        }
+        // The last block of lossless codecs is as long as the sound.
+        return Played(frames: table.samples * whole, stated: stated, doubt: whole - 1)
     }
 
     /// iTunes' own account: hexadecimal numbers, of which the second to fourth are priming, padding and length.

@@ -1,0 +1,25 @@
+/// Noise of triangular distribution by number: the same number gives the same noise, whatever the block it is asked for in.
+///
+/// Two independent uniform values of 16 bits come from one hash. The numbers wrap after 2^32 samples, twelve hours of
+/// stereo; noise that repeats after so long is still noise.
+enum DitherNoise {
+    /// A 32-bit hash with good avalanche ("lowbias32" by Chris Wellons), of operations that vectorise.
+    @inline(__always)
+    static func hash(_ number: UInt32) -> UInt32 {
+        var word = number &+ seed
+        word ^= word &>> 16
+        word = word &* 0x7FEB_352D
+        word ^= word &>> 15
+        word = word &* 0x846C_A68B
+        return word ^ word &>> 16
+    }
+
+    /// From -65535 to 65535, where 65536 is one step; its mean is 0.
+    @inline(__always)
+    static func triangle(_ number: UInt32) -> Int32 {
+        let word = hash(number)
+        return Int32(bitPattern: (word & 0xFFFF) &+ (word &>> 16)) &- 0xFFFF
+    }
+
+    private static let seed: UInt32 = 0x9E37_79B9
+}

@@ -1,0 +1,40 @@
+import Conversion
+
+/// What there is to tell of the samples' way into an output.
+enum SampleRemarks {
+    /// What becomes of the channels of `shape`.
+    static func channels(of shape: SampleShape, in format: ResolvedFormat) -> [Remark] {
+        guard let mix = ChannelMix(from: shape.layout, to: format.layout) else { return [] }
+        if mix.source.isDiscrete {
+            guard !mix.target.isDiscrete else { return [] }
+            let count = shape.channelCount
+            return [Remark(.layoutAssumed, "\(count) channels without positions were taken in order as \(mix.target)")]
+        }
+        guard !mix.target.isDiscrete, !mix.keepsEveryChannel else { return [] }
+        var detail = "\(mix.source) was mixed to \(mix.target), front channels at \(mix.frontGain.decibels) dB"
+        if !mix.lostSpeakers.isEmpty { detail += ", low frequency channel left out" }
+        return [Remark(.channelsMixed, detail)]
+    }
+
+    /// What was lost of the samples themselves.
+    static func samples(of input: SampleInput, in format: ResolvedFormat, sourceIsLossless: Bool) -> [Remark] {
+        var remarks: [Remark] = []
+        if input.clippedSamples > 0 {
+            let clipped = input.clippedSamples
+            let what = clipped == 1 ? "1 sample was" : "\(clipped) samples were"
+            remarks.append(Remark(.samplesClipped, "\(what) beyond full scale and cut off there", count: clipped))
+        }
+        if sourceIsLossless, format.isLossless, let lost = input.lostDepth {
+            let from = lost.isFloat ? "\(lost.bits)-bit floats" : "\(lost.bits) bits"
+            let depth =
+                switch format.sampleKind {
+                case .float: "\(format.bitDepth)-bit floats"
+                case .integer where lost.isFloat: "\(format.bitDepth) bits"
+                case .integer: "\(format.bitDepth)"
+                }
+            let how = format.sampleKind == .float ? "" : format.dither == .rounding ? ", rounded" : ", dithered"
+            remarks.append(Remark(.depthReduced, "\(from) to \(depth)\(how)"))
+        }
+        return remarks
+    }
+}

@@ -1,0 +1,108 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Files of the encoder libfaac: its name in the first packet is all that says how much priming there is.
+@Suite struct FAACTests {
+    private let folder: TemporaryFolder
+    private static let sound = Signal.noise(seed: 41, rate: 44_100, frames: 60_000, channels: 2, amplitude: 0.2).pcm(
+        .s16
+    )
+    private static let name = "libfaac 1.28"
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    /// The stream with the name in the packets of those numbers.
+    private func adts(signed numbers: [Int]) throws -> String {
+        let (plain, path) = (folder.path("plain.aac"), folder.path("signed.aac"))
+        try FFmpeg.encode(Self.sound, to: plain, ["-c:a", "aac", "-b:a", "96k"])
+        var frames = try AACFrames(adts: Bytes.read(plain))
+        for number in numbers { frames.sign(number, Self.name) }
+        try Bytes.write(frames.bytes, to: path)
+        return path
+    }
+
+    /// The same packets in a container, as `mp4creator` and its like write them: without any edit.
+    private func file(_ container: String, signed numbers: [Int]) throws -> String {
+        let path = folder.path("signed.\(container)")
+        try FFmpeg.encode(try adts(signed: numbers), to: path, ["-c", "copy"])
+        if container == "m4a" {
+            var bytes = try Bytes.read(path)
+            let edits = try #require(Bytes.find("edts", in: bytes))
+            bytes.replaceSubrange(edits..<(edits + 4), with: Array("free".utf8))
+            try Bytes.write(bytes, to: path)
+        }
+        return path
+    }
+
+    /// The decoder dropped 1,024 frames that were promised, and the file was called truncated.
+    @Test(arguments: ["m4a", "aac", "mka"]) func primingThatTheNameTellsIsNoSound(container: String) throws {
+        let path = container == "aac" ? try adts(signed: [0]) : try file(container, signed: [0])
+        let plain = try FFmpeg.decode(folder.path("plain.aac"), to: .f32)
+        let read = try Decoded.file(path)
+        #expect(try read.pcm == plain.cut(1_024..<plain.frames))
+        #expect(try read.pcm == FFmpeg.decode(path, to: .f32))
+        #expect(read.damage.isEmpty)
+        if container == "m4a" {
+            #expect(read.track.length == .exact(Int64(plain.frames - 1_024)) && read.track.primingFrames == 1_024)
+        }
+        #expect(try Decoded.file(path, damage: .conceal).damage.isEmpty)
+        let outcome = try Converted.file(
+            path,
+            to: folder.path("out.wav"),
+            as: AudioFormat(container: .wav),
+            verifies: true
+        )
+        #expect(outcome.sourceFrames == Int64(plain.frames - 1_024))
+    }
+
+    @Test func anotherDecoderHearsAsMuch() throws {
+        let path = try adts(signed: [0])
+        let out = folder.path("faad.wav")
+        _ = try Run.program("faad", ["-q", "-o", out, path]).checked()
+        #expect(try WAVFile.read(Bytes.read(out)).frames == Decoded.file(path).frames)
+    }
+
+    /// Where streams were joined or cut, the name lies in the midst of the sound, out of which libav drops a packet.
+    @Test(arguments: ["m4a", "aac", "mka"]) func nameInTheMidstOfASoundTakesNothingOutOfIt(container: String) throws {
+        let path = container == "aac" ? try adts(signed: [20]) : try file(container, signed: [20])
+        let plain = try FFmpeg.decode(folder.path("plain.aac"), to: .f32)
+        let read = try Decoded.file(path)
+        #expect(read.pcm == plain && read.damage.isEmpty)
+        #expect(try FFmpeg.decode(path).frames == plain.frames - 1_024)
+    }
+
+    /// What a container says of its edits counts more than the name.
+    @Test func editListHasTheLastWord() throws {
+        let path = folder.path("edited.m4a")
+        try FFmpeg.encode(try adts(signed: [0]), to: path, ["-c", "copy"])
+        let read = try Decoded.file(path)
+        #expect(try read.pcm == FFmpeg.decode(folder.path("plain.aac"), to: .f32) && read.damage.isEmpty)
+    }
+
+    @Test func packetsTakeTheirPrimingAlong() throws {
+        let source = try file("m4a", signed: [0])
+        let expected = try Decoded.file(source).pcm
+        for container in [Container.m4a, .mka] {
+            let path = folder.path("copied.\(container.fileExtensions[0])")
+            let format = AudioFormat(container: container, codec: .copy)
+            #expect(try Converted.file(source, to: path, as: format, verifies: true).sourceFrames == expected.frames)
+            #expect(try Decoded.file(path).pcm == expected)
+        }
+    }
+
+    @Test func rangesCountFromTheFirstFrameOfSound() throws {
+        let source = try file("m4a", signed: [0])
+        let expected = try Decoded.file(source).pcm
+        let parts = [0..<10, 1_000..<40_000, 5..<3_000]
+        let ranges = try parts.map { part in
+            try MediaTimeRange(
+                start: MediaTime(value: Int64(part.lowerBound), timescale: 44_100),
+                end: MediaTime(value: Int64(part.upperBound), timescale: 44_100)
+            )
+        }
+        #expect(try ReadBack.file(source, ranges).pcm == PCM.joined(parts.map { try expected.cut($0) }))
+    }
+}

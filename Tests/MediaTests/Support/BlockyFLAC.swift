@@ -1,0 +1,101 @@
+import TestSupport
+
+/// FLAC whose blocks change their size from one to the next, as no encoder at hand writes it: 16 bits, uncompressed.
+struct BlockyFLAC {
+    /// What the numbers in the frames' headers count.
+    enum Numbering: String, CaseIterable, Sendable {
+        /// Samples, and a bit says so.
+        case samples
+        /// Samples, in the way that is older than the bit.
+        case samplesUntold
+        /// Frames, as if blocks were all of one size.
+        case frames
+    }
+
+    let head: [UInt8]
+    private(set) var frames: [[UInt8]] = []
+    /// Where each frame begins in the sound, and where the last one ends.
+    private(set) var starts: [Int] = []
+
+    var bytes: [UInt8] { head + frames.flatMap { $0 } }
+
+    /// Blocks of `sizes`, round and round. The head names the smallest and the greatest of them, or `claimed`.
+    init(_ pcm: PCM, sizes: [Int], _ numbering: Numbering, claimed: (least: Int, most: Int)? = nil) throws {
+        var head = Array("fLaC".utf8) + [0x80, 0, 0, 34]
+        head.append(big: UInt16(claimed?.least ?? sizes.min()!))
+        head.append(big: UInt16(claimed?.most ?? sizes.max()!))
+        head += [UInt8](repeating: 0, count: 6)
+        head.append(
+            big: UInt64(pcm.rate) << 44 | UInt64(pcm.channels - 1) << 41 | UInt64(15) << 36 | UInt64(pcm.frames)
+        )
+        self.head = head + (try Self.digest(pcm.bytes))
+        let table = Self.table
+        var start = 0
+        while start < pcm.frames {
+            let end = min(start + sizes[frames.count % sizes.count], pcm.frames)
+            let number = numbering == .frames ? frames.count : start
+            frames.append(Self.frame(pcm, start..<end, number, tellsSamples: numbering == .samples, table))
+            starts.append(start)
+            start = end
+        }
+        starts.append(start)
+    }
+
+    mutating func damage(_ number: Int) { frames[number][frames[number].count / 2] ^= 0x55 }
+
+    mutating func remove(_ number: Int) { frames.remove(at: number) }
+
+    private static func frame(
+        _ pcm: PCM,
+        _ range: Range<Int>,
+        _ number: Int,
+        tellsSamples: Bool,
+        _ table: [UInt16]
+    ) -> [UInt8] {
+        // Sixteen bits of block size, the rate of the head, one of the layouts that stand for so many channels, 16 bits.
+        var frame: [UInt8] = [0xFF, tellsSamples ? 0xF9 : 0xF8, 0x70, UInt8((pcm.channels - 1) << 4 | 4 << 1)]
+        frame += coded(number)
+        frame.append(big: UInt16(range.count - 1))
+        frame.append(
+            frame.reduce(UInt8(0)) { sum, byte in
+                (0..<8).reduce(sum ^ byte) { value, _ in value & 0x80 != 0 ? value << 1 ^ 0x07 : value << 1 }
+            }
+        )
+        for channel in 0..<pcm.channels {
+            // Verbatim, no wasted bits: then whole bytes follow.
+            frame.append(0b0_000001_0)
+            for index in range {
+                let place = index * pcm.bytesPerFrame + 2 * channel
+                frame.append(pcm.bytes[place + 1])
+                frame.append(pcm.bytes[place])
+            }
+        }
+        var sum: UInt16 = 0
+        for byte in frame { sum = sum << 8 ^ table[Int(UInt8(sum >> 8) ^ byte)] }
+        frame.append(big: sum)
+        return frame
+    }
+
+    private static let table: [UInt16] = (0..<256).map { byte in
+        (0..<8).reduce(UInt16(byte) << 8) { value, _ in value & 0x8000 != 0 ? value << 1 ^ 0x8005 : value << 1 }
+    }
+
+    /// A number as UTF-8 would have it, up to 36 bits.
+    private static func coded(_ number: Int) -> [UInt8] {
+        if number < 0x80 { return [UInt8(number)] }
+        var length = 2
+        while number >= 1 << (5 * length + 1) { length += 1 }
+        let rest = (0..<(length - 1)).reversed().map { UInt8(0x80 | number >> (6 * $0) & 0x3F) }
+        let lead = UInt8(truncatingIfNeeded: 0xFF00 >> length)
+        return [lead | UInt8(truncatingIfNeeded: number >> (6 * (length - 1)))] + rest
+    }
+
+    /// The MD5 of the samples, by the system's own program.
+    private static func digest(_ bytes: [UInt8]) throws -> [UInt8] {
+        let folder = try TemporaryFolder.create()
+        try Bytes.write(bytes, to: folder.path("samples"))
+        let text = try Run.program("md5sum", [folder.path("samples")]).checked().outputText
+        let digits = Array(text.prefix(32))
+        return stride(from: 0, to: 32, by: 2).compactMap { UInt8(String(digits[$0...($0 + 1)]), radix: 16) }
+    }
+}
