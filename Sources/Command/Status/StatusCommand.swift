@@ -104,7 +104,8 @@ private struct StatusPage {
             ),
             row(
                 "finished",
-                "\(Figures.grouped(jobs.completed)) completed, \(Figures.grouped(jobs.failed)) failed, "
+                "\(Figures.grouped(jobs.completed)) completed, " + skipped(jobs)
+                    + "\(Figures.grouped(jobs.failed)) failed, "
                     + "\(Figures.grouped(jobs.cancelled)) cancelled" + pace
             ),
         ]
@@ -112,6 +113,11 @@ private struct StatusPage {
 
     private func row(_ label: String, _ text: String) -> String {
         console.data.paint(label.padded(to: 11), .faint) + text
+    }
+
+    /// Said where there are any.
+    private func skipped(_ jobs: JobCounts) -> String {
+        jobs.skipped > 0 ? "\(Figures.grouped(jobs.skipped)) skipped, " : ""
     }
 
     private var workers: String {
