@@ -143,7 +143,8 @@ struct StoryPage {
 
     private var result: String? {
         guard job.state == .completed || job.state == .publishing else { return nil }
-        let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }].compactMap { $0 }
+        let adopted = job.placement == .adopted ? "adopted: an earlier attempt had published it" : nil
+        let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }, adopted].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: "   ")
     }
 }

@@ -155,6 +155,7 @@ struct WorkerLine: JournalRecord {
             if let bytes = line.bytes { facts.append(Figures.bytes(bytes)) }
             let speed = line.audio.map { " (\(Figures.speed(seconds > 0 ? $0.seconds / seconds : 0)))" } ?? ""
             facts.append(Figures.duration(seconds: seconds) + speed)
+            if let reason = line.reason { facts.append(reason.bounded) }
             return "\(paint("done", .good))  \(facts.joined(separator: "  "))"
         case .failed:
             let why = line.failure.map { "\($0.code), \($0.kind.rawValue): \($0.message.bounded)" } ?? ""

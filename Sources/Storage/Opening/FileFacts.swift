@@ -30,6 +30,8 @@ package struct FileFacts {
     let mode: UInt32
     /// When content or names last changed, in seconds since 1970, by the clock of the file system.
     let changedAt: Int64
+    /// When content last changed, in nanoseconds since 1970, as far as an `Int64` goes.
+    let modifiedAt: Int64
 
     private init(_ raw: stat) {
         identity = FileIdentity(device: UInt64(raw.st_dev), inode: UInt64(raw.st_ino))
@@ -48,6 +50,7 @@ package struct FileFacts {
         owner = raw.st_uid
         mode = UInt32(raw.st_mode)
         changedAt = Int64(raw.st_ctim.tv_sec)
+        modifiedAt = Int64(raw.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(raw.st_mtim.tv_nsec)
     }
 
     /// What an open descriptor is; `nil` with `errno` set if the kernel will not say.

@@ -94,13 +94,21 @@ public final class StorageRoot: Sendable {
 
     /// Opens an output for `location` after looking at all that would stop it later. Missing folders are created.
     ///
-    /// Unlike a plain path, a link as destination is refused: below a root nothing is followed at the last step.
+    /// Unlike a plain path, a link as destination is refused: below a root nothing is followed at the last step. `mayExist`: a file
+    /// with the name is compared with the output when that is published, and adopted if it is the same.
     public func prepareOutput(
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
-        source: FileIdentity? = nil
+        source: FileIdentity? = nil,
+        mayExist: Bool = false
     ) throws(StorageError) -> OutputFile.Preparation {
-        try prepareOutput(at: location, onConflict: policy, source: source, mustBeHidden: false)
+        try prepareOutput(
+            at: location,
+            onConflict: policy,
+            source: source,
+            mayExist: mayExist,
+            mustBeHidden: false
+        )
     }
 
     /// The same; `mustBeHidden` does without unnamed files, as some file systems have to.
@@ -108,6 +116,7 @@ public final class StorageRoot: Sendable {
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
         source: FileIdentity? = nil,
+        mayExist: Bool = false,
         mustBeHidden: Bool
     ) throws(StorageError) -> OutputFile.Preparation {
         let folder = try folder(of: location, at: .open, creating: true)
@@ -116,7 +125,8 @@ public final class StorageRoot: Sendable {
             location.name,
             onConflict: policy,
             source: source,
-            mustBeHidden: mustBeHidden
+            mustBeHidden: mustBeHidden,
+            mayExist: mayExist
         )
     }
 

@@ -31,6 +31,7 @@ struct SlotLane: Sendable {
             shop.sweeper.use(prepared.location, for: job.fence)
             await convert(job, prepared)
         case .skipped: end(job, .skipped)
+        case .made(let output): end(job, .made(output, facts()))
         case .unable(let need): end(job, .handedBack(.unable, need: need))
         case .failed(let error, let root):
             let failure = await shop.judge(error.failure, roots: [root].compactMap(\.self), on: files)

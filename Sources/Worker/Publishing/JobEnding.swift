@@ -8,6 +8,8 @@ struct JobEnding: Sendable {
         /// Converted, whole, and not yet published.
         case output(PreparedJob, Fingerprint, AttemptFacts)
         case skipped
+        /// Published by an earlier attempt that the ledger has forgotten.
+        case made(MadeOutput, AttemptFacts)
         case failed(AttemptFailure)
         case handedBack(ReleaseReason, need: String?)
     }

@@ -35,13 +35,45 @@ struct Publisher: Sendable {
         }
     }
 
+    /// A job without an output to link: it was skipped, or its output is there already.
+    private struct Bare: Sendable {
+        let job: JobInHand
+        let made: (output: MadeOutput, facts: AttemptFacts)?
+
+        var publication: Publication {
+            guard let made else { return SkippedOutput.publication(job.fence) }
+            return Publication(
+                job.fence,
+                attemptName: AttemptName(job.fence).fileName(for: made.output.location.name),
+                digest: made.output.fingerprint.hexDigest,
+                bytes: made.output.fingerprint.byteCount,
+                facts: made.facts
+            )
+        }
+
+        /// Without an attempt's file, an order finds what is there and adopts it, if it still has the same bytes.
+        var due: DuePublication {
+            DuePublication(
+                job.fence,
+                order: made.map { made in
+                    PublishOrder(
+                        of: AttemptName(job.fence),
+                        to: made.output.location,
+                        with: made.output.fingerprint,
+                        onConflict: job.claim.recipe.outputs.first?.onConflict ?? .fail
+                    )
+                }
+            )
+        }
+    }
+
     func run() async {
         while let group = await shop.outbox.take(upTo: shop.configuration.groupLimit) { await carry(group) }
     }
 
     private func carry(_ group: [JobEnding]) async {
         var outputs: [Output] = []
-        var skipped: [JobInHand] = []
+        var bare: [Bare] = []
         var failures: [AttemptFailure] = []
         var releases: [(JobInHand, ReleaseReason, need: String?)] = []
         for ending in group {
@@ -57,12 +89,13 @@ struct Publisher: Sendable {
                 failures.append(AttemptFailure(job.fence, .cancelled, facts: facts))
             case .output(let prepared, let fingerprint, let facts):
                 outputs.append(Output(job: job, prepared: prepared, fingerprint: fingerprint, facts: facts))
-            case .skipped: skipped.append(job)
+            case .skipped: bare.append(Bare(job: job, made: nil))
+            case .made(let output, let facts): bare.append(Bare(job: job, made: (output, facts)))
             case .failed(let failure): failures.append(failure)
             case .handedBack(let reason, let need): releases.append((job, reason, need))
             }
         }
-        failures += await publish(outputs, skipped)
+        failures += await publish(outputs, bare)
         await fail(failures)
         await release(releases)
     }
@@ -70,10 +103,10 @@ struct Publisher: Sendable {
     // MARK: - Outputs
 
     /// Publishes; answers what is to be reported as failed.
-    private func publish(_ outputs: [Output], _ skipped: [JobInHand]) async -> [AttemptFailure] {
+    private func publish(_ outputs: [Output], _ bare: [Bare]) async -> [AttemptFailure] {
         var (linked, failures) = await link(outputs)
         // A process that was stopped in between wakes up here, and asks its clock before the ledger.
-        let begun = shop.board.beginPublishing(linked.map(\.job.fence) + skipped.map(\.fence))
+        let begun = shop.board.beginPublishing(linked.map(\.job.fence) + bare.map(\.job.fence))
         let dropped = linked.filter { !begun.contains($0.job.fence) }
         await discard(dropped)
         for output in dropped {
@@ -84,13 +117,13 @@ struct Publisher: Sendable {
             }
         }
         linked.removeAll { !begun.contains($0.job.fence) }
-        let skipped = skipped.filter { job in
-            if begun.contains(job.fence) { return true }
-            close(job, .lost)
+        let bare = bare.filter { item in
+            if begun.contains(item.job.fence) { return true }
+            close(item.job, .lost)
             return false
         }
         guard !begun.isEmpty else { return failures }
-        let publications = linked.map(\.publication) + skipped.map { SkippedOutput.publication($0.fence) }
+        let publications = linked.map(\.publication) + bare.map(\.publication)
         let answers = await ask(publications)
 
         var due: [DuePublication] = []
@@ -108,11 +141,11 @@ struct Publisher: Sendable {
                 close(output.job, answer == .cancelled ? .cancelled : .lost)
             }
         }
-        for (job, answer) in zip(skipped, answers.dropFirst(linked.count)) {
+        for (item, answer) in zip(bare, answers.dropFirst(linked.count)) {
             if answer?.stands == true {
-                due.append(DuePublication(job.fence, order: nil))
+                due.append(item.due)
             } else {
-                close(job, answer == .cancelled ? .cancelled : .lost)
+                close(item.job, answer == .cancelled ? .cancelled : .lost)
             }
         }
         await discard(refused)
@@ -172,7 +205,9 @@ struct Publisher: Sendable {
                 )
             }
             switch endings?[place] {
-            case .finished(let outcome): line.outcome = outcome == .skipped ? .skipped : .completed
+            case .finished(let outcome):
+                line.outcome = outcome == .skipped ? .skipped : .completed
+                if outcome == .adopted { line.reason = PublishOutcome.adopted.rawValue }
             case .overtaken: line.outcome = .completed
             case .failed(let failure): (line.outcome, line.failure) = (.failed, failure)
             case .postponed(let failure): line.failure = failure
