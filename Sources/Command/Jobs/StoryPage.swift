@@ -127,6 +127,10 @@ struct StoryPage {
         case .limit: return "its queue may have no more running: sluice queues limit \(queue) none"
         case .runAt:
             return "for its time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
+        case .backOff where job.code == ReleaseReason.fileSystemFull.rawValue:
+            let message = story.attempts.last?.failure?.message ?? "the file system that it writes to is full"
+            return
+                "for room, \(since): \(message.printable); it goes on when there is some, and looks again \(time ?? "soon")"
         case .backOff: return "for another try, \(time ?? "soon"): sluice retry \(job.job) does it at once"
         case .line: return "its turn, \(since); others are before it"
         }

@@ -6,8 +6,11 @@ public final class StorageRoot: Sendable {
     public let name: String
     public let path: String
     private let descriptor: Int32
-    private let identity: FileIdentity
+    let identity: FileIdentity
     private let beneath: Beneath
+    /// Where it was when it was opened, without links on the way, and what it lay on.
+    let realPath: String
+    let mount: MountTable.Mount?
 
     private init(
         _ name: String,
@@ -20,6 +23,8 @@ public final class StorageRoot: Sendable {
         self.path = path
         self.identity = identity
         self.beneath = beneath
+        realPath = FileSystemFacts.path(of: folder.number)
+        mount = MountTable.read().mount(of: realPath)
         descriptor = folder.release()
     }
 

@@ -74,9 +74,16 @@ enum Preparation: Sendable {
     /// Not for this worker: the word that another one must know.
     case unable(need: String)
     case failed(StorageError, root: String?)
+    /// The file system that it writes to is full.
+    case withoutRoom(FileSystemFacts)
 
     /// Opens what a job's recipe names. Blocks.
-    static func of(_ claim: Claim, in roots: StorageRoots, codecs: Set<Codec>) -> Preparation {
+    static func of(
+        _ claim: Claim,
+        in roots: StorageRoots,
+        codecs: Set<Codec>,
+        _ disks: DiskKeeper
+    ) -> Preparation {
         let recipe = claim.recipe
         var root: String?
         do throws(StorageError) {
@@ -91,8 +98,15 @@ enum Preparation: Sendable {
                 return .unable(need: AbilityWord.codec(codec))
             }
             root = from.root
+            // What is opened below a folder that was unmounted would be nowhere to be seen.
+            try roots.root(of: from).check()
             let file = try roots.root(of: from).openSource(from)
             root = to.root
+            if to.root != from.root { try roots.root(of: to).check() }
+            if disks.isAnythingAside {
+                let facts = try roots.root(of: to).fileSystem(of: to)
+                if disks.aside(facts.device) != nil { return .withoutRoom(facts) }
+            }
             if claim.losses > 0 { removeRemains(of: claim, at: to, in: roots) }
             let work = Self.work(of: recipe, file)
             let owner = try owner(of: to, output.onConflict, for: claim, madeOf: work, in: roots)
