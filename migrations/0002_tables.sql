@@ -137,6 +137,8 @@ create table delayed (
     stage text
 );
 create index delayed_ready_at on delayed (ready_at, job);
+-- Those that wait for what their worker lacked, to be called back when it is there.
+create index delayed_handed_back on delayed (code, job) where stage = 'release';
 
 create table running (
     like waiting including constraints,

@@ -17,7 +17,7 @@ struct GrantTests {
     private static let functions: [String: Set<String>] = [
         "sluice_worker": [
             "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
-            "release",
+            "release", "recall",
             "set_abilities", "stop_worker", "keep_house", "take_unfinished", "standing_fences",
         ],
         "sluice_submitter": looking.union([

@@ -123,6 +123,6 @@ struct CheckRepair: Sendable {
         guard let location = try? Location(source), let path = roots.path(of: location),
             let facts = FileFacts.of(path: path, followingLinks: true)
         else { return nil }
-        return SourceStamp(bytes: facts.byteCount, modified: facts.modified)
+        return SourceStamp(bytes: facts.byteCount, modified: facts.modifiedAt)
     }
 }

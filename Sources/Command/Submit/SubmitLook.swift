@@ -38,7 +38,7 @@ struct SubmitLook: Sendable {
         guard let path = roots.path(of: source), let facts = FileFacts.of(path: path, followingLinks: true) else {
             return nil
         }
-        return SourceStamp(bytes: facts.byteCount, modified: facts.modified)
+        return SourceStamp(bytes: facts.byteCount, modified: facts.modifiedAt)
     }
 
     // MARK: - Destinations
@@ -73,7 +73,7 @@ struct SubmitLook: Sendable {
             guard let facts = FileFacts.of(path: path, followingLinks: false) else {
                 return errno == ENOENT ? .absent : .there
             }
-            return .known(.init(isFile: facts.kind == .file, bytes: facts.byteCount, modified: facts.modified))
+            return .known(.init(isFile: facts.kind == .file, bytes: facts.byteCount, modified: facts.modifiedAt))
         }
         for (place, look) in zip(places, looks) { presences[place] = look }
         return presences

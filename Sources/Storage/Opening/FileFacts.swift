@@ -31,7 +31,7 @@ package struct FileFacts {
     /// When content or names last changed, in seconds since 1970, by the clock of the file system.
     let changedAt: Int64
     /// When content last changed, in nanoseconds since 1970, by the clock of the file system.
-    package let modified: Int64
+    package let modifiedAt: Int64
 
     private init(_ raw: stat) {
         identity = FileIdentity(device: UInt64(raw.st_dev), inode: UInt64(raw.st_ino))
@@ -52,7 +52,7 @@ package struct FileFacts {
         changedAt = Int64(raw.st_ctim.tv_sec)
         // Beyond the year 2262 all times are one.
         let (nanoseconds, isTooFar) = Int64(raw.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
-        modified = isTooFar ? .max : nanoseconds &+ Int64(raw.st_mtim.tv_nsec)
+        modifiedAt = isTooFar ? .max : nanoseconds &+ Int64(raw.st_mtim.tv_nsec)
     }
 
     /// What an open descriptor is; `nil` with `errno` set if the kernel will not say.
