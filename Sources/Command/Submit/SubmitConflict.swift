@@ -27,7 +27,7 @@ enum SubmitConflict: String, Sendable, CaseIterable {
         "on-conflict",
         .choice("WHAT") { $0.summary },
         fallback: "fail",
-        "when a destination exists that is not what an earlier job made of the same source",
+        "when a destination exists that is no output of an earlier job for it",
         environment: "SLUICE_ON_CONFLICT",
         in: .destination
     )

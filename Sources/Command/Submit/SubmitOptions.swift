@@ -82,7 +82,7 @@ enum SubmitOptions {
     static let key = Option<String>(
         "key",
         .text,
-        "the same key adds nothing twice; otherwise what was done before is not done again",
+        "the same key adds nothing twice; otherwise what was done is not done again",
         in: .submission
     )
     static let again = Switch("again", "submit all of it, whatever was done before", in: .submission)
