@@ -18,6 +18,7 @@ extension Converter.Request {
             raw: source.raw.map(RawShape.init)
         )
         refusesLoss = recipe.strictLoss
+        concealSeconds = recipe.limits?.concealSeconds
         // Time that passes is watched by whoever started this: it passes also where nothing moves.
         budget = Budget(
             outputBytes: recipe.limits?.outputBytes,

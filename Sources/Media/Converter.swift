@@ -11,6 +11,8 @@ public struct Converter: Sendable {
         /// The wanted stretches, one after another; the whole track when empty.
         public var ranges: [MediaTimeRange]
         public var damage: DamageMode
+        /// Seconds of silence that may stand for missing sound; `nil` for as much as `ConcealLimit` allows.
+        public var concealSeconds: Int?
         /// Decodes the output again and compares, and compares a FLAC source with its own digest.
         public var verifies: Bool
         /// Set over the source's tags, name by name; an empty value takes the tag away.
@@ -86,6 +88,7 @@ public struct Converter: Sendable {
                 nameHint: request.nameHint,
                 raw: request.raw,
                 damage: request.damage,
+                concealSeconds: request.concealSeconds,
                 checksDigest: request.verifies,
                 stop: stop
             )
@@ -193,7 +196,7 @@ public struct Converter: Sendable {
                 destination,
                 cpuAtStart
             ) { verified in report?(.verifying(verified, after: output.deliveredFrames, on: track)) },
-            remarks: (summary.remarks + lostByUs).lossesFirst
+            remarks: (summary.remarks + lostByUs + output.remarks).lossesFirst
         )
     }
 

@@ -68,6 +68,7 @@ extension MediaError {
         case corruptStream = "corrupt_stream"
         case truncated = "truncated"
         case timelineGap = "timeline_gap"
+        case implausibleLength = "implausible_length"
         case formatRefused = "format_refused"
         case passthroughRefused = "passthrough_refused"
         case lossRefused = "loss_refused"
@@ -104,6 +105,8 @@ extension MediaError.Code {
         case .unsupportedBitDepth: "decode it with the reference decoder of its format first"
         case .corruptStream, .truncated, .timelineGap:
             "conceal keeps the length and fills the damage with silence; skip leaves it out"
+        case .implausibleLength:
+            "--conceal-limit raises the limit where the sound was that long; --on-damage skip adds no silence"
         case .diskFull: "free space at the destination and try again"
         case .destinationNotSeekable: "headers are completed at the end; write to a file, then copy it"
         case .lossRefused: "without --strict-loss the conversion goes on and tells what is lost"

@@ -12,7 +12,9 @@ enum SeedFiles {
         "mp4 -c:a aac -movflags frag_keyframe+empty_moov", "aac -c:a aac", "ac3 -c:a ac3", "mka -c:a flac",
         "webm -c:a libopus", "mkv -c:a aac", "wv -c:a wavpack", "wma -c:a wmav2", "ts -c:a aac", "ts -c:a mp2",
         "tta -c:a tta",
-        "mov -c:a pcm_s16le", "avi -c:a pcm_s16le",
+        "mov -c:a pcm_s16le", "avi -c:a pcm_s16le", "avi -c:a libmp3lame", "voc -c:a pcm_s16le", "flv -c:a aac",
+        "flv -c:a nellymoser -ac 1", "flv -c:a adpcm_swf -ar 22050", "ogg -c:a libspeex -ar 16000 -ac 1",
+        "rm -c:a real_144 -ar 8000 -ac 1", "rm -c:a ac3", "sox -c:a pcm_s32le", "wav -c:a adpcm_yamaha",
     ]
 
     /// A fifth of a second: several packets in most formats, and a few kilobytes in all.

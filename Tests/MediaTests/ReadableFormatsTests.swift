@@ -73,6 +73,10 @@ struct ReadCase: Sendable, CustomTestStringConvertible {
         ReadCase("a.mov", "-c:a pcm_s24be", "pcm_s24be", format: .s24),
         ReadCase("f.mov", "-c:a pcm_f32le", "pcm_f32le", format: .f32),
         ReadCase("a.mka", "-c:a pcm_s16le", "pcm_s16le"),
+        ReadCase("pcm.avi", "-c:a pcm_s16le", "pcm_s16le"), ReadCase("mu.avi", "-c:a pcm_mulaw", "pcm_mulaw"),
+        ReadCase("a.voc", "-c:a pcm_s16le", "pcm_s16le"), ReadCase("u8.voc", "-c:a pcm_u8", "pcm_u8", format: .u8),
+        ReadCase("pcm.flv", "-c:a pcm_s16le", "pcm_s16le"),
+        ReadCase("a.sox", "-c:a pcm_s32le", "pcm_s32le", format: .s32),
     ]
 
     static let lossless: [ReadCase] = [
@@ -127,6 +131,21 @@ struct ReadCase: Sendable, CustomTestStringConvertible {
         ReadCase("g726.wav", "-c:a g726 -b:a 32k", "adpcm_g726", count: .reference, rate: 8_000, channels: 1),
         ReadCase("g722.wav", "-c:a g722", "adpcm_g722", count: .reference, rate: 16_000, channels: 1),
         ReadCase("mp3.wav", "-c:a libmp3lame", "mp3", count: .reference),
+        ReadCase("y.wav", "-c:a adpcm_yamaha", "adpcm_yamaha", count: .reference),
+        ReadCase("mp3.avi", "-c:a libmp3lame", "mp3", count: .reference),
+        ReadCase("mp2.avi", "-c:a mp2", "mp2", .near(60), count: .reference, rate: 48_000),
+        ReadCase("ac3.avi", "-c:a ac3", "ac3", count: .reference, rate: 48_000),
+        ReadCase("aac.avi", "-c:a aac", "aac", count: .reference),
+        ReadCase("ms.avi", "-c:a adpcm_ms", "adpcm_ms", count: .reference),
+        ReadCase("ima.avi", "-c:a adpcm_ima_wav", "adpcm_ima_wav", count: .reference),
+        ReadCase("mp3.flv", "-c:a libmp3lame", "mp3", count: .reference),
+        ReadCase("aac.flv", "-c:a aac", "aac", count: .reference),
+        ReadCase("swf.flv", "-c:a adpcm_swf", "adpcm_swf", count: .reference),
+        ReadCase("nelly.flv", "-c:a nellymoser", "nellymoser", count: .reference, channels: 1),
+        ReadCase("speex.flv", "-c:a libspeex", "speex", .near(20), count: .reference, rate: 16_000, channels: 1),
+        ReadCase("speex.mka", "-c:a libspeex", "speex", .near(20), count: .reference, rate: 16_000, channels: 1),
+        ReadCase("a.rm", "-c:a real_144", "ra_144", count: .reference, rate: 8_000, channels: 1),
+        ReadCase("ac3.rm", "-c:a ac3", "ac3", count: .reference),
     ]
 }
 

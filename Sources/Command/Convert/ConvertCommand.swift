@@ -81,7 +81,7 @@ enum ConvertCommand {
             invocation
         )
         var recipe = Recipe(from: source, to: wanted)
-        recipe.damage = invocation[SourceOptions.onDamage]
+        try SourceOptions.settleDamage(of: &recipe, invocation)
         recipe.verify = invocation[verify]
         recipe.strictLoss = invocation[strictLoss]
         for wish in invocation.all(tag) { recipe.tags[wish.name] = wish.value }

@@ -13,6 +13,8 @@ enum FailureHint {
         case "truncated": "the upload may have been cut off; --on-damage conceal would keep the length"
         case "corrupt_stream", "timeline_gap":
             "--on-damage conceal keeps the length and fills the damage with silence; skip leaves it out"
+        case "implausible_length":
+            "--conceal-limit raises the limit where the sound was that long; --on-damage skip adds no silence"
         case "empty_input": "the file is empty; fetch it again"
         case "unknown_container", "tags_only": "look at what the file is: sluice probe FILE"
         case "unreadable_container": "fetch the file again, or wait until it is whole"

@@ -18,6 +18,12 @@ enum SourceOptions {
         environment: "SLUICE_ON_DAMAGE",
         in: .source
     )
+    static let concealLimit = Option<Int>(
+        "conceal-limit",
+        .whole(in: 1...31 * 86_400),
+        "seconds of silence that conceal may put in; otherwise 600, or 4 for each second of sound",
+        in: .source
+    )
     static let rawInput = Option<Recipe.RawDescription>(
         "raw-input",
         .rawDescription,
@@ -25,7 +31,7 @@ enum SourceOptions {
         in: .source
     )
 
-    static let forms: [OptionForm] = [from.form, to.form, track.form, onDamage.form, rawInput.form]
+    static let forms: [OptionForm] = [from.form, to.form, track.form, onDamage.form, concealLimit.form, rawInput.form]
 
     /// `ending` is the option that says where to end: commands in which `--to` means a place have another.
     static func source(
@@ -39,6 +45,16 @@ enum SourceOptions {
             ranges: try ranges(ending, invocation),
             raw: invocation[rawInput]
         )
+    }
+
+    /// Puts into `recipe` how damage is met.
+    static func settleDamage(of recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
+        recipe.damage = invocation[onDamage]
+        guard let limit = invocation[concealLimit] else { return }
+        guard recipe.damage == .conceal else {
+            throw UsageError("--conceal-limit: goes with --on-damage conceal only")
+        }
+        recipe.limits = Recipe.Limits(concealSeconds: limit)
     }
 
     private static func ranges(

@@ -159,7 +159,7 @@ enum SubmitOptions {
             from: try SourceOptions.source(at: "source:folder/name.wav", ending: until, invocation),
             to: output
         )
-        recipe.damage = invocation[SourceOptions.onDamage]
+        try SourceOptions.settleDamage(of: &recipe, invocation)
         recipe.verify = invocation[ConvertCommand.verify]
         recipe.strictLoss = invocation[ConvertCommand.strictLoss]
         for wish in invocation.all(ConvertCommand.tag) { recipe.tags[wish.name] = wish.value }

@@ -159,7 +159,7 @@ extension Recipe.Output: Decodable {
 
 extension Recipe.Limits: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
-        case outputBytes, decodedSeconds, expansionRatio, cpuSeconds, wallSeconds, stallSeconds
+        case outputBytes, decodedSeconds, expansionRatio, cpuSeconds, wallSeconds, stallSeconds, concealSeconds
     }
 
     /// Reads strictly.
@@ -171,7 +171,8 @@ extension Recipe.Limits: Decodable {
             expansionRatio: try fields.optional(.expansionRatio),
             cpuSeconds: try fields.optional(.cpuSeconds),
             wallSeconds: try fields.optional(.wallSeconds),
-            stallSeconds: try fields.optional(.stallSeconds)
+            stallSeconds: try fields.optional(.stallSeconds),
+            concealSeconds: try fields.optional(.concealSeconds)
         )
     }
 }

@@ -164,6 +164,8 @@ extension Recipe {
         public var wallSeconds: Int?
         /// Seconds without a frame of progress.
         public var stallSeconds: Int?
+        /// Seconds of silence that may stand for missing sound.
+        public var concealSeconds: Int?
 
         /// No limit that is not said.
         public init(
@@ -172,7 +174,8 @@ extension Recipe {
             expansionRatio: Double? = nil,
             cpuSeconds: Int? = nil,
             wallSeconds: Int? = nil,
-            stallSeconds: Int? = nil
+            stallSeconds: Int? = nil,
+            concealSeconds: Int? = nil
         ) {
             self.outputBytes = outputBytes
             self.decodedSeconds = decodedSeconds
@@ -180,6 +183,7 @@ extension Recipe {
             self.cpuSeconds = cpuSeconds
             self.wallSeconds = wallSeconds
             self.stallSeconds = stallSeconds
+            self.concealSeconds = concealSeconds
         }
     }
 }

@@ -7,6 +7,7 @@ enum Allowlist {
     static let demuxers: [String] = [
         "wav", "w64", "aiff", "caf", "au", "flac", "mp3", "aac", "ogg", "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm",
         "mpegts", "asf", "ape", "mpc", "mpc8", "tta", "dsf", "amr", "amrnb", "amrwb", "ac3", "eac3", "dts", "gsm", "wv",
+        "avi", "flv", "voc", "rm", "nistsphere", "ircam", "sox",
         // Headerless PCM, opened by name alone and never by probing.
         "u8", "s8", "s16le", "s16be", "s24le", "s24be", "s32le", "s32be", "f32le", "f32be", "f64le", "f64be", "mulaw",
         "alaw",
@@ -20,7 +21,7 @@ enum Allowlist {
         "flac", "alac", "aac", "aac_latm", "mp3float", "mp2float", "mp1float", "vorbis", "opus", "wavpack",
         "wmav1", "wmav2", "wmapro", "wmalossless", "wmavoice", "ape", "mpc7", "mpc8", "tta",
         "dsd_lsbf", "dsd_msbf", "dsd_lsbf_planar", "dsd_msbf_planar", "amrnb", "amrwb", "ac3", "eac3", "dca", "gsm",
-        "gsm_ms",
+        "gsm_ms", "libspeex", "adpcm_swf", "adpcm_yamaha", "nellymoser", "real_144",
     ]
 
     static let demuxerList = demuxers.joined(separator: ",")

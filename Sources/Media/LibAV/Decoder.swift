@@ -28,7 +28,9 @@ struct Decoder: ~Copyable {
         context.pointee.pkt_timebase = stream.pointer.pointee.time_base
         context.pointee.thread_count = 1
         context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
-        context.pointee.err_recognition = AV_EF_CRCCHECK | AV_EF_EXPLODE
+        // See `LayerIChecksum`.
+        let checks = codec.pointee.id == AV_CODEC_ID_MP1 ? 0 : AV_EF_CRCCHECK
+        context.pointee.err_recognition = checks | AV_EF_EXPLODE
         context.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
         try checkSource(avcodec_open2(context, codec, nil), "avcodec_open2")
         return decoder
@@ -39,6 +41,9 @@ struct Decoder: ~Copyable {
         if context.pointee.codec_id == AV_CODEC_ID_WAVPACK, context.pointee.bits_per_raw_sample > 24 {
             let isMisjudged = WavPackBlock.sharesLowBits(packet)
             context.pointee.err_recognition = isMisjudged ? AV_EF_EXPLODE : AV_EF_CRCCHECK | AV_EF_EXPLODE
+        }
+        if context.pointee.codec_id == AV_CODEC_ID_MP1, packet.withBytes(LayerIChecksum.isRight) == false {
+            throw LibAVError.invalidData("avcodec_send_packet")
         }
         try checkSource(avcodec_send_packet(context, packet.pointer), "avcodec_send_packet")
     }

@@ -11,6 +11,8 @@ final class Demuxer {
     /// The streams of which libav has seen no more than the ends.
     private(set) var walks: [Int: SampleWalk] = [:]
     private let stop: StopSignal
+    /// Set where the header states no usable length.
+    let streamed: StreamedHeader?
     /// A packet that was read to see what the stream is; it comes first.
     private var first: Packet
     private var holdsFirst = false
@@ -26,6 +28,8 @@ final class Demuxer {
         let format =
             try reading.raw.map { try Demuxer.rawFormat($0) } ?? Demuxer.recognise(source, nameHint: reading.nameHint)
         name = String(cString: format.pointee.name)
+        streamed = reading.raw == nil ? StreamedHeader(source, container: name) : nil
+        if let patches = streamed?.patches, !patches.isEmpty { source.show(patches) }
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, source, reading)
         discardAllButAudio(sparesUnknown: true)
         if name == "wav" { readFirstPacket() }

@@ -18,6 +18,9 @@ final class FramedPackets {
     private var packetCount: Int64 = 0
     private var byteCount: Int64 = 0
     private var missing: Missing?
+    /// Bytes of a last frame that is not all there, where no sound that was promised is missing with it.
+    private(set) var partialFrameBytes: Int64?
+    private var hasLoss = false
 
     /// What the header's count of frames makes of bytes that are none: `frames` are shared out over `estimate`.
     private struct Missing {
@@ -51,8 +54,12 @@ final class FramedPackets {
             case .junk(let place, let bytes, let beginsFrame):
                 held = nil
                 note(bytes, at: place, beginsFrame)
-            case .cutFrame(_, let header):
+            case .cutFrame(let place, let header):
                 held = nil
+                if walk.isAtEnd, holdsAllThatWasPromised {
+                    partialFrameBytes = walk.end - place
+                    continue
+                }
                 let lost = onTrackClock(Int64(header.frames), header)
                 add(Loss(code: .truncated, frames: lost, detail: "the source ends in the middle of a frame"))
             case .ended:
@@ -138,18 +145,37 @@ final class FramedPackets {
             lost = share
         }
         guard lost > 0 else { return }
+        // Less than a frame at the end is the beginning of one.
+        let isCut = walk.isAtEnd && packetCount > 0 && bytes < byteCount / packetCount
+        if isCut, holdsAllThatWasPromised { return partialFrameBytes = bytes }
         frames += lost
         let rate = AVRational(num: 1, den: Int32(latest.sampleRateHz))
         ticks += av_rescale_q(lost, rate, stream.pointer.pointee.time_base)
-        // Less than a frame at the end is the beginning of one.
-        let isCut = walk.isAtEnd && packetCount > 0 && bytes < byteCount / packetCount
         let detail =
             isCut
             ? "the source ends in the middle of a frame" : "\(bytes) bytes at byte \(place) are no \(stream.codecName)"
         add(Loss(code: isCut ? .truncated : .corruptStream, frames: onTrackClock(lost, latest), detail: detail))
     }
 
-    private func add(_ other: Loss) { loss = loss?.followed(by: other) ?? other }
+    private func add(_ other: Loss) {
+        loss = loss?.followed(by: other) ?? other
+        hasLoss = true
+    }
+
+    /// Whether no sound is missing that the header promised. Old encoders and recorders stop in the middle of a frame,
+    /// and players drop it.
+    private var holdsAllThatWasPromised: Bool {
+        guard let header, !header.isJoined else { return true }
+        // Without LAME's fields the count may include the header's own frame.
+        return frames >= header.soundEnd ?? header.frames - framesPerPacket
+    }
+
+    /// Whether one frame less is there than the header counts, and nothing is missing: alphas of LAME 3.94 count the
+    /// header's own frame.
+    var headerCountsItself: Bool {
+        guard let header, header.hasAllBytes, !hasLoss, partialFrameBytes == nil else { return false }
+        return header.frames - frames == framesPerPacket
+    }
 
     /// Frames that so many bytes are likely to have held.
     private func estimate(_ bytes: Int64, at place: Int64, _ beginsFrame: Bool) -> Int64 {

@@ -152,6 +152,14 @@ struct InputStream {
         return Int(data[0]) << 8 | Int(data[1])
     }
 
+    /// Frames in all by the header of FLAC; `nil` where it does not say.
+    var flacTotalFrames: Int64? {
+        let header = extradata
+        guard parameters.codec_id == AV_CODEC_ID_FLAC, header.count >= 34 else { return nil }
+        let total = bigEndian([header[13] & 0x0F] + header[14..<18])
+        return total > 0 ? total : nil
+    }
+
     /// The picture of a cover stream, as it lies in the file.
     var attachedPicture: [UInt8]? {
         let picture = pointer.pointee.attached_pic

@@ -9,6 +9,7 @@ final class OggPages {
     private var gaps: [UInt32: Break] = [:]
     /// Whether a stream began behind the sound of another.
     private(set) var isChained = false
+    private var hasPassedJunk = false
     private var buffer = [UInt8](repeating: 0, count: OggPages.greatestPage)
 
     static let greatestPage = 27 + 255 + 255 * 255
@@ -41,6 +42,7 @@ final class OggPages {
         var arrival = Arrival()
         while place <= target, !source.stop.isStopped {
             guard let page = goodPage(at: place) else {
+                hasPassedJunk = true
                 guard let other = nextCapture(behind: place) else {
                     place = .max
                     break
@@ -50,7 +52,9 @@ final class OggPages {
             }
             let last = lastPages[page.serial]
             if page.beginsStream, lastPages.contains(where: { $0.value.granule > 0 }) { isChained = true }
-            if let last, page.number != last.number &+ 1, !page.beginsStream {
+            // Who joins a broadcast is given its headers, and then what is on the air.
+            let isJoined = last?.granule == 0 && last?.isOpen == false && !hasPassedJunk
+            if let last, page.number != last.number &+ 1, !page.beginsStream, !isJoined {
                 gaps[page.serial] = last.isOpen ? .within : .between
             }
             if lastPages.count < Self.streamLimit || last != nil { lastPages[page.serial] = page }
@@ -73,6 +77,37 @@ final class OggPages {
         -> Int64?
     {
         guard page.granule > 0 else { return nil }
+        let packets = packets(of: page)
+        guard !packets.isEmpty else { return nil }
+        guard let frames = buffer.withUnsafeBytes({ lengths.frames(in: $0, packets) }) else { return nil }
+        let start = page.granule - frames - firstFrames
+        guard page.endsStream, let last, !last.isOpen, firstFrames > 0 else { return start }
+        // The last page leaves out the padding: but what is missing before it were whole packets.
+        let missing = max(0, start - last.granule)
+        return last.granule + (missing + firstFrames - 1) / firstFrames * firstFrames
+    }
+
+    /// The first frame on the first page of sound, and the stream's serial number; `nil` where the page does not tell.
+    func startOfSound(_ lengths: borrowing PacketLength, _ stream: InputStream) -> (frame: Int64, serial: UInt32)? {
+        var place: Int64 = 0
+        // Headers with a cover of 16 MB take 250 pages.
+        for _ in 0..<1000 {
+            guard let page = goodPage(at: place) else { return nil }
+            place += Int64(page.bytes)
+            if page.granule == 0 || page.beginsStream { continue }
+            // Vorbis overlaps: the first packet gives nothing.
+            let packets = packets(of: page)
+            let counted = stream.codecName == "vorbis" ? packets : packets.prefix(1) + packets
+            guard !packets.isEmpty, page.granule > 0, !page.endsStream,
+                let frames = buffer.withUnsafeBytes({ lengths.frames(in: $0, counted) })
+            else { return nil }
+            return (page.granule - frames, page.serial)
+        }
+        return nil
+    }
+
+    /// The packets that begin and end on the page in the buffer.
+    private func packets(of page: Page) -> [Range<Int>] {
         var packets: [Range<Int>] = []
         var (begin, end) = (page.bodyStart, page.bodyStart)
         for segment in 27..<page.bodyStart {
@@ -83,13 +118,7 @@ final class OggPages {
             }
         }
         if page.continues, !packets.isEmpty { packets.removeFirst() }
-        guard !packets.isEmpty else { return nil }
-        guard let frames = buffer.withUnsafeBytes({ lengths.frames(in: $0, packets) }) else { return nil }
-        let start = page.granule - frames - firstFrames
-        guard page.endsStream, let last, !last.isOpen, firstFrames > 0 else { return start }
-        // The last page leaves out the padding: but what is missing before it were whole packets.
-        let missing = max(0, start - last.granule)
-        return last.granule + (missing + firstFrames - 1) / firstFrames * firstFrames
+        return packets
     }
 
     struct Page {

@@ -66,6 +66,7 @@ struct PacketLength: ~Copyable {
         case AV_CODEC_ID_OPUS: opus(bytes)
         case AV_CODEC_ID_ALAC: alac(bytes)
         case AV_CODEC_ID_WAVPACK: wavPack(bytes)
+        case AV_CODEC_ID_SPEEX: speex
         default: nil
         }
     }
@@ -181,6 +182,23 @@ struct PacketLength: ~Copyable {
         guard bytes[2] >> 4 & 1 == 1 else { return word(cookie, 12) }
         // Only a block that is shorter says so, in 32 bits from the 23rd on.
         return (word(bytes, 2) << 8 | Int(bytes[6])) >> 1 & 0xFFFF_FFFF
+    }
+
+    /// Packets of Speex are all alike: the header says how many frames, and how long they are.
+    private var speex: Int? { speexShape.map { $0.size * $0.count } }
+
+    /// Frames by which decoders of Speex are late; `nil` for other codecs.
+    var speexDelay: Int? { speexShape.map { $0.size / 4 } }
+
+    private var speexShape: (size: Int, count: Int)? {
+        let header = UnsafeRawBufferPointer(
+            start: parameters.pointee.extradata,
+            count: Int(parameters.pointee.extradata_size)
+        )
+        guard header.count >= 68, header.starts(with: Array("Speex   ".utf8)) else { return nil }
+        func word(_ place: Int) -> Int { (0..<4).reduce(0) { $0 | Int(header[place + $1]) << (8 * $1) } }
+        let (size, count) = (word(56), max(1, word(64)))
+        return (1...640).contains(size) && count <= 64 ? (size, count) : nil
     }
 
     private func wavPack(_ bytes: UnsafeRawBufferPointer) -> Int? {

@@ -16,9 +16,12 @@ struct ContainerFacts {
     var endsWithItsPackets = false
     /// Whether more may follow than is known at the start.
     var isOpenEnded = false
+    /// Whether the source was cut out of a longer stream: what the codec's header says of the whole is not true of it.
+    var isExcerpt = false
 
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
-        switch demuxer.name {
+        if demuxer.streamed != nil { return ContainerFacts(isOpenEnded: true) }
+        return switch demuxer.name {
         case "mov,mp4,m4a,3gp,3g2,mj2": MP4Facts.read(demuxer, stream)
         case "caf": stream.isPCM ? cafDataSize(demuxer.source, stream) : cafPacketTable(demuxer.source)
         case "wav": waveDataSize(demuxer)
@@ -26,7 +29,7 @@ struct ContainerFacts {
         case "dsf": dsfSampleCount(demuxer.source)
         case "mpc8": musepackHeader(demuxer.source)
         case "mp3", "aac", "ac3", "eac3": demuxer.framed?.header?.facts
-        case "ogg": oggVorbisPage(demuxer)
+        case "ogg": oggVorbisPage(demuxer) ?? oggExcerpt(demuxer, stream) ?? oggFLACHeader(demuxer, stream)
         default: nil
         }
     }
@@ -52,6 +55,43 @@ struct ContainerFacts {
             let frames = SourceEnd.granuleOfOnlyOggPage(demuxer.source)
         else { return nil }
         return ContainerFacts(soundFrames: frames, isCutAtLength: true)
+    }
+
+    /// FLAC states its length in its own header as well. Without a page that is marked as the last, that is all that
+    /// tells a stream that was cut off from one that is still being written.
+    private static func oggFLACHeader(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
+        guard demuxer.streams.count == 1, stream.codecName == "flac", let total = stream.flacTotalFrames,
+            let last = SourceEnd(ofOgg: demuxer.source).lastPage, !last.endsStream, total > last.granule
+        else { return nil }
+        return ContainerFacts(soundFrames: total)
+    }
+
+    /// A stream whose first page does not begin at zero, as recordings of broadcasts do. Of Vorbis libav takes the start
+    /// off its length, of other codecs it does not.
+    private static func oggExcerpt(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
+        guard demuxer.streams.count == 1, let pages = OggPages(demuxer.source),
+            let start = pages.startOfSound(PacketLength(stream), stream),
+            start.frame > 0 || stream.codecName == "speex"
+        else { return nil }
+        let last = SourceEnd(ofOgg: demuxer.source).lastPage
+        guard stream.codecName != "vorbis", let last, last.serial == start.serial else {
+            return ContainerFacts(isOpenEnded: stream.codecName != "vorbis", isExcerpt: true)
+        }
+        if stream.codecName == "speex" {
+            // Speex begins below zero, by what its encoder looks ahead, and its decoder is late. libav drops nothing.
+            let priming = Int(max(0, -start.frame)) + (PacketLength(stream).speexDelay ?? 0)
+            guard last.endsStream else { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
+            let sound = last.granule - max(0, start.frame)
+            return ContainerFacts(primingFrames: priming, soundFrames: sound, isCutAtLength: true)
+        }
+        let preSkip = stream.codecName == "opus" ? Int64(stream.opusPreSkip) : 0
+        let sound = last.granule - start.frame - preSkip
+        guard sound > 0 else { return ContainerFacts(isOpenEnded: true, isExcerpt: true) }
+        return ContainerFacts(
+            soundFrames: sound,
+            tolerance: last.endsStream ? 0 : Int64(stream.sampleRateHz),
+            isExcerpt: true
+        )
     }
 
     /// The size of the data chunk, which begins with an edit count of four bytes; -1 while it is being written.

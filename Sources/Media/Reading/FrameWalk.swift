@@ -16,7 +16,7 @@ final class FrameWalk {
     let syntax: FrameSyntax
     private let source: ByteSource
     /// Where the last frame ends at the latest: tags at the end of the file are not looked at.
-    private let end: Int64
+    let end: Int64
     private var place: Int64 = 0
     private var kind: UInt32?
     private var window: [UInt8]

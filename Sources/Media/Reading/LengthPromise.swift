@@ -49,9 +49,11 @@ extension LengthPromise {
         let exact = stream.duration.flatMap { stream.exactFrames($0, rate: rate) } ?? 0
         let near = stream.duration.map { stream.nearestFrames($0, rate: rate) } ?? 0
         switch demuxer.name {
-        case "w64", "aiff", "caf", "au":
-            // Compressed sound in these containers has only a rounded length.
-            self = stream.isPCM && exact > 0 ? .exact(exact) : .none
+        case "w64", "aiff", "caf", "au", "nistsphere", "sox":
+            // Compressed sound in these containers has only a rounded length. Of a pipe nobody knows more than the
+            // header, which may have been written before its time.
+            let isPlaceholder = StreamedHeader.isPlaceholder(exact &* Int64(stream.pcmBytesPerFrame))
+            self = stream.isPCM && exact > 0 && !isPlaceholder ? .exact(exact) : .none
         case "flac", "tta", "wv", "ape":
             self = exact > 0 ? .exact(exact) : .none
         case "mov,mp4,m4a,3gp,3g2,mj2":
@@ -63,7 +65,7 @@ extension LengthPromise {
             self = .about(near, tolerance: 2 * 1152, unlessZero: true)
         case "dsf":
             self = .about(near, tolerance: 8 * 4096, unlessZero: true)
-        case "matroska,webm":
+        case "matroska,webm", "flv", "rm":
             // The file's length is its longest track's.
             let length = demuxer.hasOneStream ? demuxer.durationMicroseconds ?? 0 : 0
             let frames = MediaTime(value: length, timescale: 1_000_000).frames(atRate: rate)?.frames ?? 0

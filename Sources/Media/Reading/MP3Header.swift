@@ -8,6 +8,8 @@ struct MP3Header {
     let soundEnd: Int64?
     /// Whether the file is much longer than the header knows.
     let isJoined: Bool
+    /// Whether as many bytes are there as the header counts; `false` where it counts none.
+    let hasAllBytes: Bool
 
     /// A decoder gives its output so many frames late.
     private static let decoderDelay = 529
@@ -33,7 +35,9 @@ struct MP3Header {
         if isWord(head, at: 36, "VBRI") { return true }
         let place = 4 + sideBytes(head[1], head[3])
         guard isWord(head, at: place, "Xing") || isWord(head, at: place, "Info") else { return false }
-        return head[4..<place].allSatisfy { $0 == 0 }
+        // A frame of sound has bits set there. A protected one has its checksum there: LAME does not move the word.
+        let isProtected = head[1] & 1 == 0
+        return head[(isProtected ? 6 : 4)..<place].allSatisfy { $0 == 0 }
     }
 
     /// Reads the frame at `place`; `nil` where it is none that counts frames.
@@ -46,6 +50,7 @@ struct MP3Header {
         if frame[36..<40].elementsEqual("VBRI".utf8) {
             let counted = bigEndian(frame[46..<50])
             isJoined = counted > 0 && rest - counted > counted / 16
+            hasAllBytes = counted > 0 && rest >= counted
             let count = bigEndian(frame[50..<54])
             guard count > 0 else { return nil }
             (frames, priming, soundEnd) = (count * Int64(framesPerFrame), 0, nil)
@@ -57,6 +62,7 @@ struct MP3Header {
         guard count > 0 else { return nil }
         let counted = flags & 2 != 0 ? bigEndian(frame[(info + 12)..<(info + 16)]) : 0
         isJoined = counted > 0 && rest - counted > counted / 16
+        hasAllBytes = counted > 0 && rest >= counted
         frames = count * Int64(framesPerFrame)
         // Behind frames, bytes, TOC and quality, as far as they are there.
         let tail = info + 12 + (flags & 2 != 0 ? 4 : 0) + (flags & 4 != 0 ? 100 : 0) + (flags & 8 != 0 ? 4 : 0)

@@ -16,6 +16,8 @@ struct PacketFeed: ~Copyable {
     private var spare: Packet?
     var holdsAhead = false
     private var earlyEnd: LibAVError?
+    /// See `isPartialFrame`.
+    private(set) var partialPacketBytes: Int64?
     var watch: TimestampWatch?
     let pages: OggPages?
     /// What is known of the way to the packet in hand, and to the one ahead.
@@ -24,7 +26,7 @@ struct PacketFeed: ~Copyable {
     /// Whether the next packet only fills the decoder's window.
     var givesNothing = false
     private var packetCount: Int64 = 0
-    private var lastPlace: Int64 = 0
+    private(set) var lastPlace: Int64 = 0
     /// Frames in all packets that were handed out or skipped; `nil` once one did not say.
     var place: Int64? = 0
     /// Cleared after a skip that failed.
@@ -88,6 +90,10 @@ struct PacketFeed: ~Copyable {
             arrival = arrivalAhead
         } while isThere && isRepeated(packet)
         guard isThere else { return false }
+        if isPartialFrame(packet), try !hasMore() {
+            partialPacketBytes = Int64(packet.byteCount)
+            return false
+        }
         lastPage = packet.place
         if let before = place { place = readFrames.map { before + $0 + (arrival.loss?.frames ?? 0) } }
         return true
@@ -334,7 +340,7 @@ struct PacketFeed: ~Copyable {
             return stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
         case "caf": return stream.isPCM ? nil : track.length.frames
         // libav reads on behind the samples.
-        case "mpc8", "dsf", "au": return track.length.exactFrames
+        case "mpc8", "dsf", "au", "nistsphere", "sox": return track.length.exactFrames
         default: return nil
         }
     }
@@ -353,6 +359,8 @@ struct PacketFeed: ~Copyable {
         case "matroska,webm": MatroskaEnd.isBroken(demuxer.source)
         case "mov,mp4,m4a,3gp,3g2,mj2": FragmentChain.isBroken(demuxer.source)
         case "asf": ASFEnd.isCut(demuxer.source)
+        case "avi": DeclaredEnd.isCutAVI(demuxer.source)
+        case "voc": DeclaredEnd.isCutVOC(demuxer.source)
         default: false
         }
     }

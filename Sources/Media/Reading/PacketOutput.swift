@@ -1,4 +1,4 @@
-import Conversion
+public import Conversion
 
 /// The packets of one track, for an output that takes the codec as it is.
 ///
@@ -7,6 +7,8 @@ public final class PacketOutput {
     public let track: Track
     /// Frames of sound in the packets handed out so far.
     public private(set) var deliveredFrames: Int64 = 0
+    /// What a successful copy has to tell of the source. Complete once there are no more packets.
+    public private(set) var remarks: [Remark] = []
     let demuxer: Demuxer
     private let stream: InputStream
     private let stop: StopSignal
@@ -103,6 +105,7 @@ public final class PacketOutput {
     }
 
     private func checkEnd() throws {
+        remarks = feed.remarks
         if let error = feed.takeEarlyEnd() {
             throw MediaError(
                 error,
@@ -114,7 +117,7 @@ public final class PacketOutput {
                 frame: deliveredFrames
             )
         }
-        if track.length.shortfall(deliveredFrames) > 0 {
+        if track.length.shortfall(deliveredFrames) > 0, !feed.headerCountsItself {
             throw failure(.truncated, "the header promises frame \(track.length.frames ?? 0), the data ends before")
         }
         if let exact = track.length.exactFrames, deliveredFrames > exact {

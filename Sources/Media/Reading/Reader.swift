@@ -13,6 +13,8 @@ public final class Reader {
         public var raw: RawShape?
         /// What to do where the source is damaged.
         public var damage: DamageMode
+        /// Seconds of silence that may stand for missing sound; `nil` for as much as `ConcealLimit` allows.
+        public var concealSeconds: Int?
         /// Whether to compare whole tracks with the digest that their container carries of them; it costs a little time.
         /// Only FLAC has one.
         public var checksDigest: Bool
@@ -25,12 +27,14 @@ public final class Reader {
             nameHint: String? = nil,
             raw: RawShape? = nil,
             damage: DamageMode = .strict,
+            concealSeconds: Int? = nil,
             checksDigest: Bool = false,
             stop: StopSignal = StopSignal()
         ) {
             self.nameHint = nameHint
             self.raw = raw
             self.damage = damage
+            self.concealSeconds = concealSeconds
             self.checksDigest = checksDigest
             self.stop = stop
         }
@@ -231,6 +235,7 @@ extension Track {
         bitRate = stream.bitRate
         length = LengthPromise(of: stream, in: demuxer, facts: facts)
         isCutAtLength = facts?.isCutAtLength ?? false
+        isExcerpt = facts?.isExcerpt ?? false
         endsWithItsPackets = facts?.endsWithItsPackets ?? false
         primingFrames = facts?.primingFrames ?? facts?.droppedFrames ?? stream.codecDelay
         paddingFrames = facts?.paddingFrames

@@ -2,11 +2,13 @@
 struct SourceEnd {
     /// The last whole page.
     let lastPage: OggPages.Page?
+    /// Whether the source ends with that page, and the page with a packet.
+    let isAfterPacket: Bool
 
     /// Looks at the end of `source`; pages are at most 65,307 bytes long.
     init(ofOgg source: ByteSource) {
         guard let size = source.size, let pages = OggPages(source) else {
-            lastPage = nil
+            (lastPage, isAfterPacket) = (nil, false)
             return
         }
         let count = Int(min(size, Int64(2 * OggPages.greatestPage)))
@@ -16,11 +18,12 @@ struct SourceEnd {
         while place >= 0 {
             if tail[place] == 0x4F, tail[place + 1] == 0x67, let page = pages.goodPage(at: start + Int64(place)) {
                 lastPage = page
+                isAfterPacket = !page.isOpen && start + Int64(place + page.bytes) == size
                 return
             }
             place -= 1
         }
-        lastPage = nil
+        (lastPage, isAfterPacket) = (nil, false)
     }
 
     /// The position at the end of the first Ogg page with sound, if that page ends the stream as well.
@@ -40,8 +43,11 @@ struct SourceEnd {
         return nil
     }
 
-    /// Whether the last page ends its stream; a pipe is given the benefit of the doubt.
+    /// Whether the last page ends its stream, or at least nothing is behind it: a recording of a broadcast stops where
+    /// somebody stopped it. A pipe is given the benefit of the doubt.
     static func hasOggEnd(_ source: ByteSource) -> Bool {
-        source.size == nil || SourceEnd(ofOgg: source).lastPage?.endsStream == true
+        if source.size == nil { return true }
+        let end = SourceEnd(ofOgg: source)
+        return end.lastPage?.endsStream == true || end.isAfterPacket
     }
 }

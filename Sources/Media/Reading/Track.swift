@@ -31,6 +31,8 @@ public struct Track: Sendable, Hashable {
     public let tags: [Tag]
     /// Whether the sound ends at its length and nothing that libav says of the last packets counts.
     let isCutAtLength: Bool
+    /// Whether the source was cut out of a longer stream, of which the codec's header speaks.
+    let isExcerpt: Bool
     /// Whether the sound goes on as long as there are packets, whatever its length is said to be.
     let endsWithItsPackets: Bool
 

@@ -80,12 +80,33 @@ extension TrackOutput {
         let range = ranges[rangeIndex]
         let start = max(reached, range.lowerBound)
         let counted = min(reached + frames, range.upperBound) - start
+        if options.damage == .conceal { try checkConcealing(counted, loss) }
         if counted > 0 || isWanted(loss) {
             // Damaged packets may have given more than there was: what is behind the end has no place of its own.
             damage.note(loss.code, at: min(start, certainEnd ?? .max), frames: max(0, counted))
             suspicion = nil
         }
         if options.damage == .conceal, counted > 0 { owedSilence += frames } else { clock += frames }
+    }
+
+    /// Refuses more silence than a plausible length leaves room for, before any of it is handed out.
+    private func checkConcealing(_ frames: Int64, _ loss: Loss) throws {
+        guard frames > 0 else { return }
+        let rate = track.sampleRateHz
+        let concealed = damage.frames + frames
+        // What lies behind a hole in the midst counts as well: as much as the bytes before it gave.
+        let heard = feed.heardFrames(max(0, reached - damage.frames), isAtEnd: loss.code == .truncated)
+        let limit = options.concealSeconds.map { Int64($0) * Int64(rate) } ?? ConcealLimit.frames(beside: heard, rate)
+        guard concealed > limit else { return }
+        throw MediaError(
+            .implausibleLength,
+            at: .decode,
+            "\(MediaTime(frames: concealed, rate: rate)) of silence would stand for missing sound, beside "
+                + "\(MediaTime(frames: heard, rate: rate)) of sound",
+            stream: track.index,
+            position: MediaTime(frames: reached, rate: rate),
+            frame: reached
+        )
     }
 
     /// Whether `loss`, at the clock, touches the range in hand: decoders start cold after a jump, and what they trip
@@ -149,6 +170,7 @@ extension TrackOutput {
                 stream: track.index
             )
         }
+        remarks = feed.remarks
         let found = feed.takeLoss()
         let isComplete = track.length.exactFrames.map { reached >= $0 } ?? false
         if let loss = pending?.followed(by: found) ?? found, !isComplete {
@@ -156,7 +178,7 @@ extension TrackOutput {
             try enter(Loss(code: loss.code, frames: min(loss.frames, left), detail: loss.detail, cause: loss.cause))
         }
         pending = nil
-        let missing = track.length.shortfall(reached)
+        let missing = feed.headerCountsItself ? 0 : track.length.shortfall(reached)
         if missing > 0 {
             let promised = track.length.frames!
             try enter(

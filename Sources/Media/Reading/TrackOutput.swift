@@ -76,7 +76,7 @@ public final class TrackOutput {
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
         let isWhole = ranges == [0..<Int64.max]
-        digest = options.checksDigest && isWhole ? FLACDigest(demuxer.streams[track.index]) : nil
+        digest = options.checksDigest && isWhole && !track.isExcerpt ? FLACDigest(demuxer.streams[track.index]) : nil
     }
 
     private static func decoder(of track: Track, in demuxer: Demuxer) throws -> Decoder {

@@ -84,7 +84,8 @@ public struct RoomConfiguration: Sendable, Hashable {
             expansionRatio: least(\.expansionRatio),
             cpuSeconds: least(\.cpuSeconds),
             wallSeconds: wanted?.wallSeconds,
-            stallSeconds: wanted?.stallSeconds
+            stallSeconds: wanted?.stallSeconds,
+            concealSeconds: wanted?.concealSeconds
         )
         limits.outputBytes = min(limits.outputBytes ?? outputLimitBytes, outputLimitBytes)
         return limits

@@ -13,6 +13,16 @@ extension Provocation {
             let tag = Array("ID3".utf8) + [4, 0, 0] + length + [UInt8](repeating: 0, count: size)
             try read(tag + SampleFile.of(.mp3VBR).bytes, "a.mp3")
         },
+        Provocation(.implausibleLength, .decode) { folder in
+            // Five thousand bytes, and a header that promises half a gigabyte.
+            let sound = Signal.noise(seed: 2, rate: 8_000, frames: 2_500).pcm(.s16)
+            let bytes = try WAVFile.bytes(sound, options: .init(claimedDataSize: 500_000_000))
+            let output = try OpenFile.creating(folder.path("out"))
+            try withSource(bytes) { source in
+                let request = Converter.Request(format: AudioFormat(container: .wav), damage: .conceal)
+                _ = try Converter(request).run(from: source, to: output.descriptor)
+            }
+        },
         Provocation(.outputBytesExceeded, .write) { folder in
             try convert(noise(folder, seconds: 10), Budget(outputBytes: 200_000), .wav, folder)
         },

@@ -34,6 +34,12 @@ extension SampleFile.Kind {
         .mp3CBRWithoutHeader, .mp3VBRWithoutHeader, .mp2, .ac3, .eac3, .adts, .tsAAC,
     ]
 
+    /// Of these, the frames that lie one behind the other and nothing else: one that is cut short at the end is left out.
+    static let bareWithoutLength = withoutLength.subtracting([.tsAAC])
+
+    /// Those that lie on the pages of Ogg.
+    var isPaged: Bool { [.oggFLAC, .oggVorbis, .oggOpus, .oggOpusShortPages].contains(self) }
+
     /// Samples and nothing else: what is not there is missed, what is wrong is not.
     static let pcm: Set<SampleFile.Kind> = [.wav, .w64, .aiff, .au, .cafPCM]
 }

@@ -1,0 +1,106 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Ogg streams that were cut out of longer ones, as recordings of broadcasts are: they begin above zero, end without the
+/// mark of an end, or both.
+@Suite struct OggExcerptTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    enum Kind: String, CaseIterable {
+        case vorbis, opus, flac
+
+        var program: (name: String, arguments: [String]) {
+            switch self {
+            case .vorbis: ("oggenc", ["-Q", "-q", "4", "in.wav", "-o", "whole.ogg"])
+            case .opus: ("opusenc", ["--quiet", "--max-delay", "200", "in.wav", "whole.ogg"])
+            case .flac: ("flac", ["-s", "--ogg", "-f", "in.wav", "-o", "whole.ogg"])
+            }
+        }
+
+        var player: Player? {
+            switch self {
+            case .vorbis: .oggdec
+            case .opus: .opusdec
+            // It plays silence up to the length that the header states.
+            case .flac: nil
+            }
+        }
+    }
+
+    enum Cut: CaseIterable { case start, end, both }
+
+    private func whole(_ kind: Kind) throws -> OggFile {
+        let clip = Signal.noise(seed: 4, rate: 48_000, frames: 48_000 * 7, channels: 2, amplitude: 0.3).pcm(.s16)
+        try WAVFile.write(clip, to: folder.path("in.wav"))
+        try Run.program(kind.program.name, kind.program.arguments, folder: folder.path).checked()
+        return try OggFile(Bytes.read(folder.path("whole.ogg")))
+    }
+
+    private func outcome(_ bytes: [UInt8]) throws -> Converter.Outcome {
+        try Bytes.write(bytes, to: folder.path("cut.ogg"))
+        return try Converted.file(
+            folder.path("cut.ogg"),
+            to: folder.path("out.wav"),
+            as: AudioFormat(container: .wav),
+            verifies: true
+        )
+    }
+
+    @Test(arguments: Kind.allCases, Cut.allCases) func excerptIsWhole(kind: Kind, cut: Cut) throws {
+        // FLAC that begins at its beginning states its length: then the rest is missing.
+        if kind == .flac, cut == .end { return }
+        var file = try whole(kind)
+        let third = file.sound.count / 3
+        try #require(third > 1)
+        if cut != .start { file.sound.removeLast(third) }
+        if cut != .end { file.sound.removeFirst(third) }
+        // Icecast sends headers, and then pages with the numbers that they have.
+        for bytes in [file.renumbered, file.bytes] {
+            let outcome = try self.outcome(bytes)
+            #expect(outcome.damage.isEmpty && !outcome.remarks.contains { $0.kind == .partialFrame })
+            let sound = try WAVFile.read(path: folder.path("out.wav"))
+            let reference = try FFmpeg.decode(folder.path("cut.ogg"))
+            #expect(sound.frames == reference.frames && outcome.sourceFrames == Int64(sound.frames))
+            guard let player = kind.player else { continue }
+            let heard = try player.decode(folder.path("cut.ogg"), in: folder)
+            try #require(heard.frames == sound.frames)
+            #expect(try heard.snr(against: sound).min()! > 55)
+        }
+    }
+
+    /// Opus says exactly how much there is, wherever it begins.
+    @Test func lengthOfAnExcerptIsPromised() throws {
+        var file = try whole(.opus)
+        file.sound.removeFirst(file.sound.count / 2)
+        let outcome = try self.outcome(file.renumbered)
+        #expect(outcome.source.length == .exact(outcome.sourceFrames))
+    }
+
+    /// A download that breaks off stops in the middle of a page.
+    @Test(arguments: Kind.allCases) func brokenPageAtTheEndIsTruncation(kind: Kind) throws {
+        let file = try whole(kind)
+        let bytes = file.bytes.dropLast(file.sound.last!.count + 100)
+        #expect(Converted.code { _ = try outcome(Array(bytes)) } == .truncated)
+    }
+
+    @Test func endThatTheHeaderOfFLACPromisesIsMissed() throws {
+        var file = try whole(.flac)
+        file.sound.removeLast(3)
+        #expect(Converted.code { _ = try outcome(file.bytes) } == .truncated)
+    }
+
+    /// A page that is missing between others is missed, and so is one behind bytes that are no page.
+    @Test(arguments: Kind.allCases) func lostPagesAreStillMissed(kind: Kind) throws {
+        var file = try whole(kind)
+        var broken = file
+        file.sound.remove(at: file.sound.count / 2)
+        #expect([.corruptStream, .timelineGap].contains(Converted.code { _ = try outcome(file.bytes) }))
+        broken.sound[0][100] ^= 0xFF
+        #expect(Converted.code { _ = try outcome(broken.bytes) } == .corruptStream)
+    }
+}

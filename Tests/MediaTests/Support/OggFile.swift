@@ -1,0 +1,43 @@
+import TestSupport
+
+/// The pages of an Ogg file, to be left out, numbered anew and joined.
+struct OggFile {
+    /// Pages without sound, then the others.
+    private(set) var headers: [[UInt8]] = []
+    var sound: [[UInt8]] = []
+
+    init(_ bytes: [UInt8]) throws {
+        var place = 0
+        while place < bytes.count {
+            let table = bytes[(place + 27)..<(place + 27 + Int(bytes[place + 26]))]
+            let end = table.endIndex + table.reduce(0) { $0 + Int($1) }
+            let page = Array(bytes[place..<end])
+            let granule = try Bytes.little(Int64.self, in: page, at: 6)
+            if granule == 0, sound.isEmpty { headers.append(page) } else { sound.append(page) }
+            place = end
+        }
+    }
+
+    var bytes: [UInt8] { (headers + sound).flatMap { $0 } }
+
+    /// The same pages, numbered without a gap.
+    var renumbered: [UInt8] {
+        (headers + sound).enumerated().flatMap { number, page in
+            var page = page
+            page.replaceSubrange(18..<22, with: withUnsafeBytes(of: UInt32(number).littleEndian, Array.init))
+            page.replaceSubrange(22..<26, with: [0, 0, 0, 0])
+            let sum = OggFile.checksum(page)
+            page.replaceSubrange(22..<26, with: withUnsafeBytes(of: sum.littleEndian, Array.init))
+            return page
+        }
+    }
+
+    /// The polynomial of the Ethernet, most significant bit first, without inversion: RFC 3533.
+    private static func checksum(_ page: [UInt8]) -> UInt32 {
+        page.reduce(0) { sum, byte in
+            (0..<8).reduce(sum ^ UInt32(byte) << 24) { sum, _ in
+                sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1
+            }
+        }
+    }
+}
