@@ -73,8 +73,9 @@ create view applied_migration as select version, name, checksum, applied_at, app
 
 -- MARK: Words
 
--- Where a job stands. The first four are rows in a table of that name, the last three are rows in `finished`.
-create type job_state as enum ('delayed', 'waiting', 'running', 'publishing', 'completed', 'failed', 'cancelled');
+-- Where a job stands. The first four are rows in a table of that name, the last four are rows in `finished`. `skipped`:
+-- something else has the output's place and stays there by the recipe's wish, so the job has no output.
+create type job_state as enum ('delayed', 'waiting', 'running', 'publishing', 'completed', 'skipped', 'failed', 'cancelled');
 
 -- What another try is worth.
 create type failure_class as enum ('permanent', 'transient', 'infrastructure');

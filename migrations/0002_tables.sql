@@ -71,6 +71,7 @@ create table batch (
     running bigint not null default 0,
     publishing bigint not null default 0,
     completed bigint not null default 0,
+    skipped bigint not null default 0,
     failed bigint not null default 0,
     cancelled bigint not null default 0,
     check (first_job <= last_job)
@@ -96,9 +97,18 @@ create table job (
     -- Of a recipe that was changed: what it was until which attempt, oldest first. Only how damage is met ever changes, by
     -- retry_jobs() while the job lies where nobody claims it, so that no attempt sees its recipe change.
     amendments jsonb check (jsonb_typeof(amendments) = 'array'),
+    -- A hash of the recipe without its conflict policy, by which a submission finds that it asks for the same work again. Null
+    -- where the submitter gave none: such a job is never taken for the same work.
+    work bigint,
+    -- Size, and time of the last change in nanoseconds since 1970, of the first source when it was submitted, as far as the
+    -- submitter could look.
+    source_bytes bigint check (source_bytes >= 0),
+    source_modified bigint,
     primary key (id)
 ) partition by range (id);
 create index job_source on job (source, id);
+-- The jobs of a destination, the latest of which made what is there.
+create index job_destination on job (hashtextextended(recipe #>> '{outputs,0,location}', 0), id);
 
 -- MARK: Where it stands. Columns that all four share come first and mean the same.
 
@@ -127,6 +137,8 @@ create table delayed (
     stage text
 );
 create index delayed_ready_at on delayed (ready_at, job);
+-- Those that wait for what their worker lacked, to be called back when it is there.
+create index delayed_handed_back on delayed (code, job) where stage = 'release';
 
 create table running (
     like waiting including constraints,
@@ -178,7 +190,7 @@ create table finished (
     job bigint not null,
     batch bigint not null,
     queue integer not null,
-    state job_state not null check (state in ('completed', 'failed', 'cancelled')),
+    state job_state not null check (state in ('completed', 'skipped', 'failed', 'cancelled')),
     epoch integer not null check (epoch >= 0),
     spent smallint not null,
     lost smallint not null,
@@ -194,8 +206,9 @@ create table finished (
     code text collate "C",
     class failure_class,
     stage text,
-    check ((state = 'completed' and placement is distinct from 'skipped') = (digest is not null and size is not null)),
-    check (state = 'completed' or placement is null),
+    check ((state = 'completed') = (digest is not null and size is not null)),
+    check ((state = 'skipped') = (placement is not distinct from 'skipped')),
+    check (state in ('completed', 'skipped') or placement is null),
     check ((state = 'failed') = (code is not null and class is not null and stage is not null)),
     primary key (job)
 ) partition by range (job);

@@ -149,7 +149,8 @@ end $$;
 -- Makes the temporary table `staged_job` for this transaction; the caller may only insert into it.
 --
 -- Columns: ordinal integer (decides the order of the ids), recipe jsonb, and as wished cost integer, needs text[],
--- max_attempts smallint, run_at timestamptz, labels jsonb.
+-- max_attempts smallint, run_at timestamptz, labels jsonb;
+-- work, source_bytes and source_modified bigint as in `job`.
 create function stage_jobs() returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -161,7 +162,10 @@ begin
         needs text[],
         max_attempts smallint,
         run_at timestamptz,
-        labels jsonb
+        labels jsonb,
+        work bigint,
+        source_bytes bigint,
+        source_modified bigint
     ) on commit drop;
     -- Nobody outside of this session can reach it.
     grant insert on pg_temp.staged_job to public;
@@ -280,15 +284,18 @@ begin
             -- where there is none, and a function between them would write every job down once more.
             if submit.jobs is null then
                 with given as (
-                    select s.recipe, s.cost, coalesce(to_jsonb(s.needs), '[]') as needs, s.max_attempts, s.run_at, s.labels
+                    select s.recipe, s.cost, coalesce(to_jsonb(s.needs), '[]') as needs, s.max_attempts, s.run_at, s.labels,
+                           s.work, s.source_bytes, s.source_modified
                     from pg_temp.staged_job s order by s.ordinal
                 ), entered as (
-                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels)
+                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels, work, source_bytes,
+                                     source_modified)
                     select nextval('job_id'), the_batch,
                            case when cardinality(lanes) = 1 then lanes[1]
                                 else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
                            g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
-                           coalesce(g.max_attempts, the_attempts), coalesce(g.run_at, submit.run_at), g.labels
+                           coalesce(g.max_attempts, the_attempts), coalesce(g.run_at, submit.run_at), g.labels,
+                           g.work, g.source_bytes, g.source_modified
                     from given g
                     returning id, lane, cost, run_at
                 ), turned as materialized (
@@ -313,18 +320,23 @@ begin
                 into first_id, last_id, ready from turned n;
             else
                 with given as (
-                    select s.recipe, s.cost, coalesce(nullif(s.needs, 'null'), '[]') as needs, s.max_attempts, s.run_at, s.labels
+                    select s.recipe, s.cost, coalesce(nullif(s.needs, 'null'), '[]') as needs, s.max_attempts, s.run_at, s.labels,
+                           s.work, s.source_bytes, s.source_modified
                     from rows from (jsonb_to_recordset(submit.jobs) as (
-                        recipe jsonb, cost integer, needs jsonb, max_attempts smallint, run_at timestamptz, labels jsonb
-                    )) with ordinality as s (recipe, cost, needs, max_attempts, run_at, labels, ordinal)
+                        recipe jsonb, cost integer, needs jsonb, max_attempts smallint, run_at timestamptz, labels jsonb,
+                        work bigint, source_bytes bigint, source_modified bigint
+                    )) with ordinality as s (recipe, cost, needs, max_attempts, run_at, labels, work, source_bytes,
+                                             source_modified, ordinal)
                     order by s.ordinal
                 ), entered as (
-                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels)
+                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels, work, source_bytes,
+                                     source_modified)
                     select nextval('job_id'), the_batch,
                            case when cardinality(lanes) = 1 then lanes[1]
                                 else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
                            g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
-                           coalesce(g.max_attempts, the_attempts), coalesce(g.run_at, submit.run_at), g.labels
+                           coalesce(g.max_attempts, the_attempts), coalesce(g.run_at, submit.run_at), g.labels,
+                           g.work, g.source_bytes, g.source_modified
                     from given g
                     returning id, lane, cost, run_at
                 ), turned as materialized (
@@ -385,7 +397,50 @@ as $$
     where b.id = batch_id
 $$;
 
-select allow('sluice_submitter', 'stage_jobs', 'submit', 'find_batch', 'batch_jobs');
+-- The latest job of each of some destinations, with what a submitter compares with the files that are there. Destinations
+-- without a job are left out. `place` counts the given ones from 1.
+--
+-- Whether it is the same work is `work`'s to say. `size` and `digest` (SHA-256 in hexadecimal, if `with_digests`) are of the
+-- output; of a job that ended without one, of the last output that a job before it made by the same work.
+create function find_earlier(destinations text[], with_digests boolean default false)
+returns table (
+    place integer, job bigint, batch bigint, state job_state, work bigint, on_conflict text, source_bytes bigint,
+    source_modified bigint, size bigint, digest text, code text
+)
+language sql stable security definer set search_path from current
+    set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
+    set enable_memoize = off set jit = off
+as $$
+    select d.place::integer, j.id, j.batch,
+           case
+               when f.job is not null then f.state
+               when exists (select from running where running.job = j.id) then 'running'
+               when exists (select from publishing where publishing.job = j.id) then 'publishing'
+               when exists (select from delayed where delayed.job = j.id) then 'delayed'
+               else 'waiting'
+           end::job_state,
+           j.work, j.on_conflict, j.source_bytes, j.source_modified,
+           coalesce(f.size, c.size), case when with_digests then encode(coalesce(f.digest, c.digest), 'hex') end, f.code
+    from unnest(destinations) with ordinality as d (location, place)
+    cross join lateral (
+        select o.id, o.batch, o.work, o.recipe #>> '{outputs,0,onConflict}' as on_conflict, o.source_bytes, o.source_modified
+        from job o
+        where hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
+          and o.recipe #>> '{outputs,0,location}' = d.location
+        order by o.id desc limit 1
+    ) j
+    left join finished f on f.job = j.id
+    left join lateral (
+        select e.size, e.digest
+        from job o join finished e on e.job = o.id and e.state = 'completed'
+        where f.state in ('failed', 'cancelled', 'skipped')
+          and hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
+          and o.recipe #>> '{outputs,0,location}' = d.location and o.work = j.work and o.id < j.id
+        order by o.id desc limit 1
+    ) c on true
+$$;
+
+select allow('sluice_submitter', 'stage_jobs', 'submit', 'find_batch', 'batch_jobs', 'find_earlier');
 select allow('sluice_viewer', 'find_batch', 'batch_jobs');
 select apply_permissions();
 select set_config('role', 'none', true);

@@ -309,7 +309,9 @@ begin
     ), moved as (
         insert into finished as f (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at, worker, digest, size,
                                    placement)
-        select p.job, p.batch, l.queue, 'completed', p.epoch, p.spent + 1, p.lost, p.room_deaths, t, p.worker,
+        select p.job, p.batch, l.queue,
+               (case when p.placement is distinct from 'skipped' then 'completed' else 'skipped' end)::job_state, p.epoch,
+               p.spent + 1, p.lost, p.room_deaths, t, p.worker,
                case when p.placement is distinct from 'skipped' then p.digest end,
                case when p.placement is distinct from 'skipped' then p.size end, p.placement
         from gone p join lane l on l.id = p.lane
@@ -318,10 +320,13 @@ begin
         insert into count_delta (queue, batch, state, jobs, audio_ms, began, at)
         select l.queue, n.batch, s.state, s.sign * n.jobs, case s.sign when 1 then n.audio_ms end, n.began, t
         from (
-            select p.lane, p.batch, count(*)::integer as jobs, sum(p.audio_ms)::bigint as audio_ms, min(p.started_at) as began
-            from gone p group by p.lane, p.batch
+            select p.lane, p.batch, p.placement is not distinct from 'skipped' as was_skipped, count(*)::integer as jobs,
+                   sum(p.audio_ms)::bigint as audio_ms, min(p.started_at) as began
+            from gone p group by 1, 2, 3
         ) n join lane l on l.id = n.lane
-        cross join (values ('publishing'::job_state, -1), ('completed', 1)) as s (state, sign)
+        cross join lateral (
+            values ('publishing'::job_state, -1), (case when n.was_skipped then 'skipped' else 'completed' end::job_state, 1)
+        ) as s (state, sign)
     )
     select array(select m.job from moved m) into moved;
 

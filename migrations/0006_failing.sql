@@ -119,10 +119,10 @@ end $$;
 --
 -- The jobs go back to where they were in line, at once or after `hold_for`. `needs[i]`, if given and not null, is a word that
 -- the next worker's abilities must hold. Good for an expired lease too, as long as nobody has taken the job: giving up takes
--- no right. `publishing`: too late, this fence has published it; anybody may finish it and counts on its file.
+-- no right. `message` is for people. `publishing`: too late, this fence has published it; anybody may finish it and counts on its file.
 create function release(
     jobs bigint[], epochs integer[], lease_ids uuid[], reason text default 'handed_back',
-    needs text[] default null, hold_for interval default null
+    needs text[] default null, hold_for interval default null, message text default null
 ) returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
     set jit = off set plan_cache_mode = force_generic_plan
@@ -137,7 +137,7 @@ begin
     endings := array(
         select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
                    e.started_at, e.cancel_asked, 'released', release.reason, 'infrastructure', 'release', null, null, null,
-                   null, null, null, null, null, e.slot, null, e.frames_out, null, null, null, null, false, g.need,
+                   null, null, release.message, null, null, e.slot, null, e.frames_out, null, null, null, null, false, g.need,
                    release.hold_for)::ending
         from unnest(endings) e
         join unnest(release.jobs, release.needs) as g (job, need) on g.job = e.job
@@ -154,6 +154,28 @@ begin
         end)::answer
         from unnest(release.jobs, release.epochs, release.lease_ids) as g (job, epoch, lease_id)
         left join unnest(endings) e on e.job = g.job and e.epoch = g.epoch and e.lease_id = g.lease_id;
+end $$;
+
+-- Lets jobs go on at once that were handed back for `why` and wait, `page` of them; how many these were. What they waited for
+-- is there again.
+create function recall(why text, page integer default 1000) returns integer
+language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
+as $$
+declare
+    t timestamptz := ledger_time();
+    hurried integer;
+begin
+    with chosen as materialized (
+        select d.job from delayed d where d.code = why and d.stage = 'release' and d.ready_at > t
+        order by d.job limit page for update skip locked
+    )
+    update delayed d set ready_at = t where d.job = any (array(select c.job from chosen c));
+    get diagnostics hurried = row_count;
+    if hurried > 0 then
+        perform wake_delayed(page);
+        perform pg_notify(current_schema(), 'jobs');
+    end if;
+    return hurried;
 end $$;
 
 -- Ends workers and gives their running jobs back: `stopped` by themselves, or `lost`. For the functions of the ledger.
@@ -191,6 +213,6 @@ as $$
     select end_workers(array[worker_id], 'stopped', ledger_time())
 $$;
 
-select allow('sluice_worker', 'publish', 'finish', 'fail', 'release', 'stop_worker');
+select allow('sluice_worker', 'publish', 'finish', 'fail', 'release', 'recall', 'stop_worker');
 select apply_permissions();
 select set_config('role', 'none', true);

@@ -173,7 +173,8 @@ begin
     ), batches as (
         update batch b
         set delayed = b.delayed + n.delayed, waiting = b.waiting + n.waiting, running = b.running + n.running,
-            publishing = b.publishing + n.publishing, completed = b.completed + n.completed, failed = b.failed + n.failed,
+            publishing = b.publishing + n.publishing, completed = b.completed + n.completed, skipped = b.skipped + n.skipped,
+            failed = b.failed + n.failed,
             cancelled = b.cancelled + n.cancelled
         from (
             select g.batch,
@@ -182,6 +183,7 @@ begin
                    coalesce(sum(g.jobs) filter (where g.state = 'running'), 0) as running,
                    coalesce(sum(g.jobs) filter (where g.state = 'publishing'), 0) as publishing,
                    coalesce(sum(g.jobs) filter (where g.state = 'completed'), 0) as completed,
+                   coalesce(sum(g.jobs) filter (where g.state = 'skipped'), 0) as skipped,
                    coalesce(sum(g.jobs) filter (where g.state = 'failed'), 0) as failed,
                    coalesce(sum(g.jobs) filter (where g.state = 'cancelled'), 0) as cancelled
             from gone g group by g.batch

@@ -26,7 +26,8 @@ $$;
 -- One row about everything. `oldest_waiting` looks at the heads of the lines.
 create function status()
 returns table (
-    delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, failed bigint, cancelled bigint,
+    delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, skipped bigint,
+    failed bigint, cancelled bigint,
     oldest_waiting timestamptz, workers bigint, workers_quiet bigint, slots bigint,
     completed_last_hour bigint, audio_ms_last_hour bigint, pace_seconds double precision,
     kept_house_at timestamptz, quiet_until timestamptz, ledger_time timestamptz
@@ -35,7 +36,8 @@ language sql volatile security definer set search_path from current set jit = of
 as $$
     select sum(c.jobs) filter (where c.state = 'delayed')::bigint, sum(c.jobs) filter (where c.state = 'waiting')::bigint,
            sum(c.jobs) filter (where c.state = 'running')::bigint, sum(c.jobs) filter (where c.state = 'publishing')::bigint,
-           sum(c.jobs) filter (where c.state = 'completed')::bigint, sum(c.jobs) filter (where c.state = 'failed')::bigint,
+           sum(c.jobs) filter (where c.state = 'completed')::bigint, sum(c.jobs) filter (where c.state = 'skipped')::bigint,
+           sum(c.jobs) filter (where c.state = 'failed')::bigint,
            sum(c.jobs) filter (where c.state = 'cancelled')::bigint,
            (select min(h.since) from lane l cross join lateral (
                 select w.since from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
@@ -69,14 +71,16 @@ $$;
 create function list_queues()
 returns table (
     queue text, paused boolean, running_limit integer, weight integer,
-    delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, failed bigint, cancelled bigint
+    delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, skipped bigint,
+    failed bigint, cancelled bigint
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
     select q.name, q.paused, q.running_limit, q.weight,
            sum(c.jobs) filter (where c.state = 'delayed')::bigint, sum(c.jobs) filter (where c.state = 'waiting')::bigint,
            sum(c.jobs) filter (where c.state = 'running')::bigint, sum(c.jobs) filter (where c.state = 'publishing')::bigint,
-           sum(c.jobs) filter (where c.state = 'completed')::bigint, sum(c.jobs) filter (where c.state = 'failed')::bigint,
+           sum(c.jobs) filter (where c.state = 'completed')::bigint, sum(c.jobs) filter (where c.state = 'skipped')::bigint,
+           sum(c.jobs) filter (where c.state = 'failed')::bigint,
            sum(c.jobs) filter (where c.state = 'cancelled')::bigint
     from queue q join counts() c on c.queue = q.name
     group by q.id order by q.name
@@ -87,7 +91,8 @@ create function list_batches(before bigint default null, page integer default 50
 returns table (
     batch bigint, name text, key text, queue text, priority smallint, weight integer, labels jsonb, submitter text,
     created_at timestamptz, first_job bigint, last_job bigint, jobs bigint,
-    delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, failed bigint, cancelled bigint
+    delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, skipped bigint,
+    failed bigint, cancelled bigint
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
@@ -107,6 +112,7 @@ as $$
            c.running + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'running'), 0)::bigint,
            c.publishing + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'publishing'), 0)::bigint,
            c.completed + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'completed'), 0)::bigint,
+           c.skipped + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'skipped'), 0)::bigint,
            c.failed + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'failed'), 0)::bigint,
            c.cancelled + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'cancelled'), 0)::bigint
     from chosen c join queue q on q.id = c.queue
@@ -261,7 +267,7 @@ begin
                 'and t.lane in (select id from lane where queue = any (%L::integer[]))', queues) else '' end,
             case when hot = 'delayed' then of_failure else '' end, up_to);
     end loop;
-    if states && '{completed,failed,cancelled}' then
+    if states && '{completed,skipped,failed,cancelled}' then
         if by_failure then
             parts := parts || format(
                 '(select f.job, f.state from unnest(%L::text[]) as c (code) cross join lateral (
@@ -275,7 +281,8 @@ begin
                   cross join lateral (
                     select t.job, t.state from finished t where t.queue = q.id and t.state = s.state %s
                     order by t.job desc %s) f)',
-                queues, array(select s from unnest(states) s where s in ('completed', 'failed', 'cancelled')), plain || of_end,
+                queues, array(select s from unnest(states) s where s in ('completed', 'skipped', 'failed', 'cancelled')),
+                plain || of_end,
                 up_to);
         else
             parts := parts || format(

@@ -22,7 +22,7 @@ as $$
            coalesce(d.code, e.code), coalesce(d.class, e.class), coalesce(d.stage, e.stage), d.ready_at,
            k.name, coalesce(r.slot, p.slot), r.frames, r.frames_total, r.cancel_asked,
            encode(coalesce(p.digest, e.digest), 'hex'), coalesce(p.size, e.size),
-           case when f.state = 'completed' then coalesce(e.placement, 'published') end, f.next
+           case when f.state in ('completed', 'skipped') then coalesce(e.placement, 'published') end, f.next
     from find_jobs(filter, behind, page) with ordinality as f (job, state, next, place)
     join job j on j.id = f.job
     left join lateral (select * from waiting where f.state = 'waiting' and waiting.job = f.job limit 1) w on true
@@ -30,7 +30,7 @@ as $$
     left join lateral (select * from running where f.state = 'running' and running.job = f.job limit 1) r on true
     left join lateral (select * from publishing where f.state = 'publishing' and publishing.job = f.job limit 1) p on true
     left join lateral (
-        select * from finished where f.state in ('completed', 'failed', 'cancelled') and finished.job = f.job limit 1
+        select * from finished where f.state in ('completed', 'skipped', 'failed', 'cancelled') and finished.job = f.job limit 1
     ) e on true
     join lane l on l.id = coalesce(w.lane, d.lane, r.lane, p.lane, j.lane)
     join queue q on q.id = l.queue
@@ -120,6 +120,46 @@ as $$
     where j.id = any (job_ids) and j.amendments is not null order by j.id, e.place
 $$;
 
+-- A page of the outputs that completed jobs have recorded: where each is, and what it was when it got its name. Filter (its
+-- states apart), cursor and order as in find_jobs().
+create function list_outputs(filter jsonb default '{}', behind jsonb default null, page integer default 1000)
+returns table (job bigint, source text, destination text, size bigint, digest text, next jsonb)
+language sql stable security definer set search_path from current set jit = off
+    set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+as $$
+    select f.job, j.source, j.recipe #>> '{outputs,0,location}', e.size, encode(e.digest, 'hex'), f.next
+    from find_jobs(filter || '{"states": ["completed"]}', behind, page) with ordinality as f (job, state, next, place)
+    join job j on j.id = f.job
+    join finished e on e.job = f.job
+    order by f.place
+$$;
+
+-- The jobs that made, or may yet make, what is at some destinations: those that are completed or have not ended. `place` counts
+-- the destinations from 1.
+create function list_makers(destinations text[])
+returns table (place integer, job bigint, state job_state, ended_at timestamptz, size bigint, digest text)
+language sql stable security definer set search_path from current set jit = off
+    set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
+as $$
+    select d.place::integer, j.id,
+           case
+               when f.job is not null then f.state
+               when exists (select from publishing where publishing.job = j.id) then 'publishing'
+               when exists (select from running where running.job = j.id) then 'running'
+               else 'waiting'
+           end::job_state,
+           f.ended_at, f.size, encode(f.digest, 'hex')
+    from unnest(destinations) with ordinality as d (location, place)
+    cross join lateral (
+        select o.id from job o
+        where hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
+          and o.recipe #>> '{outputs,0,location}' = d.location
+    ) j
+    left join finished f on f.job = j.id
+    where f.job is null or f.state = 'completed'
+    order by d.place, j.id
+$$;
+
 -- Failures by code, class and stage, the most first. `jobs` have ended so; `attempts` includes those retried since.
 --
 -- From folded counts by the hour, if `batch_id` is null; of one batch they are counted.
@@ -190,8 +230,8 @@ language sql stable security definer set search_path from current
 as $$ select c.name, c.due_at, c.took_ms, c.error, c.error_at from chore c order by c.place $$;
 
 select allow('sluice_viewer', 'list_jobs', 'show_jobs', 'list_attempts', 'list_amendments', 'list_failures', 'list_unable',
-             'list_chores');
+             'list_chores', 'list_outputs', 'list_makers');
 select allow('sluice_submitter', 'list_jobs', 'show_jobs', 'list_attempts', 'list_amendments', 'list_failures', 'list_unable',
-             'list_chores');
+             'list_chores', 'list_outputs', 'list_makers');
 select apply_permissions();
 select set_config('role', 'none', true);

@@ -85,6 +85,7 @@ public final class AudioWorker: Sendable {
             let caretaker = Caretaker(shop: shop)
             group.addTask { await caretaker.tidy() }
             group.addTask { await caretaker.giveWay() }
+            group.addTask { await caretaker.watchDisks() }
             for root in roots.names { group.addTask { await caretaker.watch(root) } }
             if configuration.keepsHouse { group.addTask { await caretaker.keepHouse() } }
 

@@ -11,6 +11,7 @@ final class Workshop: Sendable {
     let ledger: JobLedger
     let heartbeat: Heartbeat
     let roots: RootKeeper
+    let disks: DiskKeeper
     let board: JobBoard
     let sessions = Sessions()
     let pulse = PulseThread()
@@ -42,6 +43,7 @@ final class Workshop: Sendable {
         self.ledger = ledger
         self.heartbeat = heartbeat
         self.roots = roots
+        disks = DiskKeeper(configuration)
         self.stopOrder = stopOrder
         self.tell = tell
         codecs = Set(RoomLibraries.writableCodecs).subtracting(configuration.codecsToLeave)
@@ -144,19 +146,51 @@ final class Workshop: Sendable {
         announce { $0.note(job: job.fence.job, failure: reason, at: .now) }
     }
 
-    /// What a failure comes to after a look at the roots concerned. One that is lost or full is set aside.
-    func judge(_ failure: Failure, roots concerned: [String], on files: BlockingQueue) async -> Failure {
-        let keeper = roots
-        let judged = await files.run { Judge.look(at: failure, roots: concerned, in: keeper) }
-        if let root = judged.root { setAside(root, because: judged.failure) }
-        return judged.failure
+    /// How a job ends that failed, after a look at the roots concerned. A root that is lost or full is set aside, and so is a
+    /// file system below one.
+    func judge(
+        _ report: AttemptFailure,
+        _ job: Claim,
+        _ concerned: [String],
+        on files: BlockingQueue
+    ) async -> JobEnding.Kind {
+        let (keeper, disks) = (roots, disks)
+        let judged = await files.run { Judge.look(at: report.failure, of: job, roots: concerned, in: keeper, disks) }
+        if let root = judged.root {
+            setAside(root, because: judged.failure, full: judged.full)
+        } else if let full = judged.full {
+            if disks.setAside(full) { say(.fileSystemFull(full)) }
+            pulse.poke()
+            return putOff(full)
+        }
+        var report = report
+        report.failure = judged.failure
+        return .failed(report)
+    }
+
+    /// Hands a job back until the file system that it writes to has room.
+    func putOff(_ full: FileSystemFacts) -> JobEnding.Kind {
+        let hold = disks.aside(full.device).map(disks.hold) ?? configuration.firstPause
+        return .putOff(hold, because: full.words)
+    }
+
+    /// What file systems are full, for people who ask the ledger.
+    var fullFileSystems: [FullFileSystem] {
+        let absent = roots.absences.values.compactMap { absence in absence.full.map { ($0, absence.since) } }
+        return (disks.all.map { ($0.facts, $0.since) } + absent).map { facts, since in
+            FullFileSystem(
+                mountPoint: facts.mountPoint,
+                freeBytes: Int64(clamping: facts.freeBytes),
+                seconds: ((.now - since) / .seconds(1)).rounded()
+            )
+        }
     }
 
     /// Leaves the jobs of a root to others until it is back; without any root there is nothing to do. Each loss is said, for its
     /// return will be, and others may be back before.
-    private func setAside(_ root: String, because failure: Failure) {
+    private func setAside(_ root: String, because failure: Failure, full: FileSystemFacts? = nil) {
         // What else fails of it says nothing new.
-        guard let wait = roots.setAside(root, because: failure) else { return }
+        guard let wait = roots.setAside(root, because: failure, full: full) else { return }
         let need = AbilityWord.root(root)
         outbox.put(
             board.takeQueued { $0.claim.recipe.concerns(root: root) }
@@ -171,8 +205,8 @@ final class Workshop: Sendable {
     }
 
     /// A root is back. Where there was no other, nothing could be done without it: one job is to show whether something can.
-    func welcome(_ root: String, afterNone: Bool) {
-        say(.rootBack(root))
+    func welcome(_ root: String, afterNone: Bool, note: String?) {
+        say(.rootBack(root, note: note))
         if afterNone { health.withLock { $0.probe() } }
         pulse.poke()
         board.bell.ring()

@@ -144,6 +144,8 @@ import Testing
         #expect(error.description == #"recipe.damage: "ignore"; allowed: strict, conceal, skip"#)
         let container = try refusal(text(output: #","format":{"container":"wavv"}"#))
         #expect(container.description.hasPrefix(#"recipe.outputs[0].format.container: "wavv"; allowed: wav, w64"#))
+        let dither = try refusal(text(output: #","format":{"dither":"shaped"}"#))
+        #expect(dither.description == #"recipe.outputs[0].format.dither: "shaped"; allowed: none, tpdf"#)
         let layout = try refusal(text(output: #","format":{"layout":"5.2"}"#))
         #expect(
             layout.description.hasPrefix(#"recipe.outputs[0].format.layout: "5.2" is no channel layout; allowed: mono"#)

@@ -10,19 +10,19 @@ struct GrantTests {
     private static let looking: Set<String> = [
         "ledger_time", "find_batch", "batch_jobs", "counts", "status", "paces", "list_queues", "list_batches",
         "list_workers", "find_jobs", "count_jobs", "list_jobs", "show_jobs", "list_attempts", "list_failures",
-        "list_unable", "list_chores", "list_amendments",
+        "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers",
     ]
 
     /// For each role, the functions that it may call. Nobody but the owner may touch a table.
     private static let functions: [String: Set<String>] = [
         "sluice_worker": [
             "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
-            "release",
+            "release", "recall",
             "set_abilities", "stop_worker", "keep_house", "take_unfinished", "standing_fences",
         ],
         "sluice_submitter": looking.union([
             "stage_jobs", "submit", "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue",
-            "weigh_queue", "wish_worker",
+            "weigh_queue", "wish_worker", "find_earlier",
         ]),
         "sluice_viewer": looking,
     ]

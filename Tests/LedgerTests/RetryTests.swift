@@ -29,6 +29,32 @@ struct RetryTests {
         return (lab, try await lab.worker(), job)
     }
 
+    @Test func whatWaitsForItsWorkerIsCalledBackAtOnce() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("lease = '1 h'")
+        let worker = try await lab.worker()
+        try await lab.submit(4)
+        let fences = try await lab.claim(4, for: worker).map(\.fence)
+        let hour = Duration.seconds(3_600)
+        try await lab.ledger.release(
+            Array(fences[0..<3]),
+            because: .fileSystemFull,
+            after: hour,
+            message: "the file system at /mnt/a is full"
+        )
+        try await lab.ledger.release([fences[3]], because: .handedBack, after: hour)
+        let story = try #require(try await lab.ledger.story(of: fences[0].job))
+        #expect(story.attempts.map(\.failure?.message) == ["the file system at /mnt/a is full"])
+        #expect(story.attempts.map(\.failure?.code) == ["file_system_full"])
+        #expect(story.waitingFor == .backOff && story.summary.attempts == 0)
+        #expect(try await lab.claim(4, for: worker).isEmpty)
+        #expect(try await lab.ledger.recall(.fileSystemFull) == 3)
+        #expect(try await lab.ledger.recall(.fileSystemFull) == 0)
+        let again = try await lab.claim(4, for: worker)
+        #expect(Set(again.map(\.fence.job)) == Set(fences[0..<3].map(\.job)), "what waits for something else waits")
+        #expect(again.allSatisfy { $0.attempt == 1 && $0.losses == 0 })
+    }
+
     @Test func permanentIsNeverTriedAgain() async throws {
         let (lab, worker, job) = try await lab()
         try await failOnce(lab, worker, LedgerLab.failure(.permanent))

@@ -69,3 +69,24 @@ def test_interrupted_question_changes_nothing(ledger):
         terminal.send("\x03")
         assert terminal.end() == -signal.SIGINT
     assert len(ledger.run("jobs", "-q", "--state", "waiting").split()) == 12
+
+
+@pytest.mark.parametrize("answer,code", [("n\r", 1), ("y\r", 3)])
+def test_check_asks_before_it_repairs(ledger, folder, answer, code):
+    worker = ledger.start("worker", "--root", "local=/", "--slots", "1")
+    try:
+        batch = ledger.run("submit", "talk.wav", "--to", "out/{stem}.flac", "-q").strip()
+        ledger.run("wait", "--batch", batch)
+        (folder / "out/talk.flac").unlink()
+        with ledger.terminal("check", "--batch", batch, "--repair") as terminal:
+            terminal.wait_for_text("[y/N]")
+            assert "missing" in terminal.text() and "submit 1 job" in terminal.text()
+            terminal.send(answer)
+            assert terminal.end() == code
+        if answer == "y\r":
+            ledger.run("wait", "--batch", str(int(batch) + 1))
+            assert (folder / "out/talk.flac").exists()
+            ledger.run("check", "--batch", batch)
+    finally:
+        worker.terminate()
+        worker.wait()

@@ -18,6 +18,14 @@ enum GNUFunctions {
     /// Since glibc 2.29.
     static let addChangeFolder = look(for: "posix_spawn_file_actions_addchdir_np", as: AddChangeFolder.self)
 
+    typealias SetAttribute =
+        @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32) -> Int32
+    typealias GetAttribute =
+        @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
+
+    static let setxattr = look(for: "setxattr", as: SetAttribute.self)
+    static let getxattr = look(for: "getxattr", as: GetAttribute.self)
+
     private static func look<Function>(for name: String, as type: Function.Type) -> Function {
         guard let address = dlsym(nil, name) else { preconditionFailure("this glibc has no \(name)") }
         return unsafeBitCast(address, to: type)

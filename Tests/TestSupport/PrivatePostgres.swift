@@ -34,6 +34,16 @@ public final class PrivatePostgres: Sendable {
         try start(settings: settings, port: 5_432, isCertified: false, in: parent)
     }
 
+    /// Starts a server with a copy of what `primary` holds, which follows it until it is promoted.
+    static func startStandby(of primary: PrivatePostgres) throws -> PrivatePostgres {
+        let supervisor = try newSupervisor()
+        try supervisor.obey("follow", "\(primary.folder):\(primary.port)")
+        // The copy has the settings of its primary; the last line about a setting counts.
+        try supervisor.obey("set", "unix_socket_directories = '\(supervisor.folder)'")
+        try supervisor.obey("start", "2000")
+        return PrivatePostgres(supervisor, port: primary.port)
+    }
+
     /// Starts another server that also listens on a port of 127.0.0.1, with TLS and a certificate for `localhost`.
     public static func startWithTLS() throws -> PrivatePostgres {
         var tries = 0
@@ -247,6 +257,9 @@ public final class PrivatePostgres: Sendable {
             case $1 in
                 create) "$bin/initdb" --no-sync --auth=trust --encoding=UTF8 --locale=C --username=postgres -D data ;;
                 copy) cp -a "$2/data" data ;;
+                follow)
+                    "$bin/pg_basebackup" --no-sync --checkpoint=fast --write-recovery-conf --username=postgres \\
+                        --host="${2%:*}" --port="${2##*:}" --pgdata=data ;;
                 set) echo "$2" >>data/postgresql.conf ;;
                 certify)
                     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \\

@@ -28,14 +28,14 @@ struct BatchRecord: Encodable {
 
 extension JobCounts {
     /// Jobs to which nothing more happens.
-    var ended: Int { completed + failed + cancelled }
+    var ended: Int { completed + skipped + failed + cancelled }
 
     /// From 0 to 1; nothing to do is all done.
     var share: Double { total == 0 ? 1 : Double(ended) / Double(total) }
 
     /// `3,851 completed, 2 failed, 8 running`: what is not none, what ended first.
     var words: String {
-        let order: [JobState] = [.completed, .failed, .cancelled, .running, .publishing, .waiting, .delayed]
+        let order: [JobState] = [.completed, .skipped, .failed, .cancelled, .running, .publishing, .waiting, .delayed]
         let parts = order.filter { self[$0] > 0 }.map { "\(Figures.grouped(self[$0])) \($0.rawValue)" }
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }

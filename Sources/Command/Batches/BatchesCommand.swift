@@ -67,22 +67,31 @@ enum BatchesCommand {
     }
 
     private static func table(_ batches: [BatchSummary], _ now: Date, _ console: Console) -> TextTable {
-        var table = TextTable([
+        let hasSkipped = batches.contains { $0.jobs.skipped > 0 }
+        var columns: [TextTable.Column] = [
             .init(title: "ID", isNumber: true), .init(title: "NAME", isElastic: true),
             .init(title: "QUEUE", mayGo: true),
             .init(title: "JOBS", isNumber: true, mayGo: true), .init(title: "DONE", isNumber: true),
+        ]
+        if hasSkipped { columns.append(.init(title: "SKIPPED", isNumber: true)) }
+        columns += [
             .init(title: "FAILED", isNumber: true), .init(title: "OPEN", isNumber: true, mayGo: true),
             .init(title: "SUBMITTED", mayGo: true),
-        ])
+        ]
+        var table = TextTable(columns)
         for batch in batches {
             let jobs = batch.jobs
-            table.add([
+            var cells: [TextTable.Cell] = [
                 .init("\(batch.batch)"), .init(batch.name ?? ""), .init(batch.queue),
                 .init(Figures.grouped(jobs.total)),
                 .init("\(Int(jobs.share * 100))%", jobs.open == 0 ? .good : nil),
+            ]
+            if hasSkipped { cells.append(.init(Figures.grouped(jobs.skipped))) }
+            cells += [
                 .init(Figures.grouped(jobs.failed), jobs.failed > 0 ? .bad : nil), .init(Figures.grouped(jobs.open)),
                 .init(TimeWords.ago(batch.createdAt, at: now)),
-            ])
+            ]
+            table.add(cells)
         }
         return table
     }

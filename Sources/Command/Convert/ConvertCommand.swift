@@ -19,7 +19,7 @@ enum ConvertCommand {
     static let verify = Switch("verify", "decode the output again and compare", in: .destination)
     static let strictLoss = Switch(
         "strict-loss",
-        "fail where the output would lack anything: channels, bits, clipped samples, tags, cover, chapters",
+        "fail where the output would lack anything of the source",
         in: .destination
     )
     static let tag = Option<TagWish>(

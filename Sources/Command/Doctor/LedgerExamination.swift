@@ -169,13 +169,16 @@ struct LedgerExamination: Sendable {
                 .warn("housekeeping", "\(chore.name): \(error.printable)", "it is tried again when it is due")
             )
         }
-        let workers = WorkerCensus(try await ledger.workers(), at: status.time)
+        let summaries = try await ledger.workers()
+        let workers = WorkerCensus(summaries, at: status.time)
         findings.append(
             workers.alive > 0
                 ? .ok("workers", workers.words)
                 : .warn("workers", "none is alive", "sluice worker, or sluice up on one machine")
         )
-        for line in try await ledger.unableLines() {
+        let troubles = summaries.troubles(at: status.time)
+        for trouble in troubles { findings.append(Self.finding(of: trouble)) }
+        for line in try await ledger.unableLines() where !troubles.contains(where: { $0.explains(line) }) {
             let missing = line.missing.isEmpty ? line.needs : line.missing
             findings.append(
                 .warn(
@@ -186,5 +189,18 @@ struct LedgerExamination: Sendable {
             )
         }
         return findings
+    }
+
+    private static func finding(of trouble: WorkerTrouble) -> Finding {
+        switch trouble.kind {
+        case .full(let full):
+            .warn(
+                "file system \(full.mountPoint.printable)",
+                "full, says worker \(trouble.worker.printable) on \(trouble.host.printable): \(trouble.fullness)",
+                "make room there: jobs that write to it wait, and then go on by themselves"
+            )
+        case .roots, .paused:
+            .warn("worker \(trouble.worker.printable)", trouble.note.printable, "mend that; it looks again by itself")
+        }
     }
 }

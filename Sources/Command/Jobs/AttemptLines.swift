@@ -57,6 +57,7 @@ struct AttemptLines {
     private var outcome: String {
         switch attempt.outcome {
         case nil: return "under way"
+        case .completed? where job.state == .skipped: return "skipped: something else is at its destination"
         case .completed?: return console.data.paint("completed", .good)
         case .cancelled?: return "cancelled"
         case .lost?: return "lost with its worker: does not count"

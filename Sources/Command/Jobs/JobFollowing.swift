@@ -20,7 +20,10 @@ struct JobFollowing: Sendable {
             var filter = JobFilterOptions.filter(invocation, now: begun)
             filter.states = (filter.states ?? JobState.allCases).filter(\.isEnd)
             if filter.states?.isEmpty == true {
-                throw UsageError("--follow prints jobs as they end", hint: "say --state completed, failed or cancelled")
+                throw UsageError(
+                    "--follow prints jobs as they end",
+                    hint: "say --state completed, skipped, failed or cancelled"
+                )
             }
             let from = filter.endedFrom ?? begun
             var (seen, isFirst): (Set<End>, Bool) = ([], true)

@@ -10,7 +10,8 @@ struct JobRecord: Encodable {
 
     private enum CodingKeys: String, CodingKey {
         case id, state, batch, queue, priority, source, since, attempts, maxAttempts, losses, roomDeaths
-        case code, kind = "class", stage, readyAt, worker, slot, frames, totalFrames, isToBeCancelled, digest, bytes
+        case code, kind = "class", stage, readyAt, worker, slot, frames, totalFrames, isToBeCancelled, digest, bytes,
+            placement
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -37,5 +38,6 @@ struct JobRecord: Encodable {
         if job.isToBeCancelled { try record.encode(true, forKey: .isToBeCancelled) }
         try record.encodeIfPresent(job.digest, forKey: .digest)
         try record.encodeIfPresent(job.bytes, forKey: .bytes)
+        if let placement = job.placement, placement != .published { try record.encode(placement, forKey: .placement) }
     }
 }

@@ -60,7 +60,7 @@ extension JobState {
         switch self {
         case .completed: .good
         case .failed: .bad
-        case .cancelled: .faint
+        case .skipped, .cancelled: .faint
         case .delayed: .careful
         case .waiting, .running, .publishing: nil
         }

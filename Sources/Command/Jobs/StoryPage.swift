@@ -127,6 +127,10 @@ struct StoryPage {
         case .limit: return "its queue may have no more running: sluice queues limit \(queue) none"
         case .runAt:
             return "for its time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
+        case .backOff where job.code == ReleaseReason.fileSystemFull.rawValue:
+            let message = story.attempts.last?.failure?.message ?? "the file system that it writes to is full"
+            return
+                "for room, \(since): \(message.printable); it goes on when there is some, and looks again \(time ?? "soon")"
         case .backOff: return "for another try, \(time ?? "soon"): sluice retry \(job.job) does it at once"
         case .line: return "its turn, \(since); others are before it"
         }
@@ -143,7 +147,8 @@ struct StoryPage {
 
     private var result: String? {
         guard job.state == .completed || job.state == .publishing else { return nil }
-        let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }].compactMap { $0 }
+        let adopted = job.placement == .adopted ? "adopted: an earlier attempt had published it" : nil
+        let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }, adopted].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: "   ")
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Ledger
 
 /// The options that say where the ledger is.
@@ -35,6 +36,12 @@ enum LedgerOptions {
             return .url(url, .environment(variable: "DATABASE_URL"))
         }
         return namesDatabase(invocation.environment) ? .variables : .cluster
+    }
+
+    /// Whether the ledger may hold anything: a private cluster that was never started does not.
+    static func mayHoldJobs(_ invocation: Invocation) throws -> Bool {
+        guard place(invocation) == .cluster else { return true }
+        return access(try LocalCluster(environment: invocation.environment).place.data, F_OK) == 0
     }
 
     private static func address(_ invocation: Invocation) throws -> LedgerConfiguration {

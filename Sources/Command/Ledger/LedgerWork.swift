@@ -5,10 +5,13 @@ enum LedgerWork {
     /// What `body` gives. The first signal cancels it; if nothing came of it then, `StoppedBySignal` is thrown.
     static func run<Value: Sendable>(
         _ invocation: Invocation,
+        reachTimeout: Duration? = nil,
         onTick: () -> Void = {},
         _ body: @escaping @Sendable (JobLedger) async throws -> Value
     ) throws -> Value {
-        let ledger = try JobLedger(try LedgerOptions.configuration(invocation))
+        var configuration = try LedgerOptions.configuration(invocation)
+        if let reachTimeout { configuration.reachTimeout = reachTimeout }
+        let ledger = try JobLedger(configuration)
         let result = ForegroundWork.run(onTick: onTick) { () async -> Result<Value, any Error> in
             let answer: Result<Value, any Error>
             do {

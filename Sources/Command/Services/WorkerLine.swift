@@ -1,5 +1,6 @@
 import Conversion
 import PumpRoom
+import Storage
 import Worker
 
 /// A worker's event as a line.
@@ -13,7 +14,7 @@ struct WorkerLine: JournalRecord {
     private enum Keys: String, CodingKey {
         case event, worker, lease_seconds, reason, wait_seconds, stopped, failure, running, handed_back, count, folder
         case job, epoch, batch, queue, attempt, max_attempts, slot, outcome, source, destination, seconds, frames
-        case audio_seconds, bytes, sandbox, warning, root, roots, queues, hint
+        case audio_seconds, bytes, sandbox, warning, root, roots, queues, hint, note, file_system, free_bytes
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -40,7 +41,12 @@ struct WorkerLine: JournalRecord {
             try fields.encode(root, forKey: .root)
             try fields.encode(reason.cut, forKey: .reason)
             try fields.encode(wait.seconds, forKey: .wait_seconds)
-        case .rootBack(let root): try fields.encode(root, forKey: .root)
+        case .rootBack(let root, let note):
+            try fields.encode(root, forKey: .root)
+            try fields.encodeIfPresent(note, forKey: .note)
+        case .fileSystemFull(let facts), .fileSystemBack(let facts):
+            try fields.encode(facts.mountPoint, forKey: .file_system)
+            try fields.encode(facts.freeBytes, forKey: .free_bytes)
         case .leaseLost(let worker, let stopped):
             try fields.encode(worker, forKey: .worker)
             try fields.encode(stopped, forKey: .stopped)
@@ -85,8 +91,8 @@ struct WorkerLine: JournalRecord {
         case .takes: "takes"
         case .rooms: "rooms"
         case .attempt: "attempt"
-        case .paused, .rootLost: "paused"
-        case .resumed, .rootBack: "resumed"
+        case .paused, .rootLost, .fileSystemFull: "paused"
+        case .resumed, .rootBack, .fileSystemBack: "resumed"
         case .leaseLost: "lease_lost"
         case .registeredAgain: "registered_again"
         case .ledgerAway: "ledger_away"
@@ -118,7 +124,13 @@ struct WorkerLine: JournalRecord {
         case .rootLost(let root, let reason, let wait):
             "\(paint("paused", .careful)) for root \(root.bounded): \(reason.bounded); looks again in "
                 + Figures.duration(seconds: wait.seconds)
-        case .rootBack(let root): "\(paint("resumed", .good)): root \(root.bounded) is back"
+        case .rootBack(let root, let note):
+            "\(paint("resumed", .good)): root \(root.bounded) is back" + (note.map { "; \($0.bounded)" } ?? "")
+        case .fileSystemFull(let facts):
+            "\(paint("paused", .careful)) for the file system at \(facts.mountPoint.bounded): it is full ("
+                + "\(Figures.bytes(Int64(clamping: facts.freeBytes))) free); jobs to it wait until it has room"
+        case .fileSystemBack(let facts):
+            "\(paint("resumed", .good)): the file system at \(facts.mountPoint.bounded) has room"
         case .leaseLost(_, let stopped):
             "\(paint("lease lost", .bad)): \(Figures.count(stopped, "job")) stopped, what they wrote was thrown away"
         case .registeredAgain(let worker): "goes on as worker \(worker)"
@@ -155,6 +167,7 @@ struct WorkerLine: JournalRecord {
             if let bytes = line.bytes { facts.append(Figures.bytes(bytes)) }
             let speed = line.audio.map { " (\(Figures.speed(seconds > 0 ? $0.seconds / seconds : 0)))" } ?? ""
             facts.append(Figures.duration(seconds: seconds) + speed)
+            if let reason = line.reason { facts.append(reason.bounded) }
             return "\(paint("done", .good))  \(facts.joined(separator: "  "))"
         case .failed:
             let why = line.failure.map { "\($0.code), \($0.kind.rawValue): \($0.message.bounded)" } ?? ""

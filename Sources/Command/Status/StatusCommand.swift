@@ -14,14 +14,15 @@ enum StatusCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let configuration = try LedgerOptions.configuration(invocation)
         let facts = try LedgerWork.run(invocation) { ledger in
-            let status = try await ledger.status()
+            let (status, workers) = (try await ledger.status(), try await ledger.workers())
             return StatusFacts(
                 place: configuration.description,
                 server: try await ledger.serverVersion(),
                 status: status,
-                workers: WorkerCensus(try await ledger.workers(), at: status.time),
+                workers: WorkerCensus(workers, at: status.time),
                 unable: try await ledger.unableLines(),
-                chores: try await ledger.chores()
+                chores: try await ledger.chores(),
+                troubles: workers.troubles(at: status.time)
             )
         }
         if invocation[ListOptions.json] {
@@ -43,6 +44,8 @@ struct StatusFacts: Sendable {
     let workers: WorkerCensus
     let unable: [UnableLine]
     let chores: [ChoreRecord]
+    /// What workers say that keeps them from work.
+    var troubles: [WorkerTrouble] = []
 
     /// What somebody should look at.
     var notes: [String] {
@@ -56,11 +59,14 @@ struct StatusFacts: Sendable {
         } else if status.jobs.total > 0 {
             notes.append("nobody has kept house yet: start a coordinator")
         }
+        notes += troubles.map(\.note)
         var said: Set<String> = []
         for line in unable {
             // Lines differ by priority too, and who starts a worker for one has started it for all.
             let what = line.missing.isEmpty ? line.needs : line.missing
             guard said.insert("\(line.queue) \(what.joined(separator: ", "))").inserted else { continue }
+            // Another worker is not what is missing.
+            if troubles.contains(where: { $0.explains(line) }) { continue }
             notes.append(line.note)
         }
         for chore in chores {
@@ -104,7 +110,8 @@ private struct StatusPage {
             ),
             row(
                 "finished",
-                "\(Figures.grouped(jobs.completed)) completed, \(Figures.grouped(jobs.failed)) failed, "
+                "\(Figures.grouped(jobs.completed)) completed, " + skipped(jobs)
+                    + "\(Figures.grouped(jobs.failed)) failed, "
                     + "\(Figures.grouped(jobs.cancelled)) cancelled" + pace
             ),
         ]
@@ -112,6 +119,11 @@ private struct StatusPage {
 
     private func row(_ label: String, _ text: String) -> String {
         console.data.paint(label.padded(to: 11), .faint) + text
+    }
+
+    /// Said where there are any.
+    private func skipped(_ jobs: JobCounts) -> String {
+        jobs.skipped > 0 ? "\(Figures.grouped(jobs.skipped)) skipped, " : ""
     }
 
     private var workers: String {
@@ -147,7 +159,16 @@ private struct StatusRecord: Encodable {
     let keptHouseAt: Date?
     let quietUntil: Date?
     let time: Date
+    let fullFileSystems: [FullRecord]
     let notes: [String]
+
+    struct FullRecord: Encodable {
+        let mountPoint: String
+        let freeBytes: Int64
+        let since: Date
+        let worker: String
+        let host: String
+    }
 
     init(_ facts: StatusFacts) {
         let status = facts.status
@@ -158,6 +179,16 @@ private struct StatusRecord: Encodable {
         (completedLately, audioSecondsLately) = (status.completedLately, status.audioLately.seconds)
         paceSeconds = status.paceSpan?.seconds
         (keptHouseAt, quietUntil, time) = (status.keptHouseAt, status.quietUntil, status.time)
+        fullFileSystems = facts.troubles.compactMap { trouble in
+            guard case .full(let full) = trouble.kind else { return nil }
+            return FullRecord(
+                mountPoint: full.mountPoint,
+                freeBytes: full.freeBytes,
+                since: trouble.toldAt.addingTimeInterval(-full.seconds),
+                worker: trouble.worker,
+                host: trouble.host
+            )
+        }
         notes = facts.notes
     }
 }

@@ -1,7 +1,6 @@
 import Conversion
 import FoundationEssentials
 import Ledger
-import Synchronization
 
 /// What `retry`, `cancel` and `prioritize` have in common: which jobs, how many, shall it be, and doing it.
 struct Steering: Sendable {
@@ -155,17 +154,5 @@ struct Steering: Sendable {
             (changed, askedToStop) = (tally?.changed ?? 0, tally?.asked ?? 0)
             isLowerBound = tally?.isLowerBound ?? false
         }
-    }
-}
-
-/// The last value that work has told of, for the thread that shows it.
-final class Latest<Value: Sendable>: Sendable {
-    private let box: Mutex<Value>
-
-    init(_ value: Value) { box = Mutex(value) }
-
-    var value: Value {
-        get { box.withLock { $0 } }
-        set { box.withLock { $0 = newValue } }
     }
 }

@@ -22,7 +22,10 @@ enum SubmitCommand {
                 + "in a list, and as ROOT:PATH, it keeps the folder that it has there.",
             "Before anything is submitted, all names are looked at: two sources with one destination, a destination that is "
                 + "a source, destinations that exist. All jobs are submitted, or none. Files in folders and lists whose names "
-                + "are not UTF-8 or hold control characters are left out and named, unless --strict-names is said. The same request again adds nothing, unless --again is said.",
+                + "are not UTF-8 or hold control characters are left out and named, unless --strict-names is said.",
+            "What earlier jobs did is not done again: a file whose output is there, of its recorded size, is left alone if "
+                + "its source has the size and time it had. Outputs that are missing and sources that changed are submitted "
+                + "again; jobs that wait, run or failed are named. --again submits all of it.",
         ],
         arguments: [paths],
         options: SubmitOptions.forms,
@@ -34,6 +37,10 @@ enum SubmitCommand {
             Example(
                 line: "sluice submit -r /srv/in --root data=/srv --to data:out/{stem}.flac --wait",
                 purpose: "on a share, and wait for it"
+            ),
+            Example(
+                line: "sluice submit -r podcasts --to out/{dir}/{stem}.mp3 --on-conflict newer",
+                purpose: "what is new or newer than its output"
             ),
             Example(
                 line: "find . -name '*.wav' | sluice submit --files-from - --to out/{stem}.opus",
@@ -71,20 +78,22 @@ enum SubmitCommand {
             misfits: search.misfits,
             template: template,
             base: base,
+            conflict: invocation[SubmitConflict.option],
             ext: ext
         )
         plan.leftOut = search.leftOut
         let page = SubmitPage(invocation: invocation, console: console)
         remark(search, console)
+        let sending = SubmitSending(plan: plan, roots: roots, page: page)
         if invocation[Question.dryRun] {
-            plan.lookForConflicts(roots)
+            let survey = try sending.rehearse()
             let lengths =
                 invocation[SubmitOptions.probe] ? try SourceLengths.look(into: plan, roots, invocation, console) : nil
-            try page.show(plan, bytes: plan.bytes(roots), lengths)
-            return plan.isForbidden ? .failure : .success
+            try page.show(plan, survey, bytes: plan.bytes(roots), lengths)
+            return plan.isForbidden || survey.isForbidden ? .failure : .success
         }
         if let refusal = page.refusal(of: plan) { throw refusal }
-        return try submit(plan, roots, page, invocation, console)
+        return try submit(sending)
     }
 
     private static func checkWords(_ invocation: Invocation) throws(UsageError) {
@@ -139,64 +148,31 @@ enum SubmitCommand {
         console.warn((lines + search.leftOut.lines).joined(separator: "\n"))
     }
 
-    private static func submit(
-        _ plan: SubmitPlan,
-        _ roots: PathRoots,
-        _ page: SubmitPage,
-        _ invocation: Invocation,
-        _ console: Console
-    ) throws -> ExitCode {
-        let given = invocation[SubmitOptions.key]
-        let key = try given ?? (invocation[SubmitOptions.again] ? nil : plan.key(SubmitOptions.wishes(invocation)))
-        let receipt: SubmissionReceipt
+    private static func submit(_ sending: SubmitSending) throws -> ExitCode {
+        let (page, invocation, console) = (sending.page, sending.page.invocation, sending.page.console)
+        let outcome: SubmitOutcome
         do {
-            receipt = try send(plan, key, roots, page, invocation)
+            outcome = try sending.send()
         } catch let stop as StoppedBySignal {
             let signal = stop.exitCode == .interrupted ? "Ctrl-C" : "SIGTERM"
             let way =
-                key == nil
+                invocation[SubmitOptions.again]
                 ? "\"sluice batches\" shows what was added" : "say the same again to go on: nothing is added twice"
             console.say("stopped by \(signal); \(way)")
             throw stop
         }
-        guard receipt.isSameRequest else {
-            throw Refusal(
-                message:
-                    "the key \(given ?? "") stands for another request, batch \(receipt.batch); nothing was submitted",
-                hint: "choose another key, or look at \"sluice batches \(receipt.batch)\""
-            )
-        }
-        try page.show(receipt, of: plan, key: key)
+        try page.show(outcome, of: sending.plan)
         guard invocation[SubmitOptions.wait] else { return .success }
-        let ending = try Waiting(batches: [receipt.batch]).run(invocation, console)
+        let batches = outcome.batchesToWaitFor
+        var exitCode = outcome.isWanting ? ExitCode.someFailed : .success
+        guard !batches.isEmpty else { return exitCode }
+        let ending = try Waiting(batches: batches).run(invocation, console)
         if invocation[SubmitOptions.json] {
             for batch in ending.state.batches { try console.print(JSONText.line(BatchRecord(batch))) }
         } else if !invocation[SubmitOptions.quiet] {
             for line in ending.lines { try console.print(line) }
         }
-        return ending.exitCode
-    }
-
-    /// Hands the jobs over, or finds that they are there already.
-    private static func send(
-        _ plan: SubmitPlan,
-        _ key: String?,
-        _ roots: PathRoots,
-        _ page: SubmitPage,
-        _ invocation: Invocation
-    ) throws -> SubmissionReceipt {
-        let given = invocation[SubmitOptions.key]
-        return try LedgerWork.run(invocation) { ledger in
-            let standing: SubmissionReceipt? = if let key { try await ledger.receipt(forKey: key) } else { nil }
-            // What an earlier run has done by now is no obstacle to saying so.
-            if let standing, given == nil { return standing }
-            if standing == nil {
-                var plan = plan
-                plan.lookForConflicts(roots)
-                if let refusal = page.refusal(of: plan) { throw refusal }
-            }
-            let submission = SubmitOptions.submission(invocation, key: key, now: try await ledger.time())
-            return try await ledger.submit(submission, plan.requests)
-        }
+        if ending.exitCode != .success { exitCode = ending.exitCode }
+        return exitCode
     }
 }

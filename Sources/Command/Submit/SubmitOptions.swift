@@ -82,10 +82,15 @@ enum SubmitOptions {
     static let key = Option<String>(
         "key",
         .text,
-        "the same key adds nothing twice; otherwise the same request does not",
+        "the same key adds nothing twice; otherwise what was done is not done again",
         in: .submission
     )
-    static let again = Switch("again", "submit it even if the same was submitted before", in: .submission)
+    static let again = Switch("again", "submit all of it, whatever was done before", in: .submission)
+    static let check = Switch(
+        "check",
+        "compare outputs of earlier jobs with their SHA-256 digests, not only their sizes",
+        in: .submission
+    )
     static let probe = Switch(
         "probe",
         "with --dry-run: look into each file, and say how long all of them are",
@@ -102,20 +107,21 @@ enum SubmitOptions {
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
         + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
         + [
-            until.form, to.form, ConvertCommand.onConflict.form, ConvertCommand.verify.form,
+            until.form, to.form, SubmitConflict.option.form, ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
-            runAt.form, maxAttempts.form, key.form, again.form, label.form,
+            runAt.form, maxAttempts.form, key.form, again.form, check.form, label.form,
         ] + LedgerOptions.forms
         + [
             ProgressOption.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
         ]
 
     /// What is said of all jobs together. `now` is the ledger's time.
-    static func submission(_ invocation: Invocation, key: String?, now: Date) -> Submission {
+    static func submission(_ invocation: Invocation, key: String?, request: String?, now: Date) -> Submission {
         Submission(
             queue: invocation[queue],
             label: invocation[label],
             key: key,
+            request: request,
             priority: Int32(invocation[priority]),
             weight: Int32(invocation[weight]),
             maxAttempts: invocation[maxAttempts],
@@ -146,7 +152,7 @@ enum SubmitOptions {
         }
         let output = try FormatOptions.output(
             at: example.description,
-            onConflict: invocation[ConvertCommand.onConflict],
+            onConflict: invocation[SubmitConflict.option].policy,
             invocation
         )
         var recipe = Recipe(

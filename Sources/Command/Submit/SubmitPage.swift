@@ -10,10 +10,12 @@ struct SubmitPage {
     // MARK: - The plan
 
     /// `12,408 files, 1.9 TB  ->  12,408 jobs in queue default, priority 0`
-    func show(_ plan: SubmitPlan, bytes: Int64, _ lengths: SourceLengths?) throws {
-        if invocation[SubmitOptions.json] { return try console.print(JSONText.line(record(plan, bytes, lengths))) }
+    func show(_ plan: SubmitPlan, _ survey: SubmitSurvey, bytes: Int64, _ lengths: SourceLengths?) throws {
+        if invocation[SubmitOptions.json] {
+            return try console.print(JSONText.line(record(plan, survey, bytes, lengths)))
+        }
         let count = plan.items.count + plan.misfits.count
-        let jobs = Figures.count(plan.items.count, "job")
+        let jobs = Figures.count(survey.jobCount, "job")
         let queue = invocation[SubmitOptions.queue].printable
         var lines = [
             "\(Figures.count(count, "file")), \(Figures.bytes(bytes))  ->  \(jobs) in queue \(queue), "
@@ -22,15 +24,23 @@ struct SubmitPage {
         lines += rows("names", plan.misfits, "cannot be used")
         lines += rows("collisions", plan.collisions, "destinations of several sources")
         lines += rows("sources", plan.overwrites, "sources that would be written over")
-        lines += rows("conflicts", plan.conflicts, "destinations exist already: \(policyWords(plan))")
+        lines += rows("conflicts", survey.conflicts, "destinations exist already: \(policyWords(plan))")
+        lines += rows("altered", survey.altered, "outputs are not as they were written: \(policyWords(plan))")
+        if !survey.isAllNew {
+            if survey.fresh > 0 { lines.append("  new         \(Figures.grouped(survey.fresh))") }
+            lines += rows("missing", survey.missing, "outputs are gone, and would be made again")
+            lines += rows("changed", survey.changed, "sources have changed since they were converted")
+            lines += restLines(survey)
+        }
         if let lengths {
             lines.append("  length      \(words(lengths))")
             lines += rows("unreadable", lengths.unreadable, "would fail, by the look of them")
         }
-        if let first = plan.items.first {
+        if let first = first(plan, survey) {
             lines.append("  first       \(first.source) -> \(first.destination)".printable)
         }
-        lines.append(plan.isForbidden ? "it would be refused (--dry-run)" : "nothing was submitted (--dry-run)")
+        let isForbidden = plan.isForbidden || survey.isForbidden
+        lines.append(isForbidden ? "it would be refused (--dry-run)" : "nothing was submitted (--dry-run)")
         try console.print(lines.joined(separator: "\n"))
     }
 
@@ -53,22 +63,28 @@ struct SubmitPage {
         return words.joined(separator: ", ")
     }
 
+    private func first(_ plan: SubmitPlan, _ survey: SubmitSurvey) -> SubmitPlan.Item? {
+        // What is refused is shown all the same.
+        survey.chosen.first.map { plan.items[$0.place] } ?? (survey.jobCount > 0 ? plan.items.first : nil)
+    }
+
     private func policyWords(_ plan: SubmitPlan) -> String {
-        switch plan.base.outputs[0].onConflict {
-        case .fail: "refused; --on-conflict replace or skip allows it"
+        switch plan.conflict {
+        case .fail: "refused; --on-conflict replace or skip allows it, missing and newer leave them out"
         case .replace: "they will be replaced"
         case .skip: "they will be left alone"
+        case .missing, .newer: "those that are older will be replaced"
         }
     }
 
-    private struct Found: Encodable {
+    struct Found: Encodable {
         let count: Int
         let first: [String]
 
         init(_ sample: SubmitPlan.Sample) { (count, first) = (sample.count, sample.first) }
     }
 
-    private struct Record: Encodable {
+    struct Record: Encodable {
         struct Way: Encodable {
             let source: String
             let destination: String
@@ -85,6 +101,8 @@ struct SubmitPage {
         let collisions: Found
         let overwrites: Found
         let conflicts: Found
+        let altered: Found
+        let findings: SubmitFindings
         let first: Way?
         /// With `--probe`.
         let audioSeconds: Double?
@@ -93,10 +111,15 @@ struct SubmitPage {
         let unreadable: Found?
     }
 
-    private func record(_ plan: SubmitPlan, _ bytes: Int64, _ lengths: SourceLengths?) -> Record {
+    private func record(
+        _ plan: SubmitPlan,
+        _ survey: SubmitSurvey,
+        _ bytes: Int64,
+        _ lengths: SourceLengths?
+    ) -> Record {
         Record(
-            isForbidden: plan.isForbidden,
-            jobs: plan.items.count,
+            isForbidden: plan.isForbidden || survey.isForbidden,
+            jobs: survey.jobCount,
             bytes: bytes,
             queue: invocation[SubmitOptions.queue],
             priority: invocation[SubmitOptions.priority],
@@ -104,8 +127,10 @@ struct SubmitPage {
             leftOut: .init(plan.leftOut),
             collisions: .init(plan.collisions),
             overwrites: .init(plan.overwrites),
-            conflicts: .init(plan.conflicts),
-            first: plan.items.first.map { .init(source: "\($0.source)", destination: "\($0.destination)") },
+            conflicts: .init(survey.conflicts),
+            altered: .init(survey.altered),
+            findings: SubmitFindings(survey),
+            first: first(plan, survey).map { .init(source: "\($0.source)", destination: "\($0.destination)") },
             audioSeconds: lengths?.seconds,
             estimates: lengths?.estimates,
             unknownLengths: lengths.map { $0.unknown + $0.elsewhere },
@@ -144,53 +169,33 @@ struct SubmitPage {
                 hint: "name another folder or another extension in --to"
             )
         }
-        let what =
-            plan.conflicts.count == 1
-            ? "one destination exists" : "\(Figures.grouped(plan.conflicts.count)) destinations exist"
-        return Refusal(
-            message: "\(what) already; nothing was submitted",
-            details: plan.conflicts.lines,
-            hint: "--on-conflict replace puts new files in their place; skip leaves them alone"
-        )
+        return nil
     }
 
-    // MARK: - What came of it
-
-    private struct Receipt: Encodable {
-        let batch: Int64
-        let name: String?
-        let jobs: Int
-        let firstJob: Int64
-        let lastJob: Int64
-        let isRepetition: Bool
-        let key: String?
-        /// Where there is any.
-        let leftOut: Found?
-    }
-
-    func show(_ receipt: SubmissionReceipt, of plan: SubmitPlan, key: String?) throws {
-        let label = invocation[SubmitOptions.label]
-        if invocation[SubmitOptions.json] {
-            let record = Receipt(
-                batch: receipt.batch,
-                name: label,
-                jobs: receipt.jobCount,
-                firstJob: receipt.firstJob,
-                lastJob: receipt.lastJob,
-                isRepetition: receipt.isRepetition,
-                key: key,
-                leftOut: plan.leftOut.count > 0 ? Found(plan.leftOut) : nil
+    /// The same for what is at the destinations.
+    func refusal(of survey: SubmitSurvey) -> Refusal? {
+        guard survey.isForbidden else { return nil }
+        let (conflicts, altered) = (survey.conflicts, survey.altered)
+        var messages: [String] = []
+        if conflicts.count > 0 {
+            let what = Figures.grouped(conflicts.count)
+            messages.append(
+                conflicts.count == 1 ? "one destination exists already" : "\(what) destinations exist already"
             )
-            try console.print(JSONText.line(record))
-        } else if invocation[SubmitOptions.quiet] {
-            try console.print("\(receipt.batch)")
-        } else {
-            let name = label.map { " \"\($0.printable)\"" } ?? ""
-            try console.print("batch \(receipt.batch)\(name)  \(Figures.count(receipt.jobCount, "job"))")
         }
-        if receipt.isRepetition {
-            let way = invocation[SubmitOptions.key] == nil ? "; --again submits it anew" : ""
-            console.warn("the same was submitted before: nothing was added\(way)")
+        if altered.count > 0 {
+            let what = Figures.grouped(altered.count)
+            messages.append(
+                altered.count == 1
+                    ? "one output is not as it was written" : "\(what) outputs are not as they were written"
+            )
         }
+        return Refusal(
+            message: messages.joined(separator: " and ") + "; nothing was submitted",
+            details: conflicts.lines + altered.lines,
+            hint:
+                "--on-conflict replace puts new files in their place; skip leaves them alone; missing submits only what "
+                + "has no destination"
+        )
     }
 }

@@ -1,5 +1,4 @@
 import Conversion
-import Glibc
 import Ledger
 import Storage
 
@@ -13,6 +12,7 @@ struct SubmitPlan: Sendable {
 
     /// What all recipes share.
     let base: Recipe
+    let conflict: SubmitConflict
     /// What outputs are encoded by, by the ending of their names.
     private var codecs: [String: Codec] = [:]
     let items: [Item]
@@ -36,19 +36,14 @@ struct SubmitPlan: Sendable {
     private(set) var collisions = Sample()
     /// Destinations that are sources.
     private(set) var overwrites = Sample()
-    /// Destinations where something is already.
-    private(set) var conflicts = Sample()
     /// Names that cannot be used.
     private(set) var misfits = Sample()
 
     /// Names that cannot be used, of files that are left out.
     var leftOut = Sample()
 
-    /// Whether anything forbids to submit it.
-    var isForbidden: Bool {
-        collisions.count > 0 || overwrites.count > 0 || misfits.count > 0
-            || conflicts.count > 0 && base.outputs[0].onConflict == .fail
-    }
+    /// Whether its names forbid to submit it.
+    var isForbidden: Bool { collisions.count > 0 || overwrites.count > 0 || misfits.count > 0 }
 
     /// What is wrong with the format is a `UsageError`; what is wrong with names is found and kept.
     init(
@@ -56,9 +51,10 @@ struct SubmitPlan: Sendable {
         misfits: [String],
         template: DestinationTemplate,
         base: Recipe,
+        conflict: SubmitConflict,
         ext: String?
     ) throws {
-        self.base = base
+        (self.base, self.conflict) = (base, conflict)
         for misfit in misfits { self.misfits.add(misfit) }
         let preset = base.outputs[0].preset
         var items: [Item] = []
@@ -87,9 +83,14 @@ struct SubmitPlan: Sendable {
         return recipe
     }
 
-    /// The jobs as they are submitted, made when they are asked for.
-    var requests: some Sequence<JobRequest> & Sendable {
-        items.lazy.map { item in JobRequest(recipe(item), needs: needs(item)) }
+    /// The jobs that are submitted of it, made when they are asked for.
+    func requests(_ chosen: [SubmitSurvey.Chosen]) -> some Sequence<JobRequest> & Sendable {
+        chosen.lazy.map { choice in
+            let item = items[choice.place]
+            var recipe = recipe(item)
+            recipe.outputs[0].onConflict = choice.policy
+            return JobRequest(recipe, needs: needs(item), stamp: choice.stamp)
+        }
     }
 
     private func needs(_ item: Item) -> [String] {
@@ -107,16 +108,30 @@ struct SubmitPlan: Sendable {
         return ending.contains("/") ? "" : String(ending)
     }
 
-    /// The same for the same jobs and wishes, so that a repetition is known by it.
-    func key(_ wishes: [String]) throws -> String {
-        var digest = RunningFingerprint()
-        for wish in wishes { digest.add(wish) }
-        digest.add(try base.json())
-        for item in items {
-            digest.add(item.source.description)
-            digest.add(item.destination.description)
+    /// The same for the same sources, destinations and wishes, so that a repetition is known by it.
+    func digest(_ wishes: [String]) throws -> String {
+        var digest = try begunDigest(wishes)
+        for item in items { digest.add(item) }
+        return digest.finish().hexDigest
+    }
+
+    /// The same for the same jobs and wishes, as long as nothing more has been done: of two who submit the same at once, one
+    /// submits it.
+    func key(_ chosen: [SubmitSurvey.Chosen], _ wishes: [String]) throws -> String {
+        var digest = try begunDigest(wishes)
+        for choice in chosen {
+            digest.add(items[choice.place])
+            if choice.predecessor != 0 { digest.add("\(choice.predecessor) \(choice.policy.rawValue)") }
         }
         return "request:\(digest.finish().hexDigest)"
+    }
+
+    private func begunDigest(_ wishes: [String]) throws -> RunningFingerprint {
+        var digest = RunningFingerprint()
+        for wish in wishes { digest.add(wish) }
+        digest.add(conflict.rawValue)
+        digest.add(try base.json())
+        return digest
     }
 
     /// One extension is one format: each kind of destination is checked once.
@@ -159,48 +174,18 @@ struct SubmitPlan: Sendable {
         }
     }
 
-    /// Looks for destinations that are there already, as far as their roots are on this machine.
-    mutating func lookForConflicts(_ roots: PathRoots) {
-        var folders: [String: [Item]] = [:]
-        var order: [String] = []
-        for item in items {
-            let folder = "\(item.destination.root):\(item.destination.folder)"
-            if folders[folder] == nil { order.append(folder) }
-            folders[folder, default: []].append(item)
-        }
-        for folder in order {
-            guard let members = folders[folder], let path = roots.path(of: members[0].destination) else { continue }
-            let place = String(path.dropLast(members[0].destination.name.count + 1))
-            let found = Self.names(in: place, among: members.map(\.destination.name))
-            for item in members where found.contains(item.destination.name) {
-                conflicts.add("\(item.destination)".printable)
-            }
-        }
-    }
-
-    /// Those of `names` that are in a folder. Few are looked at one by one, many by reading the folder.
-    private static func names(in folder: String, among names: [String]) -> Set<String> {
-        if names.count < 16 {
-            return Set(names.filter { FileFacts.of(path: "\(folder)/\($0)", followingLinks: false) != nil })
-        }
-        // A folder that is not there, or may not be read, is for the worker to meet.
-        guard let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var found: Set<String> = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            found.insert(name)
-        }
-        return found
-    }
-
     /// Bytes of all sources that are on this machine.
     func bytes(_ roots: PathRoots) -> Int64 {
         items.reduce(0) { sum, item in
             guard let path = roots.path(of: item.source) else { return sum }
             return sum + (FileFacts.of(path: path, followingLinks: true)?.byteCount ?? 0)
         }
+    }
+}
+
+extension RunningFingerprint {
+    fileprivate mutating func add(_ item: SubmitPlan.Item) {
+        add(item.source.description)
+        add(item.destination.description)
     }
 }

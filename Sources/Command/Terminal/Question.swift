@@ -5,10 +5,13 @@ enum Question {
     static let yes = Switch("yes", letter: "y", "do not ask", in: .general)
     static let dryRun = Switch("dry-run", "say what would be done, and change nothing", in: .general)
 
+    /// Whether somebody sits there who can answer.
+    static func canBeAsked(_ console: Console) -> Bool { isatty(STDIN_FILENO) == 1 && console.talk.isTerminal }
+
     /// Whether to go on. Throws where there is nobody to ask: what nobody has seen, nobody has agreed to.
     static func agrees(to what: String, _ invocation: Invocation, _ console: Console) throws -> Bool {
         if invocation[yes] { return true }
-        guard isatty(STDIN_FILENO) == 1, console.talk.isTerminal else {
+        guard canBeAsked(console) else {
             throw Refusal(message: "would \(what); say --yes to do it without being asked", exitCode: .usage)
         }
         do throws(Outlet.Failure) {

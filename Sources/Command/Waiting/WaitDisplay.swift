@@ -77,6 +77,7 @@ final class WaitDisplay {
     /// `3,851 done  2 failed  8 running  9.4 files/s  15 min left`
     private func facts(_ counts: JobCounts, _ now: ContinuousClock.Instant) -> [String] {
         var facts = ["\(Figures.grouped(counts.completed)) done"]
+        if counts.skipped > 0 { facts.append("\(Figures.grouped(counts.skipped)) skipped") }
         if counts.failed > 0 { facts.append("\(Figures.grouped(counts.failed)) failed") }
         if counts.cancelled > 0 { facts.append("\(Figures.grouped(counts.cancelled)) cancelled") }
         let running = counts.running + counts.publishing

@@ -21,7 +21,7 @@ enum WatchList: Int, Sendable, CaseIterable {
         case .running: [.running, .publishing]
         case .waiting: [.delayed, .waiting]
         case .failed: [.failed]
-        case .ended: [.completed, .failed, .cancelled]
+        case .ended: [.completed, .skipped, .failed, .cancelled]
         case .queues, .workers: []
         }
     }

@@ -5,7 +5,7 @@ import Ledger
 enum WorkerState: String, Sendable, Hashable, Codable, CaseIterable {
     /// It claims jobs.
     case works
-    /// It leaves the jobs of some of its roots to others.
+    /// It leaves the jobs of some of its roots to others, or puts off those that write to a full file system.
     case partly
     /// It has paused itself.
     case paused
@@ -45,7 +45,9 @@ extension WorkerSummary {
         switch wish {
         case .quiet: return .quiet
         case .drain: return .draining
-        case .run: return status.pausedBecause == nil ? .works : status.pausedRoots == nil ? .paused : .partly
+        case .run:
+            let isPartly = status.pausedRoots != nil || status.fullFileSystems?.isEmpty == false
+            return status.pausedBecause != nil && status.pausedRoots == nil ? .paused : isPartly ? .partly : .works
         }
     }
 

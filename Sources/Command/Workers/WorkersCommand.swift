@@ -113,6 +113,9 @@ enum WorkersCommand {
                     console.warn("\(name) has paused itself: \(why.printable)")
                 }
             }
+            for trouble in workers.troubles(at: now) {
+                if case .full = trouble.kind { console.warn(trouble.note.printable) }
+            }
             for worker in workers where worker.endedAt == nil {
                 guard let sandbox = worker.status.sandbox, sandbox == "off" || sandbox.contains("without ") else {
                     continue

@@ -79,6 +79,9 @@ extension ChannelLayout {
         return isDiscrete && channelCount == 2 ? .stereo : self
     }
 
+    /// The number of the channel for low frequencies, from 0; `nil` if there is none.
+    public var lowFrequencyChannel: Int? { speakers.firstIndex(of: 3) }
+
     /// The bits of the mask, in the order of the channels.
     var speakers: [Int] { (0..<64).filter { mask & (1 << UInt64($0)) != 0 } }
 }

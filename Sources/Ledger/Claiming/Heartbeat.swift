@@ -73,19 +73,23 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
     public var sandbox: String?
     /// How fast its conversions are, of those that have gone far enough to tell.
     public var paces: [JobPace]?
+    /// File systems that are full, so that it puts off the jobs that write to them.
+    public var fullFileSystems: [FullFileSystem]?
 
     public init(
         busySlots: Int? = nil,
         pausedBecause: String? = nil,
         pausedRoots: [String]? = nil,
         sandbox: String? = nil,
-        paces: [JobPace]? = nil
+        paces: [JobPace]? = nil,
+        fullFileSystems: [FullFileSystem]? = nil
     ) {
         self.busySlots = busySlots
         self.pausedBecause = pausedBecause
         self.pausedRoots = pausedRoots
         self.sandbox = sandbox
         self.paces = paces
+        self.fullFileSystems = fullFileSystems
     }
 }
 

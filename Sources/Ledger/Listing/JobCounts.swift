@@ -5,6 +5,7 @@ public struct JobCounts: Sendable, Hashable, Codable {
     public var running = 0
     public var publishing = 0
     public var completed = 0
+    public var skipped = 0
     public var failed = 0
     public var cancelled = 0
 
@@ -18,6 +19,7 @@ public struct JobCounts: Sendable, Hashable, Codable {
             case .running: running
             case .publishing: publishing
             case .completed: completed
+            case .skipped: skipped
             case .failed: failed
             case .cancelled: cancelled
             }
@@ -29,6 +31,7 @@ public struct JobCounts: Sendable, Hashable, Codable {
             case .running: running = newValue
             case .publishing: publishing = newValue
             case .completed: completed = newValue
+            case .skipped: skipped = newValue
             case .failed: failed = newValue
             case .cancelled: cancelled = newValue
             }

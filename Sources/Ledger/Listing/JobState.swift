@@ -7,6 +7,8 @@ public enum JobState: String, Sendable, Hashable, Codable, CaseIterable {
     /// Its output is whole and waits for its name.
     case publishing
     case completed
+    /// Something else is where its output was to be, and stays there, as its recipe wishes.
+    case skipped
     case failed
     case cancelled
 
@@ -14,5 +16,5 @@ public enum JobState: String, Sendable, Hashable, Codable, CaseIterable {
     public static let open: [JobState] = [.delayed, .waiting, .running, .publishing]
 
     /// Whether nothing more happens to it, unless somebody asks for it.
-    public var isEnd: Bool { self == .completed || self == .failed || self == .cancelled }
+    public var isEnd: Bool { !Self.open.contains(self) }
 }

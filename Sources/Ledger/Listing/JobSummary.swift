@@ -31,10 +31,10 @@ public struct JobSummary: Sendable, Hashable {
     public var totalFrames: Int64?
     /// Whether somebody asked a running job to stop.
     public var isToBeCancelled: Bool
-    /// SHA-256 of the output in hexadecimal, and its length; `nil` for a completed job that was skipped.
+    /// SHA-256 of the output in hexadecimal, and its length; `nil` for a job that was skipped.
     public var digest: String?
     public var bytes: Int64?
-    /// Of a completed job.
+    /// Of a job that was completed or skipped.
     public var placement: Placement?
 
     /// The columns that `list_jobs` and `show_jobs` share.

@@ -39,4 +39,6 @@ public enum ReleaseReason: String, Sendable, Hashable, Codable, CaseIterable {
     case neighbourCrashed = "neighbour_crashed"
     /// This worker cannot do the job, and others may.
     case unable
+    /// The file system that it writes to is full.
+    case fileSystemFull = "file_system_full"
 }

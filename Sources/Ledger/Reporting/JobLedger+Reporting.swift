@@ -49,7 +49,7 @@ extension JobLedger {
 
     /// Hands running jobs back, unspent: to where they were in line, at once or after `pause`.
     ///
-    /// `need` is what the next worker must be able to do. Also good when the lease is over: giving up takes no right. What this
+    /// `need` is what the next worker must be able to do, `message` what people read in the job's story. Also good when the lease is over: giving up takes no right. What this
     /// fence has published is answered `publishing`: a publish that was not answered is only ever asked again.
     @discardableResult
     public func release(
@@ -57,14 +57,23 @@ extension JobLedger {
         because reason: ReleaseReason = .handedBack,
         needing need: String? = nil,
         after pause: Duration? = nil,
+        message: String? = nil,
         within limit: Duration? = nil
     ) async throws -> [JobAnswer] {
         try await answers(fences, \.self, "hand jobs back", within: limit) { fences, schema in
             """
             select * from \(schema).release(
                 \(fences.map(\.job)), \(fences.map(\.epoch)), \(fences.map(\.lease)),
-                \(reason), \(fences.map { _ in need }), \(pause))
+                \(reason), \(fences.map { _ in need }), \(pause), \(message))
             """
+        }
+    }
+
+    /// Lets jobs go on that were handed back for `reason` and wait, as many as a call takes; how many these were.
+    @discardableResult
+    public func recall(_ reason: ReleaseReason, within limit: Duration? = nil) async throws -> Int {
+        try await settle("call jobs back", within: limit) { connection, _ in
+            try connection.value("select \(schema).recall(\(reason), \(Int32(Self.wordsPerCall)))")
         }
     }
 
@@ -109,7 +118,7 @@ extension JobLedger {
         }
     }
 
-    private static let wordsPerCall = 1_000
+    static let wordsPerCall = 1_000
 }
 
 /// An object in the list that `fail` takes.

@@ -13,6 +13,10 @@ public struct JobRequest: Sendable, Hashable {
     /// When it may be begun; `nil` leaves it to the submission.
     public var runAt: Date?
     public var labels: [String: String] = [:]
+    /// Of the recipe's first source, by which a later look finds whether it has changed; `nil` if nobody could look.
+    public var stamp: SourceStamp?
+    /// What it asks for, as `WorkNumbers` counts; `nil` takes it from the recipe.
+    public var work: Int64?
 
     public init(
         _ recipe: Recipe,
@@ -20,7 +24,9 @@ public struct JobRequest: Sendable, Hashable {
         needs: [String] = [],
         maxAttempts: Int16? = nil,
         runAt: Date? = nil,
-        labels: [String: String] = [:]
+        labels: [String: String] = [:],
+        stamp: SourceStamp? = nil,
+        work: Int64? = nil
     ) {
         self.recipe = recipe
         self.cost = cost
@@ -28,5 +34,19 @@ public struct JobRequest: Sendable, Hashable {
         self.maxAttempts = maxAttempts
         self.runAt = runAt
         self.labels = labels
+        self.stamp = stamp
+        self.work = work
+    }
+}
+
+/// What a source was at some time. A source with another stamp has changed.
+public struct SourceStamp: Sendable, Hashable {
+    public var bytes: Int64
+    /// When it last changed, in nanoseconds since 1970, by the clock of its file system.
+    public var modified: Int64
+
+    public init(bytes: Int64, modified: Int64) {
+        self.bytes = bytes
+        self.modified = modified
     }
 }

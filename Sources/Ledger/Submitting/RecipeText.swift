@@ -1,34 +1,81 @@
 import Conversion
 import FoundationEssentials
 
-/// Writes recipes as `Recipe.json()` does, and faster where one differs from the one before by its locations alone.
+/// Writes recipes as `Recipe.json()` does, and faster where one differs from one of those before by its locations alone.
 struct RecipeText {
-    private var last: Recipe?
-    /// The text around the locations of `last`: outputs first, then sources, as their names sort.
-    private var parts: [String] = []
-
-    /// The recipe as `recipe.json()` gives it, byte for byte.
-    mutating func json(_ recipe: Recipe) throws -> String {
-        if last.map({ recipe.differsInLocationsOnly(from: $0) }) != true { try learn(recipe) }
-        guard parts.count == recipe.outputs.count + recipe.sources.count + 1 else { return try recipe.json() }
-        var text = parts[0]
-        var place = 1
-        for location in recipe.outputs.lazy.map(\.location) + recipe.sources.lazy.map(\.location) {
-            text.appendJSON(location)
-            text += parts[place]
-            place += 1
-        }
-        return text
+    /// What recipes share that differ in their locations alone.
+    private struct Form {
+        let recipe: Recipe
+        /// The text around the locations: outputs first, then sources, as their names sort.
+        let parts: [String]
+        /// Of the form without its conflict policy.
+        let work: RequestDigest
     }
 
-    private mutating func learn(_ recipe: Recipe) throws {
-        last = recipe
+    /// The last used comes last. A submission has few: one for each conflict policy.
+    private var forms: [Form] = []
+    private static let formLimit = 4
+
+    /// The recipe as `recipe.json()` gives it, byte for byte.
+    mutating func json(_ recipe: Recipe) throws -> String { try write(recipe).json }
+
+    /// The recipe, and a number that two recipes share if they ask for the same work: for the same in everything but
+    /// what is to be done if the destination exists.
+    mutating func write(_ recipe: Recipe) throws -> (json: String, work: Int64) {
+        let form = try form(of: recipe)
+        let json: String
+        if form.parts.count == recipe.outputs.count + recipe.sources.count + 1 {
+            var text = form.parts[0]
+            var place = 1
+            for location in recipe.outputs.lazy.map(\.location) + recipe.sources.lazy.map(\.location) {
+                text.appendJSON(location)
+                text += form.parts[place]
+                place += 1
+            }
+            json = text
+        } else {
+            json = try recipe.json()
+        }
+        return (json, Self.work(recipe, form))
+    }
+
+    /// The number of `write` alone.
+    mutating func work(_ recipe: Recipe) throws -> Int64 { Self.work(recipe, try form(of: recipe)) }
+
+    private static func work(_ recipe: Recipe, _ form: Form) -> Int64 {
+        var digest = form.work
+        for source in recipe.sources { digest.add(source.location) }
+        for output in recipe.outputs { digest.add(output.location) }
+        return digest.number
+    }
+
+    private mutating func form(of recipe: Recipe) throws -> Form {
+        if let last = forms.last, recipe.differsInLocationsOnly(from: last.recipe) { return last }
+        if let place = forms.firstIndex(where: { recipe.differsInLocationsOnly(from: $0.recipe) }) {
+            forms.append(forms.remove(at: place))
+            return forms[forms.count - 1]
+        }
+        let form = try Self.learn(recipe)
+        if forms.count == Self.formLimit { forms.removeFirst() }
+        forms.append(form)
+        return form
+    }
+
+    private static func learn(_ recipe: Recipe) throws -> Form {
         var marked = recipe
         // Drawn at random, so nobody can have written it.
         let mark = UUID().uuidString
         for index in marked.sources.indices { marked.sources[index].location = mark }
         for index in marked.outputs.indices { marked.outputs[index].location = mark }
-        parts = try marked.json().split(separator: "\"\(mark)\"", omittingEmptySubsequences: false).map(String.init)
+        let parts = try marked.json().split(separator: "\"\(mark)\"", omittingEmptySubsequences: false).map(String.init)
+        for index in marked.sources.indices { marked.sources[index].location = "" }
+        for index in marked.outputs.indices {
+            marked.outputs[index].location = ""
+            marked.outputs[index].onConflict = .fail
+        }
+        var work = RequestDigest()
+        work.add(try marked.json())
+        return Form(recipe: recipe, parts: parts, work: work)
     }
 }
 

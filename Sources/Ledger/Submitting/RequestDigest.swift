@@ -33,6 +33,9 @@ struct RequestDigest {
         high = (high ^ product.low).multipliedFullWidth(by: 0xC4CE_B9FE_1A85_EC53).high &+ high &* 31 &+ product.high
     }
 
+    /// Half of it, as a number that a column can hold.
+    var number: Int64 { Int64(bitPattern: low ^ high) }
+
     /// Sixteen bytes.
     var bytes: Data {
         var bytes: [UInt8] = []

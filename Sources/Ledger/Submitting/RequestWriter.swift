@@ -4,13 +4,24 @@ import FoundationEssentials
 struct RequestWriter {
     /// From so many jobs on they are sent by COPY.
     static let smallCount = 200
-    static let columns = ["ordinal", "recipe", "cost", "needs", "max_attempts", "run_at", "labels"]
+    static let columns = [
+        "ordinal", "recipe", "cost", "needs", "max_attempts", "run_at", "labels", "work", "source_bytes",
+        "source_modified",
+    ]
 
     private(set) var digest = RequestDigest()
     private var recipeText = RecipeText()
     private var count: Int32 = 0
 
+    /// Whether the digest is of the jobs, and not of what the submission says of itself.
+    private let takesJobs: Bool
+
     init(_ submission: Submission) {
+        takesJobs = submission.request == nil
+        if let request = submission.request {
+            digest.add(request)
+            return
+        }
         digest.add(submission.queue)
         digest.add("\(submission.priority) \(submission.weight) \(submission.maxAttempts ?? 0)")
         digest.add(submission.runAt?.ledgerText ?? "")
@@ -20,6 +31,7 @@ struct RequestWriter {
     struct Written {
         var ordinal: Int32
         var recipe: String
+        var work: Int64
         var request: JobRequest
 
         func append(to row: inout CopyRow) {
@@ -30,6 +42,9 @@ struct RequestWriter {
             row.append(request.maxAttempts)
             row.append(request.runAt)
             row.append(labels)
+            row.append(work)
+            row.append(request.stamp?.bytes)
+            row.append(request.stamp?.modified)
         }
 
         var labels: JSON? {
@@ -42,13 +57,18 @@ struct RequestWriter {
 
     /// Throws `refused` if the recipe cannot be written.
     mutating func write(_ request: JobRequest) throws -> Written {
-        let recipe: String
+        let recipe: (json: String, work: Int64)
         do {
-            recipe = try recipeText.json(request.recipe)
+            recipe = try recipeText.write(request.recipe)
         } catch {
             throw LedgerError(.refused, during: "submit jobs", "job \(count + 1): \(error)")
         }
         count += 1
+        if takesJobs { addToDigest(request, recipe.json) }
+        return Written(ordinal: count, recipe: recipe.json, work: request.work ?? recipe.work, request: request)
+    }
+
+    private mutating func addToDigest(_ request: JobRequest, _ recipe: String) {
         digest.add(recipe)
         if request.cost != nil || !request.needs.isEmpty || request.maxAttempts != nil || request.runAt != nil
             || !request.labels.isEmpty
@@ -60,7 +80,6 @@ struct RequestWriter {
                 digest.add(value)
             }
         }
-        return Written(ordinal: count, recipe: recipe, request: request)
     }
 
     /// The jobs as one list.
@@ -69,6 +88,10 @@ struct RequestWriter {
         for job in jobs {
             text += job.ordinal == jobs[0].ordinal ? "{\"recipe\":" : ",{\"recipe\":"
             text += job.recipe
+            text += ",\"work\":\(job.work)"
+            if let stamp = job.request.stamp {
+                text += ",\"source_bytes\":\(stamp.bytes),\"source_modified\":\(stamp.modified)"
+            }
             if let cost = job.request.cost { text += ",\"cost\":\(cost)" }
             if let attempts = job.request.maxAttempts { text += ",\"max_attempts\":\(attempts)" }
             if let time = job.request.runAt { text += ",\"run_at\":\"\(time.ledgerText)\"" }

@@ -8,6 +8,9 @@ public struct Submission: Sendable, Hashable {
     public var label: String?
     /// The same key answers the same batch and adds nothing, for as long as the batch is kept. Does not begin with `~`.
     public var key: String?
+    /// All that was asked for, where the jobs are only what is left to do of it: tells a repetition from another request under
+    /// `key`. `nil` takes the jobs and what is said here of all of them.
+    public var request: String?
     /// -100 to 100; higher goes first.
     public var priority: Int32 = 0
     /// The batch's share beside others, 1 to 10000.
@@ -25,6 +28,7 @@ public struct Submission: Sendable, Hashable {
         queue: String = "default",
         label: String? = nil,
         key: String? = nil,
+        request: String? = nil,
         priority: Int32 = 0,
         weight: Int32 = 100,
         maxAttempts: Int? = nil,
@@ -35,6 +39,7 @@ public struct Submission: Sendable, Hashable {
         self.queue = queue
         self.label = label
         self.key = key
+        self.request = request
         self.priority = priority
         self.weight = weight
         self.maxAttempts = maxAttempts

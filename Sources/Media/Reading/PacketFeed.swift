@@ -293,6 +293,11 @@ struct PacketFeed: ~Copyable {
         case .ahead(let step):
             // A single wrong timestamp is no gap.
             if try isAlone(frame, decoded + lost, usual) { return estimate }
+            // In fragments a damaged number moves all that follows, and no length bounds what it claims.
+            if step > PacketPace.longest, demuxer.name.hasPrefix("mov"), track.length.frames == nil {
+                watch!.accept(frame, decoded: decoded + lost)
+                return estimate
+            }
             let frames = watch!.wholePackets(step, of: usual)
             watch!.accept(frame, decoded: decoded + frames)
             if let estimate { return estimate.costing(frames) }

@@ -7,8 +7,11 @@ enum SampleRemarks {
         guard let mix = ChannelMix(from: shape.layout, to: format.layout) else { return [] }
         if mix.source.isDiscrete {
             guard !mix.target.isDiscrete else { return [] }
-            let count = shape.channelCount
-            return [Remark(.layoutAssumed, "\(count) channels without positions were taken in order as \(mix.target)")]
+            var detail = "\(shape.channelCount) channels without positions were taken in order as \(mix.target)"
+            if !format.isLossless, let low = mix.target.lowFrequencyChannel {
+                detail += ", where channel \(low + 1) keeps low frequencies only"
+            }
+            return [Remark(.layoutAssumed, detail)]
         }
         guard !mix.target.isDiscrete, !mix.keepsEveryChannel else { return [] }
         var detail = "\(mix.source) was mixed to \(mix.target), front channels at \(mix.frontGain.decibels) dB"

@@ -89,12 +89,12 @@ struct SampleRounding {
         let scale = Source.full(bits)
         let (low, high) = (-scale, scale - 1)
         // One look at all of them, which the processor takes several at a time; the place is looked for only once.
-        var misfits: Int32 = 0
+        var misfits: UInt32 = 0
         for index in samples.indices {
-            misfits |= Source.isWhole(min(max(samples[index] * scale, low), high)) ? 0 : 1
+            misfits |= Source.fraction(min(max(samples[index] * scale, low), high))
         }
         guard misfits != 0 else { return nil }
-        return samples.firstIndex { !Source.isWhole(min(max($0 * scale, low), high)) }
+        return samples.firstIndex { Source.fraction(min(max($0 * scale, low), high)) != 0 }
     }
 }
 
@@ -132,7 +132,8 @@ protocol FloatSample: BinaryFloatingPoint where Magnitude == Self {
     static func noise(_ triangle: Int32) -> Self
     /// The nearest whole number of a value that is small enough for the type to hold it.
     static func rounded(_ value: Self) -> Int32
-    static func isWhole(_ value: Self) -> Bool
+    /// 0 for a whole number; anything else for others.
+    static func fraction(_ value: Self) -> UInt32
 }
 
 extension Float: FloatSample {
@@ -150,7 +151,9 @@ extension Float: FloatSample {
     }
 
     @inline(__always)
-    static func isWhole(_ value: Float) -> Bool { (value + rounder) - rounder == value }
+    static func fraction(_ value: Float) -> UInt32 {
+        (((value + rounder) - rounder).bitPattern ^ value.bitPattern) & 0x7FFF_FFFF
+    }
 }
 
 extension Double: FloatSample {
@@ -165,5 +168,8 @@ extension Double: FloatSample {
     static func rounded(_ value: Double) -> Int32 { Int32(truncatingIfNeeded: (value + rounder).bitPattern) }
 
     @inline(__always)
-    static func isWhole(_ value: Double) -> Bool { (value + rounder) - rounder == value }
+    static func fraction(_ value: Double) -> UInt32 {
+        let bits = (((value + rounder) - rounder).bitPattern ^ value.bitPattern) & 0x7FFF_FFFF_FFFF_FFFF
+        return UInt32(truncatingIfNeeded: bits | bits &>> 32)
+    }
 }

@@ -23,17 +23,21 @@ public struct Fingerprint: Sendable, Hashable {
     ///
     /// libcrypto does it: libpq brings it into the process anyway, it is looked after, and it uses what the processor has
     /// for it. The kernel's own (AF_ALG) is missing from many kernels and forbidden in many containers.
-    static func of(_ descriptor: Int32) -> Fingerprint? {
+    static func of(_ descriptor: Int32) -> Fingerprint? { of(descriptor, while: { true }) ?? nil }
+
+    /// The same; a whole fingerprint that is `nil` if `isWanted` said no before the end.
+    static func of(_ descriptor: Int32, while isWanted: () -> Bool) -> Fingerprint?? {
         let hash = SHA256Hash()
         var block = [UInt8](repeating: 0, count: 1 << 18)
         var offset = 0
-        while true {
+        while isWanted() {
             let count = retryingInterrupts { pread(descriptor, &block, block.count, off_t(offset)) }
-            if count < 0 { return nil }
-            if count == 0 { return Fingerprint(byteCount: Int64(offset), sha256: hash.finish()) }
+            if count < 0 { return .none }
+            if count == 0 { return .some(Fingerprint(byteCount: Int64(offset), sha256: hash.finish())) }
             block.withUnsafeBytes { hash.add(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
             offset += count
         }
+        return .some(nil)
     }
 }
 

@@ -9,6 +9,9 @@ enum GNUFunctions {
     typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
     typealias Openat2 =
         @convention(c) (Int, Int, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
+    typealias SetAttribute =
+        @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32) -> Int32
+    typealias GetAttribute = @convention(c) (Int32, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
     typealias ErrnoName = @convention(c) (Int32) -> UnsafePointer<CChar>?
 
     /// Since glibc 2.28.
@@ -25,6 +28,10 @@ enum GNUFunctions {
 
     /// In <sys/vfs.h>, which Swift's module of glibc leaves out.
     static let fstatfs = look(for: "fstatfs", as: Fstatfs.self)
+
+    /// In <sys/xattr.h>, likewise.
+    static let fsetxattr = look(for: "fsetxattr", as: SetAttribute.self)
+    static let fgetxattr = look(for: "fgetxattr", as: GetAttribute.self)
 
     /// Since glibc 2.32.
     static let errnoName = look(for: "strerrorname_np", as: ErrnoName.self)

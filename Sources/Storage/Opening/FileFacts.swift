@@ -30,6 +30,8 @@ package struct FileFacts {
     let mode: UInt32
     /// When content or names last changed, in seconds since 1970, by the clock of the file system.
     let changedAt: Int64
+    /// When content last changed, in nanoseconds since 1970, by the clock of the file system.
+    package let modifiedAt: Int64
 
     private init(_ raw: stat) {
         identity = FileIdentity(device: UInt64(raw.st_dev), inode: UInt64(raw.st_ino))
@@ -48,6 +50,9 @@ package struct FileFacts {
         owner = raw.st_uid
         mode = UInt32(raw.st_mode)
         changedAt = Int64(raw.st_ctim.tv_sec)
+        // Beyond the year 2262 all times are one.
+        let (nanoseconds, isTooFar) = Int64(raw.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+        modifiedAt = isTooFar ? .max : nanoseconds &+ Int64(raw.st_mtim.tv_nsec)
     }
 
     /// What an open descriptor is; `nil` with `errno` set if the kernel will not say.
@@ -60,6 +65,9 @@ package struct FileFacts {
     package static func of(path: String, followingLinks: Bool) -> FileFacts? {
         of(path, followingLinks: followingLinks)
     }
+
+    /// Whether the last look of this thread found nothing, rather than being refused.
+    package static var isMissing: Bool { errno == ENOENT || errno == ENOTDIR }
 
     /// What `path` leads to, seen from `folder`; `nil` with `errno` set if it leads nowhere.
     static func of(_ path: String, in folder: Int32 = AT_FDCWD, followingLinks: Bool) -> FileFacts? {

@@ -8,11 +8,14 @@ public struct SourceFile: ~Copyable {
     public let kind: FileKind
     /// Means nothing for pipes and devices.
     public let byteCount: Int64
+    /// When its content last changed, in nanoseconds since 1970.
+    public let modifiedAt: Int64
 
     private init(adopting descriptor: consuming Descriptor, _ facts: FileFacts) {
         identity = facts.identity
         kind = facts.kind
         byteCount = facts.byteCount
+        modifiedAt = facts.modifiedAt
         self.descriptor = descriptor.release()
     }
 

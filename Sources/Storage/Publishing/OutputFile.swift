@@ -76,17 +76,20 @@ public struct OutputFile: ~Copyable {
         return .ready(OutputFile(file: file, policy: policy))
     }
 
-    /// An output for `name` in `folder`, where links are not followed.
+    /// An output for `name` in `folder`, where links are not followed. `mayExist` leaves it to publishing to find out whether what
+    /// has the name has the same bytes.
     static func prepare(
         in folder: Folder,
         _ name: String,
         onConflict policy: Recipe.ConflictPolicy,
         source: FileIdentity?,
-        mustBeHidden: Bool
+        mustBeHidden: Bool,
+        mayExist: Bool = false
     ) throws(StorageError) -> Preparation {
         if let present = try folder.facts(of: name, at: .open) {
             try refuse(present, source, folder.path(of: name))
             switch policy {
+            case .fail where mayExist: break
             case .fail: throw exists(folder.path(of: name), at: .open)
             case .skip: return .skipped
             case .replace: break

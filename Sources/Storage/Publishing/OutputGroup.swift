@@ -9,6 +9,7 @@ public struct OutputGroup: ~Copyable {
         let file: UnfinishedFile
         let attempt: AttemptName
         let fingerprint: Fingerprint
+        let mark: OutputMark?
     }
 
     private var members: [Member] = []
@@ -18,8 +19,19 @@ public struct OutputGroup: ~Copyable {
     public var count: Int { members.count }
 
     /// Adds a finished output. `fingerprint` is its own, as `OutputFile.fingerprint()` gave it.
-    public mutating func add(_ output: consuming OutputFile, as attempt: AttemptName, with fingerprint: Fingerprint) {
-        members.append(Member(file: output.file, attempt: attempt, fingerprint: fingerprint))
+    ///
+    /// `work` stands for recipe and source; by it the job knows its output again (`StorageRoot.owner`). Without it the file is
+    /// not marked.
+    public mutating func add(
+        _ output: consuming OutputFile,
+        as attempt: AttemptName,
+        with fingerprint: Fingerprint,
+        madeOf work: UInt64? = nil
+    ) {
+        let mark = work.map {
+            OutputMark(ledger: attempt.ledger, job: attempt.job, work: $0, fingerprint: fingerprint)
+        }
+        members.append(Member(file: output.file, attempt: attempt, fingerprint: fingerprint, mark: mark))
     }
 
     /// Flushes all and links each under the name of its attempt; answers in the order of adding.
@@ -31,6 +43,8 @@ public struct OutputGroup: ~Copyable {
 
     /// The same; `together` says how to flush, instead of what pays.
     package consuming func link(durably: Bool, together: Bool?) -> [Result<Void, StorageError>] {
+        // Before the flush, which makes them durable with the contents.
+        for member in members { member.mark?.write(to: member.file.descriptor) }
         let flushed = Self.flush(members, durably: durably, together: together)
         var linked = zip(members, flushed).map { member, flushed in
             flushed.flatMap {

@@ -1,4 +1,5 @@
 public import Conversion
+import Glibc
 
 /// What the ledger knows of an output between the two transactions that publishing lies between.
 public struct PublishOrder: Sendable, Hashable {
@@ -133,7 +134,10 @@ extension Folder {
     /// What the order comes to if its attempt's file is gone, or its place is taken.
     private func adopt(_ order: PublishOrder) throws(StorageError) -> PublishOutcome {
         let name = order.location.name
-        if try holds(order.fingerprint, as: name) { return .adopted }
+        if try holds(order.fingerprint, as: name), order.onConflict == .replace || !isMarkedByOther(name, order.attempt)
+        {
+            return .adopted
+        }
         let isThere = try facts(of: name, at: .publish) != nil
         switch order.onConflict {
         case .skip where isThere: return .skipped
@@ -141,6 +145,14 @@ extension Folder {
         default:
             throw refusal(.attemptLost, "the attempt's file is gone, and what it held is not at the destination", name)
         }
+    }
+
+    /// Whether `name` says of itself that another job made it. The same bytes are then that job's, which may yet replace them.
+    private func isMarkedByOther(_ name: String, _ attempt: AttemptName) -> Bool {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let file = Descriptor(adopting: retryingInterrupts { openat(descriptor, name, flags, 0) })
+        guard file.number >= 0, case .mark(let mark) = OutputMark.read(from: file.number) else { return false }
+        return mark.ledger != attempt.ledger || mark.job != attempt.job
     }
 
     private func refusal(_ code: StorageError.Code, _ detail: String, _ name: String) -> StorageError {

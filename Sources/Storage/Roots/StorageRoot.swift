@@ -6,8 +6,11 @@ public final class StorageRoot: Sendable {
     public let name: String
     public let path: String
     private let descriptor: Int32
-    private let identity: FileIdentity
+    let identity: FileIdentity
     private let beneath: Beneath
+    /// Where it was when it was opened, without links on the way, and what it lay on.
+    let realPath: String
+    let mount: MountTable.Mount?
 
     private init(
         _ name: String,
@@ -20,6 +23,8 @@ public final class StorageRoot: Sendable {
         self.path = path
         self.identity = identity
         self.beneath = beneath
+        realPath = FileSystemFacts.path(of: folder.number)
+        mount = MountTable.read().mount(of: realPath)
         descriptor = folder.release()
     }
 
@@ -94,13 +99,21 @@ public final class StorageRoot: Sendable {
 
     /// Opens an output for `location` after looking at all that would stop it later. Missing folders are created.
     ///
-    /// Unlike a plain path, a link as destination is refused: below a root nothing is followed at the last step.
+    /// Unlike a plain path, a link as destination is refused: below a root nothing is followed at the last step. `mayExist`: a file
+    /// with the name is compared with the output when that is published, and adopted if it is the same.
     public func prepareOutput(
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
-        source: FileIdentity? = nil
+        source: FileIdentity? = nil,
+        mayExist: Bool = false
     ) throws(StorageError) -> OutputFile.Preparation {
-        try prepareOutput(at: location, onConflict: policy, source: source, mustBeHidden: false)
+        try prepareOutput(
+            at: location,
+            onConflict: policy,
+            source: source,
+            mayExist: mayExist,
+            mustBeHidden: false
+        )
     }
 
     /// The same; `mustBeHidden` does without unnamed files, as some file systems have to.
@@ -108,6 +121,7 @@ public final class StorageRoot: Sendable {
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
         source: FileIdentity? = nil,
+        mayExist: Bool = false,
         mustBeHidden: Bool
     ) throws(StorageError) -> OutputFile.Preparation {
         let folder = try folder(of: location, at: .open, creating: true)
@@ -116,7 +130,8 @@ public final class StorageRoot: Sendable {
             location.name,
             onConflict: policy,
             source: source,
-            mustBeHidden: mustBeHidden
+            mustBeHidden: mustBeHidden,
+            mayExist: mayExist
         )
     }
 

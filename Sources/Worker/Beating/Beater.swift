@@ -40,7 +40,8 @@ struct Beater: Sendable {
             pausedBecause: shop.pausedBecause ?? shop.absentRoots?.reason,
             pausedRoots: shop.pausedBecause == nil ? shop.absentRoots?.names : nil,
             sandbox: shop.roomLevel?.description,
-            paces: board.paces(in: session)
+            paces: board.paces(in: session),
+            fullFileSystems: shop.fullFileSystems.isEmpty ? nil : shop.fullFileSystems
         )
         let told = board.running(in: session)
         do {

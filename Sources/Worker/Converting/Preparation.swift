@@ -10,6 +10,8 @@ final class PreparedJob: Sendable {
     let destination: Int32
     let location: Location
     let sourceRoot: String
+    /// What the output is made of, for its mark.
+    let work: UInt64
     private let sourceFile: Mutex<SourceFile?>
     private let output: Mutex<OutputFile?>
 
@@ -17,11 +19,13 @@ final class PreparedJob: Sendable {
         _ sourceFile: consuming sending SourceFile,
         _ output: consuming sending OutputFile,
         at location: Location,
-        sourceRoot: String
+        sourceRoot: String,
+        madeOf work: UInt64
     ) {
         (source, destination) = (sourceFile.descriptor, output.descriptor)
         self.location = location
         self.sourceRoot = sourceRoot
+        self.work = work
         self.sourceFile = Mutex(consume sourceFile)
         self.output = Mutex(consume output)
     }
@@ -49,9 +53,15 @@ final class PreparedJob: Sendable {
     func add(to group: inout OutputGroup, as attempt: AttemptName, with fingerprint: Fingerprint) -> Bool {
         var taken = output.withLock { $0.take() }
         guard let file = taken.take() else { return false }
-        group.add(file, as: attempt, with: fingerprint)
+        group.add(file, as: attempt, with: fingerprint, madeOf: work)
         return true
     }
+}
+
+/// A job's output that is published already.
+struct MadeOutput: Sendable {
+    let location: Location
+    let fingerprint: Fingerprint
 }
 
 /// How far a job came before its conversion.
@@ -59,12 +69,21 @@ enum Preparation: Sendable {
     case ready(PreparedJob)
     /// The destination exists, and is to be left alone.
     case skipped
+    /// The destination is the job's own output: an earlier attempt published it, and the ledger has forgotten that.
+    case made(MadeOutput)
     /// Not for this worker: the word that another one must know.
     case unable(need: String)
     case failed(StorageError, root: String?)
+    /// The file system that it writes to is full.
+    case withoutRoom(FileSystemFacts)
 
     /// Opens what a job's recipe names. Blocks.
-    static func of(_ claim: Claim, in roots: StorageRoots, codecs: Set<Codec>) -> Preparation {
+    static func of(
+        _ claim: Claim,
+        in roots: StorageRoots,
+        codecs: Set<Codec>,
+        _ disks: DiskKeeper
+    ) -> Preparation {
         let recipe = claim.recipe
         var root: String?
         do throws(StorageError) {
@@ -79,21 +98,62 @@ enum Preparation: Sendable {
                 return .unable(need: AbilityWord.codec(codec))
             }
             root = from.root
+            // What is opened below a folder that was unmounted would be nowhere to be seen.
+            try roots.root(of: from).check()
             let file = try roots.root(of: from).openSource(from)
             root = to.root
+            if to.root != from.root { try roots.root(of: to).check() }
+            if disks.isAnythingAside {
+                let facts = try roots.root(of: to).fileSystem(of: to)
+                if disks.aside(facts.device) != nil { return .withoutRoom(facts) }
+            }
             if claim.losses > 0 { removeRemains(of: claim, at: to, in: roots) }
+            let work = Self.work(of: recipe, file)
+            let owner = try owner(of: to, output.onConflict, for: claim, madeOf: work, in: roots)
+            if case .job(let fingerprint) = owner {
+                return .made(MadeOutput(location: to, fingerprint: fingerprint))
+            }
             let preparation = try roots.root(of: to).prepareOutput(
                 at: to,
                 onConflict: output.onConflict,
-                source: file.identity
+                source: file.identity,
+                mayExist: owner == .unknown
             )
             switch consume preparation {
             case .skipped: return .skipped
-            case .ready(let output): return .ready(PreparedJob(file, output, at: to, sourceRoot: from.root))
+            case .ready(let output):
+                return .ready(PreparedJob(file, output, at: to, sourceRoot: from.root, madeOf: work))
             }
         } catch {
             return .failed(error, root: root)
         }
+    }
+
+    /// Whose file a job finds at its destination. What is to be replaced is replaced, whoever made it.
+    private static func owner(
+        of place: Location,
+        _ policy: Recipe.ConflictPolicy,
+        for claim: Claim,
+        madeOf work: UInt64,
+        in roots: StorageRoots
+    ) throws(StorageError) -> OutputOwner {
+        guard policy != .replace else { return .unknown }
+        do throws(StorageError) {
+            return try roots.root(of: place).owner(of: place, for: AttemptName(claim.fence), madeOf: work)
+        } catch  where error.code == .folderNotFound {
+            // It is created with the output.
+            return .unknown
+        }
+    }
+
+    /// A number for what a job makes its output of. An output made of another recipe, or of a source that has changed since, is not
+    /// taken for the job's: after a failover a job's number may be given out again.
+    private static func work(of recipe: Recipe, _ source: borrowing SourceFile) -> UInt64 {
+        var running = RunningFingerprint()
+        // One that cannot be written as JSON came from nowhere; all such are alike, and the bytes decide.
+        running.add((try? recipe.json()) ?? "")
+        running.add("\(source.byteCount) \(source.modifiedAt)")
+        return running.finish().sha256.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// `nil` if it has no format, which is for the room to refuse, with its reasons.

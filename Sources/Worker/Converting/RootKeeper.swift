@@ -12,7 +12,8 @@ final class RootKeeper: Sendable {
     struct Absence: Sendable, Hashable {
         var reason: String
         /// Its disk is full: it is of use again once there is room.
-        var needsRoom: Bool
+        var full: FileSystemFacts?
+        let since: ContinuousClock.Instant
         /// Looks that found no change.
         var looks: Int
         /// When to look next.
@@ -22,8 +23,9 @@ final class RootKeeper: Sendable {
     /// What a look for a root that was set aside came to.
     enum Finding: Sendable, Hashable {
         case away
-        /// It is of use again; `afterNone`, where there was no other until then.
-        case back(afterNone: Bool)
+        /// It is of use again; `afterNone`, where there was no other until then. `note` names what took the place of its file
+        /// system.
+        case back(afterNone: Bool, note: String?)
     }
 
     private struct State {
@@ -82,8 +84,9 @@ final class RootKeeper: Sendable {
 
     // MARK: - Going
 
-    /// Sets a root aside; how long until it is looked for, or `nil` if that was done before.
-    func setAside(_ name: String, because failure: Failure) -> Duration? {
+    /// Sets a root aside, whose file system is `full` if that is why; how long until it is looked for, or `nil` if that was done
+    /// before.
+    func setAside(_ name: String, because failure: Failure, full: FileSystemFacts? = nil) -> Duration? {
         let wait = state.withLock { state -> Duration? in
             guard state.roots[name] != nil, state.absent[name] == nil else { return nil }
             let now = ContinuousClock.now
@@ -91,7 +94,8 @@ final class RootKeeper: Sendable {
             let wait = pause(after: looks)
             state.absent[name] = Absence(
                 reason: "\(failure.code): \(failure.message)",
-                needsRoom: failure.code == StorageError.Code.diskFull.rawValue,
+                full: full,
+                since: now,
                 looks: looks,
                 due: now + wait
             )
@@ -112,11 +116,13 @@ final class RootKeeper: Sendable {
     /// Looks whether a root that was set aside is of use again; from then on it is.
     func look(for name: String) async -> Finding {
         guard let queue = queues[name] else { return .away }
-        let isBack = await queue.run { self.isBack(name) }
+        let seen = await queue.run { self.see(name) }
         let finding = state.withLock { state -> Finding in
             guard var absence = state.absent[name] else { return .away }
             let now = ContinuousClock.now
-            guard isBack else {
+            guard case .present(let note) = seen else {
+                if case .refused(let reason?) = seen { absence.reason = reason }
+                if case .full(let facts) = seen { absence.full = facts }
                 absence.looks += 1
                 absence.due = now + pause(after: absence.looks)
                 state.absent[name] = absence
@@ -127,21 +133,33 @@ final class RootKeeper: Sendable {
             state.absent[name] = nil
             state.returned[name] = (now, absence.looks)
             state.sort()
-            return .back(afterNone: afterNone)
+            return .back(afterNone: afterNone, note: note)
         }
         if case .back = finding { bell.ring() }
         return finding
     }
 
-    private func isBack(_ name: String) -> Bool {
+    /// What a look at a root that was set aside shows.
+    private enum Sight: Sendable {
+        case present(note: String?)
+        case refused(String?)
+        case full(FileSystemFacts)
+    }
+
+    private func see(_ name: String) -> Sight {
         let known = state.withLock { ($0.roots[name], $0.absent[name]) }
-        guard case (let root?, let absence?) = known else { return false }
+        guard case (let root?, let absence?) = known else { return .refused(nil) }
+        var note: String?
         if problem(of: name) == nil {
             state.withLock { _ = $0.lost.removeValue(forKey: name) }
-        } else if !reopen(root) {
-            return false
+        } else {
+            switch reopen(root) {
+            case .present(let what): note = what
+            case .refused(let reason): return .refused("\(StorageError.Code.unavailable.rawValue): \(reason)")
+            }
         }
-        return !(absence.needsRoom && isFull(name))
+        if absence.full != nil, let facts = FileSystemFacts(path: root.path), facts.isFull { return .full(facts) }
+        return .present(note: note)
     }
 
     /// The root among those of use that is not there, if one is not.
@@ -166,24 +184,22 @@ final class RootKeeper: Sendable {
         }
     }
 
-    /// Opens the root again if something else has come to its path since it was lost: the share is mounted again.
-    private func reopen(_ root: StorageRoot) -> Bool {
-        let present = Self.identity(root.path)
-        let atLoss = state.withLock { $0.lost[root.name] ?? nil }
-        guard let present, present != atLoss else { return false }
+    /// Opens the root again if something has come to its path since it was lost that may be taken for it.
+    private func reopen(_ root: StorageRoot) -> RootReturn {
+        let came = root.whatCame(after: state.withLock { $0.lost[root.name] ?? nil })
+        guard case .present = came else { return came }
         let opened: StorageRoot
         do throws(StorageError) {
             opened = try StorageRoot.open(name: root.name, path: root.path)
         } catch {
-            // Not yet, then; why it was set aside stands.
-            return false
+            return .refused(error.detail)
         }
         state.withLock { state in
             state.roots[root.name] = opened
             state.lost[root.name] = nil
             state.sort()
         }
-        return true
+        return came
     }
 
     private static func identity(_ path: String) -> FileIdentity? {
@@ -191,21 +207,4 @@ final class RootKeeper: Sendable {
         guard stat(path, &raw) == 0 else { return nil }
         return FileIdentity(device: UInt64(raw.st_dev), inode: UInt64(raw.st_ino))
     }
-
-    // MARK: - Room
-
-    /// Whether the disk under a root is full by itself, rather than by what one job wanted to write. Blocks.
-    ///
-    /// What the job wrote is gone by now, so a disk that is still full was so before it.
-    func isFull(_ name: String) -> Bool {
-        guard let root = state.withLock({ $0.roots[name] }) else { return false }
-        var facts = statvfs()
-        guard statvfs(root.path, &facts) == 0 else { return false }
-        let free = UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
-        let all = UInt64(facts.f_blocks) * UInt64(facts.f_frsize)
-        let isOutOfNames = facts.f_files > 0 && facts.f_favail == 0
-        return isOutOfNames || free < min(Self.leastRoom, all / 100)
-    }
-
-    private static let leastRoom: UInt64 = 64 << 20
 }

@@ -25,16 +25,21 @@ struct SlotLane: Sendable {
     }
 
     private func work(on job: JobInHand) async {
-        let (claim, roots, codecs) = (job.claim, shop.roots.usable, shop.codecs)
-        switch await files.run({ Preparation.of(claim, in: roots, codecs: codecs) }) {
+        let (claim, roots, codecs, disks) = (job.claim, shop.roots.usable, shop.codecs, shop.disks)
+        switch await files.run({ Preparation.of(claim, in: roots, codecs: codecs, disks) }) {
         case .ready(let prepared):
             shop.sweeper.use(prepared.location, for: job.fence)
             await convert(job, prepared)
         case .skipped: end(job, .skipped)
+        case .made(let output): end(job, .made(output, facts()))
         case .unable(let need): end(job, .handedBack(.unable, need: need))
         case .failed(let error, let root):
-            let failure = await shop.judge(error.failure, roots: [root].compactMap(\.self), on: files)
-            end(job, .failed(AttemptFailure(job.fence, failure, facts: facts())))
+            let roots = [root].compactMap(\.self)
+            end(
+                job,
+                await shop.judge(AttemptFailure(job.fence, error.failure, facts: facts()), claim, roots, on: files)
+            )
+        case .withoutRoom(let facts): end(job, shop.putOff(facts))
         }
     }
 
@@ -60,17 +65,16 @@ struct SlotLane: Sendable {
         case (.handedBack, _): end(job, .handedBack(.neighbourCrashed, need: nil))
         case (.failed(let failed), _):
             let roots = [prepared.sourceRoot, prepared.location.root]
-            let failure = await shop.judge(failed.failure, roots: roots, on: files)
             var facts = facts()
             (facts.framesIn, facts.cpu, facts.peakBytes) = (failed.frames, failed.cost.cpu, failed.cost.peakBytes)
             let report = AttemptFailure(
                 fence,
-                failure,
+                failed.failure,
                 lastWords: failed.lastWords,
                 isRoomDeath: failed.isRoomDeath,
                 facts: facts
             )
-            end(job, .failed(report))
+            end(job, await shop.judge(report, job.claim, roots, on: files))
         }
     }
 

@@ -8,8 +8,12 @@ struct JobEnding: Sendable {
         /// Converted, whole, and not yet published.
         case output(PreparedJob, Fingerprint, AttemptFacts)
         case skipped
+        /// Published by an earlier attempt that the ledger has forgotten.
+        case made(MadeOutput, AttemptFacts)
         case failed(AttemptFailure)
         case handedBack(ReleaseReason, need: String?)
+        /// Handed back until the file system that it writes to has room; for how long at most, and what people read.
+        case putOff(Duration, because: String)
     }
 
     let fence: Fence

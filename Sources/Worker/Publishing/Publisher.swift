@@ -10,6 +10,20 @@ struct Publisher: Sendable {
 
     init(_ shop: Workshop) { self.shop = shop }
 
+    /// Why jobs are handed back, which those have in common that one call is about.
+    private struct Cause: Hashable {
+        var reason: ReleaseReason
+        var need: String?
+        var hold: Duration?
+        var message: String?
+    }
+
+    /// Outputs that could not be linked.
+    private struct Unpublished {
+        var failures: [AttemptFailure] = []
+        var releases: [(JobInHand, Cause)] = []
+    }
+
     /// An output on its way.
     private struct Output: Sendable {
         let job: JobInHand
@@ -35,15 +49,47 @@ struct Publisher: Sendable {
         }
     }
 
+    /// A job without an output to link: it was skipped, or its output is there already.
+    private struct Bare: Sendable {
+        let job: JobInHand
+        let made: (output: MadeOutput, facts: AttemptFacts)?
+
+        var publication: Publication {
+            guard let made else { return SkippedOutput.publication(job.fence) }
+            return Publication(
+                job.fence,
+                attemptName: AttemptName(job.fence).fileName(for: made.output.location.name),
+                digest: made.output.fingerprint.hexDigest,
+                bytes: made.output.fingerprint.byteCount,
+                facts: made.facts
+            )
+        }
+
+        /// Without an attempt's file, an order finds what is there and adopts it, if it still has the same bytes.
+        var due: DuePublication {
+            DuePublication(
+                job.fence,
+                order: made.map { made in
+                    PublishOrder(
+                        of: AttemptName(job.fence),
+                        to: made.output.location,
+                        with: made.output.fingerprint,
+                        onConflict: job.claim.recipe.outputs.first?.onConflict ?? .fail
+                    )
+                }
+            )
+        }
+    }
+
     func run() async {
         while let group = await shop.outbox.take(upTo: shop.configuration.groupLimit) { await carry(group) }
     }
 
     private func carry(_ group: [JobEnding]) async {
         var outputs: [Output] = []
-        var skipped: [JobInHand] = []
+        var bare: [Bare] = []
         var failures: [AttemptFailure] = []
-        var releases: [(JobInHand, ReleaseReason, need: String?)] = []
+        var releases: [(JobInHand, Cause)] = []
         for ending in group {
             guard let job = shop.board.job(ending.fence) else { continue }
             guard job.isOurs else {
@@ -57,40 +103,45 @@ struct Publisher: Sendable {
                 failures.append(AttemptFailure(job.fence, .cancelled, facts: facts))
             case .output(let prepared, let fingerprint, let facts):
                 outputs.append(Output(job: job, prepared: prepared, fingerprint: fingerprint, facts: facts))
-            case .skipped: skipped.append(job)
+            case .skipped: bare.append(Bare(job: job, made: nil))
+            case .made(let output, let facts): bare.append(Bare(job: job, made: (output, facts)))
             case .failed(let failure): failures.append(failure)
-            case .handedBack(let reason, let need): releases.append((job, reason, need))
+            case .handedBack(let reason, let need): releases.append((job, Cause(reason: reason, need: need)))
+            case .putOff(let hold, let message):
+                releases.append((job, Cause(reason: .fileSystemFull, hold: hold, message: message)))
             }
         }
-        failures += await publish(outputs, skipped)
+        let unpublished = await publish(outputs, bare)
+        failures += unpublished.failures
+        releases += unpublished.releases
         await fail(failures)
         await release(releases)
     }
 
     // MARK: - Outputs
 
-    /// Publishes; answers what is to be reported as failed.
-    private func publish(_ outputs: [Output], _ skipped: [JobInHand]) async -> [AttemptFailure] {
-        var (linked, failures) = await link(outputs)
+    /// Publishes; answers what is to be reported as failed or handed back.
+    private func publish(_ outputs: [Output], _ bare: [Bare]) async -> Unpublished {
+        var (linked, unpublished) = await link(outputs)
         // A process that was stopped in between wakes up here, and asks its clock before the ledger.
-        let begun = shop.board.beginPublishing(linked.map(\.job.fence) + skipped.map(\.fence))
+        let begun = shop.board.beginPublishing(linked.map(\.job.fence) + bare.map(\.job.fence))
         let dropped = linked.filter { !begun.contains($0.job.fence) }
         await discard(dropped)
         for output in dropped {
             if shop.board.job(output.job.fence)?.isOurs == true {
-                failures.append(AttemptFailure(output.job.fence, .cancelled, facts: output.facts))
+                unpublished.failures.append(AttemptFailure(output.job.fence, .cancelled, facts: output.facts))
             } else {
                 close(output.job, .lost)
             }
         }
         linked.removeAll { !begun.contains($0.job.fence) }
-        let skipped = skipped.filter { job in
-            if begun.contains(job.fence) { return true }
-            close(job, .lost)
+        let bare = bare.filter { item in
+            if begun.contains(item.job.fence) { return true }
+            close(item.job, .lost)
             return false
         }
-        guard !begun.isEmpty else { return failures }
-        let publications = linked.map(\.publication) + skipped.map { SkippedOutput.publication($0.fence) }
+        guard !begun.isEmpty else { return unpublished }
+        let publications = linked.map(\.publication) + bare.map(\.publication)
         let answers = await ask(publications)
 
         var due: [DuePublication] = []
@@ -108,21 +159,21 @@ struct Publisher: Sendable {
                 close(output.job, answer == .cancelled ? .cancelled : .lost)
             }
         }
-        for (job, answer) in zip(skipped, answers.dropFirst(linked.count)) {
+        for (item, answer) in zip(bare, answers.dropFirst(linked.count)) {
             if answer?.stands == true {
-                due.append(DuePublication(job.fence, order: nil))
+                due.append(item.due)
             } else {
-                close(job, answer == .cancelled ? .cancelled : .lost)
+                close(item.job, answer == .cancelled ? .cancelled : .lost)
             }
         }
         await discard(refused)
         await finish(due, linked)
-        return failures
+        return unpublished
     }
 
     /// Makes the outputs durable under the names of their attempts.
-    private func link(_ outputs: [Output]) async -> (linked: [Output], failures: [AttemptFailure]) {
-        guard !outputs.isEmpty else { return ([], []) }
+    private func link(_ outputs: [Output]) async -> (linked: [Output], Unpublished) {
+        guard !outputs.isEmpty else { return ([], Unpublished()) }
         let results = await files.run { () -> [Result<Void, StorageError>] in
             var group = OutputGroup()
             let isMember = outputs.map {
@@ -134,16 +185,23 @@ struct Publisher: Sendable {
                 return .failure(StorageError(.attemptLost, at: .publish, "publish", "the output was thrown away"))
             }
         }
-        var (linked, failures): ([Output], [AttemptFailure]) = ([], [])
+        var (linked, unpublished): ([Output], Unpublished) = ([], Unpublished())
         for (output, result) in zip(outputs, results) {
             switch result {
             case .success: linked.append(output)
             case .failure(let error):
-                let failure = await shop.judge(error.failure, roots: [output.prepared.location.root], on: files)
-                failures.append(AttemptFailure(output.job.fence, failure, facts: output.facts))
+                let failure = AttemptFailure(output.job.fence, error.failure, facts: output.facts)
+                let roots = [output.prepared.location.root]
+                switch await shop.judge(failure, output.job.claim, roots, on: files) {
+                case .failed(let failure): unpublished.failures.append(failure)
+                case .putOff(let hold, let message):
+                    let cause = Cause(reason: .fileSystemFull, hold: hold, message: message)
+                    unpublished.releases.append((output.job, cause))
+                case .output, .skipped, .made, .handedBack: break
+                }
             }
         }
-        return (linked, failures)
+        return (linked, unpublished)
     }
 
     /// Asks the ledger to publish until it has answered. While it has not, the files stay: it may count on them.
@@ -172,7 +230,12 @@ struct Publisher: Sendable {
                 )
             }
             switch endings?[place] {
-            case .finished(let outcome): line.outcome = outcome == .skipped ? .skipped : .completed
+            case .finished(let outcome):
+                line.outcome = outcome == .skipped ? .skipped : .completed
+                if outcome == .published, shop.disks.isAnythingShort {
+                    await noteRoom(for: job.claim)
+                }
+                if outcome == .adopted { line.reason = PublishOutcome.adopted.rawValue }
             case .overtaken: line.outcome = .completed
             case .failed(let failure): (line.outcome, line.failure) = (.failed, failure)
             case .postponed(let failure): line.failure = failure
@@ -181,6 +244,14 @@ struct Publisher: Sendable {
             // What could not get its name now says something of the place as well.
             shop.note(job, failure: line.failure)
             close(job, line)
+        }
+    }
+
+    /// Where one output found room, another that did not is alone with that.
+    private func noteRoom(for claim: Claim) async {
+        let (keeper, disks) = (shop.roots, shop.disks)
+        await files.run {
+            if let place = Judge.destination(of: claim, in: keeper) { disks.noteRoom(on: place.facts.device) }
         }
     }
 
@@ -229,20 +300,22 @@ struct Publisher: Sendable {
         }
     }
 
-    private func release(_ releases: [(JobInHand, ReleaseReason, need: String?)]) async {
-        struct Cause: Hashable {
-            var reason: ReleaseReason
-            var need: String?
-        }
-        let groups = Dictionary(grouping: releases) { Cause(reason: $0.1, need: $0.need) }
+    private func release(_ releases: [(JobInHand, Cause)]) async {
+        let groups = Dictionary(grouping: releases, by: \.1)
         for (cause, group) in groups {
             let fences = group.map(\.0.fence)
             let answers = await shop.ask(while: { stands(fences) }) {
-                try await shop.ledger.release(fences, because: cause.reason, needing: cause.need)
+                try await shop.ledger.release(
+                    fences,
+                    because: cause.reason,
+                    needing: cause.need,
+                    after: cause.hold,
+                    message: cause.message
+                )
             }
             for (place, job) in group.map(\.0).enumerated() {
                 var line = AttemptLine(job, .released)
-                line.reason = cause.need ?? cause.reason.rawValue
+                line.reason = cause.need ?? cause.message ?? cause.reason.rawValue
                 if let answer = answers?[place] {
                     if answer == .cancelled { line.outcome = .cancelled }
                     // Its publication got through after all: whoever takes up what is left carries it out.

@@ -1,6 +1,7 @@
 public import Conversion
 import Ledger
 public import PumpRoom
+public import Storage
 
 /// What a worker has to say of itself, as it happens.
 public enum WorkerEvent: Sendable, Hashable {
@@ -15,7 +16,11 @@ public enum WorkerEvent: Sendable, Hashable {
     case resumed
     /// It leaves the jobs of this root to others, and looks for it after `wait`.
     case rootLost(String, because: String, wait: Duration)
-    case rootBack(String)
+    /// `note`: what is mounted now in place of what was.
+    case rootBack(String, note: String?)
+    /// It puts off jobs that write to a file system below one of its roots, until that has room.
+    case fileSystemFull(FileSystemFacts)
+    case fileSystemBack(FileSystemFacts)
     /// Its lease is over: `stopped` conversions were stopped, and what they wrote was thrown away.
     case leaseLost(worker: Int64, stopped: Int)
     case registeredAgain(worker: Int64)

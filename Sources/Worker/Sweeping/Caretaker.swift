@@ -41,9 +41,44 @@ struct Caretaker: Sendable {
                 await shop.roots.bell.wait(since: seen, until: due)
                 continue
             }
-            if case .back(let afterNone) = await shop.roots.look(for: root) {
-                shop.welcome(root, afterNone: afterNone)
+            if case .back(let afterNone, let note) = await shop.roots.look(for: root) {
+                shop.welcome(root, afterNone: afterNone, note: note)
+            } else {
+                // Why it is not may have changed.
+                shop.pulse.poke()
             }
+        }
+    }
+
+    /// Looks at full file systems until they have room, and then calls back the jobs that were put off.
+    func watchDisks() async {
+        let (disks, queue) = (shop.disks, BlockingQueue("full file systems"))
+        while !Task.isCancelled {
+            let seen = disks.bell.rings
+            guard let due = disks.due else {
+                await disks.bell.wait(since: seen)
+                continue
+            }
+            guard .now >= due else {
+                await disks.bell.wait(since: seen, until: due)
+                continue
+            }
+            let back = await queue.run { disks.look() }
+            guard !back.isEmpty else { continue }
+            for facts in back { shop.say(.fileSystemBack(facts)) }
+            shop.pulse.poke()
+            await recall()
+            // Those that were being put off meanwhile are told to the ledger by then.
+            await rest(.seconds(2))
+            await recall()
+        }
+    }
+
+    /// Calls back what waits for room. Jobs that wait for another file system are put off again.
+    private func recall() async {
+        var count = 1
+        while count > 0, !Task.isCancelled {
+            count = await shop.ask { try await shop.ledger.recall(.fileSystemFull) } ?? 0
         }
     }
 

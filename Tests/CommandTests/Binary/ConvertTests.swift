@@ -184,6 +184,24 @@ struct ConvertTests {
         #expect(try FFmpeg.probe(material.path("any.bin")).formatName == "flac")
     }
 
+    @Test func lostBitsAreDitheredUnlessToldOtherwise() throws {
+        let noise = Signal.noise(seed: 5, rate: 48_000, frames: 4_800).pcm(.s24)
+        try WAVFile.write(noise, to: material.path("deep.wav"))
+        var bytes: Set<[UInt8]> = []
+        for words in [[], ["--dither", "tpdf"], ["--dither", "none"]] {
+            let base = ["convert", "deep.wav", "out.wav", "--bits", "16", "--on-conflict", "replace"]
+            let run = try Sluice.run(base + words, in: material.folder)
+            #expect(run.succeeded, "\(run.errorText)")
+            bytes.insert(try WAVFile.read(path: material.path("out.wav")).bytes)
+        }
+        #expect(bytes.count == 2)
+        // Rounded alone, no sample is off by more than half a step.
+        let rounded = try WAVFile.read(path: material.path("out.wav")).samples(channel: 0)
+        #expect(zip(rounded, noise.samples(channel: 0)).allSatisfy { abs($0 - $1) <= 0.5 / 32_768 })
+        let refused = try convert("deep.wav", "out.mp3", "--dither", "none")
+        #expect(refused.errorText.hasPrefix("error: --dither none: MP3 stores no samples; allowed: none\n"))
+    }
+
     @Test func refusedFieldIsNamedByItsOption() throws {
         let endian = try convert("talk.wav", "out.aiff", "--endian", "little")
         #expect(endian.errorText.hasPrefix("error: --endian little: AIFF is big-endian; allowed: big\n"))

@@ -69,7 +69,7 @@ struct WaitTests {
         #expect(try running.end() == .exited(0))
         let lines = running.outputText.split(separator: "\n")
         #expect(lines.count == 1 && lines[0].contains("\"id\":\(jobs[1]),"))
-        #expect(running.errorText.hasSuffix("completed=1\nfailed=0\ncancelled=0\nprogress=end\n"))
+        #expect(running.errorText.hasSuffix("completed=1\nskipped=0\nfailed=0\ncancelled=0\nprogress=end\n"))
     }
 
     @Test func jobThatIsTriedAgainHasNotEnded() async throws {

@@ -36,7 +36,7 @@ struct SubmitRefusalTests {
         #expect(refused.errorText.contains("out/a.mp3\n"))
         #expect(try await bench.ledger.batches().isEmpty)
         for policy in ["replace", "skip"] {
-            _ = try bench.run(["submit", "-r", "in", "--on-conflict", policy] + LedgerBench.usual).checked()
+            _ = try bench.run(["submit", "-r", "in", "--again", "--on-conflict", policy] + LedgerBench.usual).checked()
         }
         #expect(try await bench.ledger.batches().map(\.jobs.total) == [2, 2])
     }

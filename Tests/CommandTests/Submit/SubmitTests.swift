@@ -69,7 +69,7 @@ struct SubmitTests {
             try await bench.ways() == ["x/a.wav > out/x/a.mp3", "x/y/b.wav > out/x/y/b.mp3", "c d.wav > out/c d.mp3"]
         )
         try Bytes.write(Array("x/a.wav\0c d.wav\0".utf8), to: bench.folder.path("list"))
-        _ = try bench.run(["submit", "-0", "--files-from", "list"] + LedgerBench.usual).checked()
+        _ = try bench.run(["submit", "-0", "--again", "--files-from", "list"] + LedgerBench.usual).checked()
         #expect(try await bench.ways(batch: 2) == ["x/a.wav > out/x/a.mp3", "c d.wav > out/c d.mp3"])
     }
 

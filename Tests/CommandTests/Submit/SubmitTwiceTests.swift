@@ -24,14 +24,13 @@ struct SubmitTwiceTests {
         #expect(try bench.run(words).checked().outputText == "3\n")
     }
 
-    @Test func anotherWishIsAnotherRequest() async throws {
+    @Test func anotherRecipeIsAnotherRequest() async throws {
         try bench.files("in/a.wav", "in/b.wav")
         let plain = ["submit", "-r", "in"] + LedgerBench.usual
         _ = try bench.run(plain).checked()
         let wishes = [
-            ["--queue", "other"], ["--priority", "1"], ["--weight", "7"], ["--max-attempts", "2"], ["--run-at", "2h"],
-            ["--bit-rate", "64k"], ["--on-conflict", "skip"], ["--from", "1"], ["--tag", "title=x"], ["--verify"],
-            ["--on-damage", "skip"], ["--track", "1"], ["--exclude", "b.wav"],
+            ["--bit-rate", "64k"], ["--from", "1"], ["--tag", "title=x"], ["--verify"], ["--on-damage", "skip"],
+            ["--track", "1"],
         ]
         for words in wishes {
             let other = try bench.run(plain + words).checked()
@@ -39,6 +38,23 @@ struct SubmitTwiceTests {
             #expect(try bench.run(plain + words).checked().errorText.contains("nothing was added"), "\(words)")
         }
         #expect(try await bench.ledger.batches().count == 1 + wishes.count)
+    }
+
+    /// The same work at another time, or of fewer files, is the same work: it waits already.
+    @Test func anotherWayToTheSameWorkAddsNothing() async throws {
+        try bench.files("in/a.wav", "in/b.wav")
+        let plain = ["submit", "-r", "in"] + LedgerBench.usual
+        _ = try bench.run(plain).checked()
+        let wishes = [
+            ["--queue", "other"], ["--priority", "1"], ["--weight", "7"], ["--max-attempts", "2"], ["--run-at", "2h"],
+            ["--on-conflict", "skip"],
+        ]
+        for words in wishes {
+            #expect(try bench.run(plain + words).checked().errorText.contains("nothing was added"), "\(words)")
+        }
+        let fewer = try bench.run(plain + ["--exclude", "b.wav"]).checked()
+        #expect(fewer.outputText == "nothing to submit: 1 wait or run already\n")
+        #expect(try await bench.ledger.batches().count == 1)
     }
 
     @Test func keyStandsForOneRequest() async throws {

@@ -23,6 +23,32 @@ extension LedgerBench {
         for number in 0..<count { try Bytes.write([], to: folder.path("\(number).wav")) }
     }
 
+    /// Half a second of sound each.
+    func sound(_ names: String..., hertz: Double = 440) throws {
+        for name in names {
+            let parent = (name as NSString).deletingLastPathComponent
+            try FileManager.default.createDirectory(atPath: folder.path(parent), withIntermediateDirectories: true)
+            try WAVFile.write(Signal.tone(hertz, rate: 16_000, frames: 8_000).pcm(.s16), to: folder.path(name))
+        }
+    }
+
+    /// Gives a file another time.
+    func touch(_ name: String) throws {
+        let later = [FileAttributeKey.modificationDate: Date(timeIntervalSinceNow: 60)]
+        try FileManager.default.setAttributes(later, ofItemAtPath: folder.path(name))
+    }
+
+    /// A worker that has this machine's files.
+    func startWorker() throws -> RunningSluice {
+        let worker = try start("worker", "--root", "local=/", "--slots", "2", "--name", "pump")
+        return worker
+    }
+
+    /// As retention does once the time of all jobs is over.
+    func forgetJobs() throws {
+        try sql("truncate sluice.job, sluice.finished, sluice.attempt; delete from sluice.batch")
+    }
+
     func submit(_ words: String..., input: Run.Input = .nothing) throws -> Run {
         try run(["submit"] + words, input: input)
     }

@@ -63,7 +63,9 @@ struct LedgerBench {
     func output(_ words: String...) throws -> String { try run(words).checked().outputText }
 
     /// The lines of JSON that a command prints, each an object.
-    func records(_ words: String...) throws -> [[String: Any]] {
+    func records(_ words: String...) throws -> [[String: Any]] { try records(words) }
+
+    func records(_ words: [String]) throws -> [[String: Any]] {
         try run(words + ["--json"]).outputText.split(separator: "\n").map { line in
             try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         }
@@ -80,6 +82,10 @@ struct LedgerBench {
         let change = "update sluice.setting set clock_shift = clock_shift + interval '\(seconds) s'"
         try server.run(change, database: database)
     }
+
+    /// What only the ledger's owner may do.
+    @discardableResult
+    func sql(_ text: String) throws -> String { try server.run(text, database: database) }
 
     /// Holds a lock that every submission needs, as long as the value lives.
     func holdBatches() async throws -> HeldLock { try HeldLock(on: server, database) }

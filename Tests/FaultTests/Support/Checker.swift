@@ -5,6 +5,13 @@ import TestSupport
 /// Looks whether every promise was kept, once nothing is open any more.
 struct Checker {
     let cluster: Cluster
+    /// Where the ledger lies.
+    let server: PrivatePostgres
+
+    init(cluster: Cluster, server: PrivatePostgres? = nil) {
+        self.cluster = cluster
+        self.server = server ?? cluster.server
+    }
 
     /// What was counted, for the table.
     struct Counts {
@@ -53,7 +60,7 @@ struct Checker {
     }
 
     private func ended() throws -> [Ended] {
-        try cluster.server.run(
+        try server.run(
             """
             select f.job, f.state, f.epoch, f.spent, encode(f.digest, 'hex'), coalesce(f.size, 0),
                 j.recipe #>> '{outputs,0,location}', j.source
@@ -98,7 +105,7 @@ struct Checker {
 
     /// Each claim raises the epoch by one, so a job has as many attempts as its epoch says, from 1 on.
     private func checkAttempts(_ counts: inout Counts, _ location: SourceLocation) throws {
-        let gaps = try cluster.server.run(
+        let gaps = try server.run(
             """
             select f.job from sluice.finished f
             left join lateral (select count(*) as n, max(epoch) as last from sluice.attempt a where a.job = f.job) a on true
@@ -106,7 +113,7 @@ struct Checker {
             """
         )
         #expect(gaps == "", "jobs with a claim that left no record", sourceLocation: location)
-        let numbers = try cluster.server.run(
+        let numbers = try server.run(
             "select count(*), count(*) filter (where outcome = 'lost') from sluice.attempt"
         ).split(separator: "|").compactMap { Int($0) }
         (counts.attempts, counts.lostAttempts) = (numbers[0], numbers[1])
@@ -114,7 +121,7 @@ struct Checker {
 
     /// For messages: what failed and why.
     private func failures() throws -> String {
-        try cluster.server.run(
+        try server.run(
             "select job, epoch, outcome, code, stage, message from sluice.attempt where outcome = 'failed' limit 10"
         )
     }

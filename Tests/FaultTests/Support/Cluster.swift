@@ -6,6 +6,8 @@ import TestSupport
 /// A ledger of a test's own, folders with sound, and real processes that work on it.
 final class Cluster: Sendable {
     let server: PrivatePostgres
+    /// A standby of the server, if it has one.
+    let replica: PrivatePostgres?
     let url: String
     let ledger: JobLedger
     let folder: TemporaryFolder
@@ -19,10 +21,19 @@ final class Cluster: Sendable {
     }
 
     /// A migrated ledger with leases of `lease`, and clips of different lengths to convert.
-    init(lease: Duration = .seconds(2), settings: String = "", clips: [Double] = [0.3, 0.8, 1.9, 4, 9]) async throws {
-        server = try PrivatePostgres.start()
+    ///
+    /// With `hasReplica` all processes know both servers, and go to the one that takes changes.
+    init(
+        lease: Duration = .seconds(2),
+        settings: String = "",
+        clips: [Double] = [0.3, 0.8, 1.9, 4, 9],
+        hasReplica: Bool = false
+    ) async throws {
+        let server = try PrivatePostgres.start()
+        let replica = hasReplica ? try server.startReplica() : nil
+        (self.server, self.replica) = (server, replica)
         folder = try TemporaryFolder.create()
-        url = server.url()
+        url = replica.map { "\(server.url(and: $0))?target_session_attrs=read-write" } ?? server.url()
         for name in ["in", "out", "log"] {
             try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
         }

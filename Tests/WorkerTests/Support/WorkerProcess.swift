@@ -31,6 +31,8 @@ final class WorkerProcess: @unchecked Sendable {
         var worker: Int64?
         var count: Int?
         var root: String?
+        var note: String?
+        var file_system: String?
     }
 
     init(

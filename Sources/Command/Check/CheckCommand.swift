@@ -1,0 +1,227 @@
+import Conversion
+import FoundationEssentials
+import Glibc
+import Ledger
+import Storage
+
+/// `sluice check`: outputs against what the ledger has recorded of them.
+enum CheckCommand {
+    private static let all = Switch("all", "all outputs that the ledger knows of", in: .jobs)
+    private static let slots = Option<Int>(
+        "slots",
+        .whole(in: 1...1_024),
+        "files to read at one time, otherwise one for each processor",
+        in: .work
+    )
+    private static let repair = Switch("repair", "submit again what makes damaged and missing outputs", in: .work)
+    private static let json = Switch("json", "print a line of JSON for each finding, and one at the end", in: .output)
+
+    private static let filters: [OptionForm] = [
+        JobFilterOptions.batch.form, JobFilterOptions.queue.form, JobFilterOptions.source.form,
+        JobFilterOptions.since.form, JobFilterOptions.endedSince.form,
+    ]
+
+    static let value = Subcommand(
+        name: "check",
+        summary: "compare outputs with their recorded SHA-256 digests",
+        discussion: [
+            "Each output of a completed job is read and compared with the size and the digest that it had when it got its "
+                + "name. What a later job has replaced is compared with what that job recorded. --root says which folder of "
+                + "this machine is which root; outputs under other roots are counted and not guessed.",
+            "The exit code says what was found: 0 all outputs are as they were written, 3 some are missing, of another size, "
+                + "of other content or unreadable, 9 there was nothing to look at.",
+            "--repair asks, and then submits jobs that make missing outputs again and replace damaged ones.",
+        ],
+        options: filters + [all.form, SubmitOptions.root.form, slots.form, repair.form] + LedgerOptions.forms
+            + [ProgressOption.option.form, json.form, Question.yes.form],
+        examples: [
+            Example(line: "sluice check --batch 17", purpose: "a batch"),
+            Example(line: "sluice check --all --root out=/mnt/archive --repair", purpose: "everything, and mend it"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let isFiltered = filters.contains { invocation.origin(of: $0) != nil }
+        guard isFiltered != invocation[all] else {
+            throw isFiltered
+                ? UsageError("--all and options that choose jobs exclude each other")
+                : UsageError("nothing says which outputs", hint: "say --batch ID or another option, or --all")
+        }
+        if invocation[repair], !invocation[Question.yes], !Question.canBeAsked(console) {
+            // Before hours of reading: there is nobody to ask at their end.
+            throw UsageError("--repair asks before it submits jobs", hint: "say --yes to do it without being asked")
+        }
+        let roots = try PathRoots(words: invocation.all(SubmitOptions.root), environment: invocation.environment)
+        let page = CheckPage(invocation: invocation, console: console, isJSON: invocation[json])
+        let (tally, findings) = try check(roots, page, invocation, console)
+        guard tally.done > tally.unseen else {
+            page.remark(tally)
+            console.complain(tally.total == 0 ? "there are no outputs to check" : "no output could be looked at")
+            return .nothingMatched
+        }
+        try page.show(tally)
+        guard tally.damaged > 0 else { return .success }
+        if invocation[repair] {
+            let mending = CheckRepair(roots: roots, findings: findings)
+            guard let exitCode = try mending.run(page, invocation, console) else { return .someFailed }
+            return exitCode
+        }
+        return .someFailed
+    }
+
+    /// Reads and compares. Findings are printed as they come, and kept where they are to be repaired.
+    private static func check(
+        _ roots: PathRoots,
+        _ page: CheckPage,
+        _ invocation: Invocation,
+        _ console: Console
+    ) throws -> (OutputCheck.Tally, [CheckRepair.Item]) {
+        let display = CheckDisplay(invocation[ProgressOption.option], outlet: console.talk)
+        let latest = Latest(OutputCheck.Tally())
+        let stopped = Latest(false)
+        let pending = Latest<[OutputFinding]>([])
+        func printPending() {
+            var found: [OutputFinding] = []
+            _ = pending.change { waiting in (found, waiting) = (waiting, []) }
+            guard !found.isEmpty else { return }
+            display.clear()
+            for finding in found { page.show(finding) }
+        }
+        let width = invocation[slots] ?? Parallel.width
+        let isKept = invocation[repair]
+        do {
+            let result = try LedgerWork.run(
+                invocation,
+                onTick: {
+                    printPending()
+                    display.show(latest.value)
+                }
+            ) { ledger in
+                try await withTaskCancellationHandler {
+                    let now = try await ledger.time()
+                    try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
+                    var filter = JobFilterOptions.filter(invocation, now: now)
+                    filter.states = [.completed]
+                    let check = OutputCheck(ledger: ledger, roots: roots, width: width, isStopped: stopped)
+                    var kept: [CheckRepair.Item] = []
+                    let tally = try await check.run(filter, report: { latest.value = $0 }) { finding in
+                        _ = pending.change { $0.append(finding) }
+                        if isKept { kept.append(CheckRepair.Item(finding)) }
+                    }
+                    return (tally, kept)
+                } onCancel: {
+                    stopped.value = true
+                }
+            }
+            printPending()
+            display.finish(result.0)
+            return result
+        } catch {
+            printPending()
+            display.finish(nil)
+            throw error
+        }
+    }
+}
+
+/// What `check` says.
+struct CheckPage {
+    let invocation: Invocation
+    let console: Console
+    let isJSON: Bool
+
+    private struct Record: Encodable {
+        let finding: OutputFinding.Kind
+        let job: Int64
+        let source: String
+        let destination: String
+        let detail: String?
+        let isUnderWay: Bool
+    }
+
+    private struct End: Encodable {
+        let checked: Int
+        let bytes: Int64
+        let fine: Int
+        let missing: Int
+        let size: Int
+        let digest: Int
+        let unreadable: Int
+        let notAFile: Int
+        let replaced: Int
+        let busy: Int
+        let notLookedAt: Int
+    }
+
+    /// A finding, as soon as there is one. Nobody who has hung up stops the check: its exit code counts.
+    func show(_ finding: OutputFinding) {
+        let line: String
+        if isJSON {
+            let record = Record(
+                finding: finding.kind,
+                job: finding.job,
+                source: finding.source,
+                destination: finding.destination,
+                detail: finding.detail,
+                isUnderWay: finding.isUnderWay
+            )
+            // Texts and numbers can always be encoded.
+            line = (try? JSONText.line(record)) ?? ""
+        } else {
+            let detail = finding.detail.map { "   \($0)" } ?? ""
+            let way = finding.isUnderWay ? "   a job is under way" : ""
+            let kind = finding.kind.rawValue.replacing("_", with: " ").padded(to: 11)
+            line = "\(kind) \(finding.destination)   job \(finding.job)\(detail)\(way)".printable
+        }
+        do throws(Outlet.Failure) {
+            try console.print(line)
+        } catch {
+            // The end is told by the exit code.
+        }
+    }
+
+    /// `12,408 outputs checked, 1.9 TB: 12,405 as they were written, 2 missing, 1 of other content`
+    func show(_ tally: OutputCheck.Tally) throws {
+        let checked = tally.done - tally.unseen
+        if isJSON {
+            func count(_ kind: OutputFinding.Kind) -> Int { tally.found[kind] ?? 0 }
+            let end = End(
+                checked: checked,
+                bytes: tally.bytes,
+                fine: tally.fine,
+                missing: count(.missing),
+                size: count(.size),
+                digest: count(.digest),
+                unreadable: count(.unreadable),
+                notAFile: count(.notAFile),
+                replaced: tally.replaced,
+                busy: tally.busy,
+                notLookedAt: tally.unseen
+            )
+            try console.print(JSONText.line(end))
+        } else {
+            let parts = OutputFinding.Kind.allCases.compactMap { kind in
+                tally.found[kind].map { ", \(Figures.grouped($0)) \(kind.words)" }
+            }
+            try console.print(
+                "\(Figures.count(checked, "output")) checked, \(Figures.bytes(tally.bytes)): "
+                    + "\(Figures.grouped(tally.fine)) as they were written" + parts.joined()
+            )
+        }
+        remark(tally)
+    }
+
+    func remark(_ tally: OutputCheck.Tally) {
+        if tally.busy > 0 {
+            console.warn("\(Figures.count(tally.busy, "output")) being replaced just now: not judged")
+        }
+        if tally.unseen > 0 {
+            let roots = tally.unseenRoots.sorted().joined(separator: ", ").printable
+            let those = tally.unseen == 1 ? "1 output is" : "\(Figures.grouped(tally.unseen)) outputs are"
+            console.warn(
+                "\(those) under roots that are not on this machine (\(roots)): not looked at; --root NAME=PATH"
+            )
+        }
+    }
+}

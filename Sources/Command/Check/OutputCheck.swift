@@ -1,0 +1,180 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+import Storage
+
+/// Compares outputs with what the ledger has recorded, page by page, in as much memory for a million as for a thousand.
+struct OutputCheck: Sendable {
+    /// What was found, in numbers.
+    struct Tally: Sendable {
+        /// Outputs that the filter finds, as counted before.
+        var total = 0
+        /// Outputs that were dealt with, and the bytes of those that are as they were written.
+        var done = 0
+        var bytes: Int64 = 0
+        var fine = 0
+        /// Fine, and made by a later job than the one that was asked for.
+        var replaced = 0
+        /// Somebody was at them: what they are cannot be said now.
+        var busy = 0
+        /// Under roots that are not on this machine.
+        var unseen = 0
+        var unseenRoots: Set<String> = []
+        var found: [OutputFinding.Kind: Int] = [:]
+
+        var damaged: Int { found.values.reduce(0, +) }
+    }
+
+    let ledger: JobLedger
+    let roots: PathRoots
+    /// How many files are read at one time.
+    let width: Int
+    /// Told that nobody waits any more.
+    let isStopped: Latest<Bool>
+
+    private static let pageSize: Int32 = 1_000
+
+    /// Calls `report` after each page and `find` for each output that is not as it was written, once.
+    func run(
+        _ filter: JobFilter,
+        report: @Sendable (Tally) -> Void,
+        find: (OutputFinding) throws -> Void
+    ) async throws -> Tally {
+        var tally = Tally()
+        tally.total = try await ledger.count(matching: filter)
+        report(tally)
+        let rootsHere = Set(roots.roots.filter { isFolder($0.path) }.map(\.name))
+        var known: Set<Int64> = []
+        var cursor: JobCursor?
+        repeat {
+            let page = try await ledger.outputs(matching: filter, after: cursor, limit: Self.pageSize)
+            let started = tally
+            let looks = look(at: page.outputs, rootsHere) { done in
+                var now = started
+                now.done += done
+                report(now)
+            }
+            try Task.checkCancellation()
+            var suspects: [(output: RecordedOutput, look: OutputReading.Look)] = []
+            for (output, look) in zip(page.outputs, looks) {
+                tally.done += 1
+                switch look {
+                case .fine:
+                    tally.fine += 1
+                    tally.bytes += output.bytes
+                case .unseen:
+                    tally.unseen += 1
+                    tally.unseenRoots.insert(String(output.destination.prefix { $0 != ":" }))
+                case .unwanted: break
+                case .damaged: suspects.append((output, look))
+                }
+            }
+            for finding in try await confirmed(suspects.map(\.output), &tally) {
+                // A destination of several jobs is found for each of them.
+                guard known.insert(finding.job).inserted else { continue }
+                tally.found[finding.kind, default: 0] += 1
+                try find(finding)
+            }
+            report(tally)
+            cursor = page.next
+        } while cursor != nil
+        return tally
+    }
+
+    private func isFolder(_ path: String) -> Bool {
+        FileFacts.of(path: path.isEmpty ? "/" : path, followingLinks: true)?.kind == .folder
+    }
+
+    private func look(
+        at outputs: [RecordedOutput],
+        _ rootsHere: Set<String>,
+        _ report: @Sendable (Int) -> Void
+    ) -> [OutputReading.Look] {
+        let done = Latest(0)
+        return Parallel.map(outputs.count, grain: 1, width: width) { place in
+            defer { report(done.add(1)) }
+            let output = outputs[place]
+            return look(at: output.destination, output.bytes, output.digest, rootsHere)
+        }
+    }
+
+    private func look(
+        at destination: String,
+        _ bytes: Int64,
+        _ digest: String,
+        _ rootsHere: Set<String>
+    ) -> OutputReading.Look {
+        if isStopped.value { return .unwanted }
+        guard let location = try? Location(destination), rootsHere.contains(location.root),
+            let path = roots.path(of: location)
+        else { return .unseen }
+        return OutputReading.look(at: path, bytes: bytes, digest: digest) { !isStopped.value }
+    }
+
+    // MARK: - Whether it is so
+
+    /// Of outputs that are not as one job recorded them, those that no later job explains.
+    ///
+    /// A later job of the same destination may have replaced the file, or be about to. So the ledger is asked who made it last,
+    /// the file is compared with what that job recorded, and the ledger is asked again: only if nothing happened in between is
+    /// it said to be damaged.
+    private func confirmed(_ suspects: [RecordedOutput], _ tally: inout Tally) async throws -> [OutputFinding] {
+        var (open, findings): ([RecordedOutput], [OutputFinding]) = (suspects, [])
+        let rootsHere = Set(roots.roots.map(\.name))
+        for _ in 0..<3 where !open.isEmpty {
+            let destinations = open.map(\.destination)
+            let before = try await ledger.makers(of: destinations)
+            let judged = open
+            let looks = Parallel.map(judged.count, grain: 1, width: width) { place -> OutputReading.Look in
+                let (output, maker) = (judged[place], Self.last(before[place]))
+                return look(
+                    at: output.destination,
+                    maker?.bytes ?? output.bytes,
+                    maker?.digest ?? output.digest,
+                    rootsHere
+                )
+            }
+            try Task.checkCancellation()
+            let after = try await ledger.makers(of: destinations)
+            open = []
+            for (place, output) in judged.enumerated() {
+                let maker = Self.last(before[place])
+                guard case .damaged(let kind, let detail) = looks[place] else {
+                    tally.fine += 1
+                    tally.bytes += maker?.bytes ?? output.bytes
+                    if let maker, maker.job != output.job { tally.replaced += 1 }
+                    continue
+                }
+                guard maker == Self.last(after[place]), !after[place].contains(where: { $0.state == .publishing })
+                else {
+                    open.append(output)
+                    continue
+                }
+                findings.append(
+                    OutputFinding(
+                        job: maker?.job ?? output.job,
+                        source: output.source,
+                        destination: output.destination,
+                        kind: kind,
+                        detail: detail,
+                        isUnderWay: after[place].contains { !$0.state.isEnd }
+                    )
+                )
+            }
+        }
+        tally.busy += open.count
+        return findings
+    }
+
+    /// Who gave the destination what it has: the job that was completed last.
+    private static func last(_ makers: [OutputMaker]) -> OutputMaker? {
+        makers.filter { $0.state == .completed }.max {
+            ($0.endedAt ?? .distantPast, $0.job) < ($1.endedAt ?? .distantPast, $1.job)
+        }
+    }
+}
+
+extension Latest where Value == Int {
+    /// The value after `count` was added to it.
+    func add(_ count: Int) -> Int { change { value in value += count } }
+}

@@ -1,0 +1,71 @@
+import Conversion
+import Ledger
+import Storage
+
+/// Compares files with what the ledger has recorded of them.
+enum OutputReading {
+    /// SHA-256 in hexadecimal of the file at `path`; `nil` if it cannot be read, or is no longer wanted.
+    static func digest(of path: String, _ isWanted: () -> Bool) -> String? {
+        guard let file = try? SourceFile.open(path) else { return nil }  // What cannot be read has no digest.
+        return (try? file.fingerprint(while: isWanted))??.hexDigest
+    }
+
+    /// What one output is found to be.
+    enum Look: Sendable, Hashable {
+        case fine
+        /// Its root is not on this machine.
+        case unseen
+        /// Nobody waits for the answer any more.
+        case unwanted
+        case damaged(OutputFinding.Kind, detail: String?)
+    }
+
+    /// Looks at the file at `path`: its length first, and if that is right, all of it.
+    static func look(at path: String, bytes: Int64, digest: String, _ isWanted: () -> Bool) -> Look {
+        guard let facts = FileFacts.of(path: path, followingLinks: false) else {
+            return FileFacts.isMissing ? .damaged(.missing, detail: nil) : .damaged(.unreadable, detail: nil)
+        }
+        guard facts.kind == .file else { return .damaged(.notAFile, detail: "it is a \(facts.kind.rawValue)") }
+        guard facts.byteCount == bytes else {
+            return .damaged(.size, detail: "\(Figures.grouped(facts.byteCount)) bytes of \(Figures.grouped(bytes))")
+        }
+        do {
+            let file = try SourceFile.open(path)
+            guard let found = try file.fingerprint(while: isWanted) else { return .unwanted }
+            return found.hexDigest == digest ? .fine : .damaged(.digest, detail: nil)
+        } catch {
+            return .damaged(.unreadable, detail: Failure(of: error).message)
+        }
+    }
+}
+
+/// An output that is not as it was written.
+struct OutputFinding: Sendable {
+    enum Kind: String, Sendable, CaseIterable, Encodable {
+        case missing, size, digest, unreadable
+        case notAFile = "not_a_file"
+
+        /// Whether another output can take its place.
+        var canBeRepaired: Bool { self != .unreadable && self != .notAFile }
+
+        /// `3 are missing`
+        var words: String {
+            switch self {
+            case .missing: "missing"
+            case .size: "of another size"
+            case .digest: "of other content"
+            case .unreadable: "unreadable"
+            case .notAFile: "not files"
+            }
+        }
+    }
+
+    /// The job that made what ought to be there.
+    let job: Int64
+    let source: String
+    let destination: String
+    let kind: Kind
+    let detail: String?
+    /// Whether a job that has not ended will make it again.
+    let isUnderWay: Bool
+}

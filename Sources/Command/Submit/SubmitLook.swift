@@ -1,0 +1,125 @@
+import Conversion
+import Glibc
+import Ledger
+import Storage
+
+/// Looks at the files of a plan: what its sources are, and what is at its destinations.
+struct SubmitLook: Sendable {
+    let plan: SubmitPlan
+    let roots: PathRoots
+    /// Whether outputs that are there are read and compared with their digests.
+    var readsOutputs = false
+    /// How far that is, for the thread that shows it.
+    var reading = Latest(Reading())
+
+    struct Reading: Sendable {
+        var done = 0
+        var total = 0
+    }
+
+    /// What `earlier` and the files of this machine say. `earlier` holds the latest job of each destination; it is empty where
+    /// nobody asked for them.
+    func survey(_ earlier: [EarlierJob?], isWanted: @Sendable () -> Bool = { true }) throws -> SubmitSurvey {
+        let items = plan.items
+        let stamps = Parallel.map(items.count) { stamp(of: items[$0].source) }
+        var presences = presences(earlier)
+        if readsOutputs { readOutputs(&presences, earlier, isWanted) }
+        var survey = SubmitSurvey(plan.conflict)
+        var numbers = WorkNumbers()
+        for (place, item) in items.enumerated() {
+            let job = earlier.isEmpty ? nil : earlier[place]
+            let work = job == nil ? 0 : try numbers.number(of: plan.recipe(item))
+            survey.judge(place, item, job, work: work, presences[place], stamps[place])
+        }
+        return survey
+    }
+
+    private func stamp(of source: Location) -> SourceStamp? {
+        guard let path = roots.path(of: source), let facts = FileFacts.of(path: path, followingLinks: true) else {
+            return nil
+        }
+        return SourceStamp(bytes: facts.byteCount, modified: facts.modifiedAt)
+    }
+
+    // MARK: - Destinations
+
+    private func presences(_ earlier: [EarlierJob?]) -> [SubmitSurvey.Presence] {
+        let items = plan.items
+        var presences = [SubmitSurvey.Presence](repeating: .unseen, count: items.count)
+        var folders: [String: [Int]] = [:]
+        for (place, item) in items.enumerated() {
+            folders["\(item.destination.root):\(item.destination.folder)", default: []].append(place)
+        }
+        var lookedAt: [Int] = []
+        for members in folders.values {
+            let first = items[members[0]].destination
+            guard let path = roots.path(of: first) else { continue }
+            let folder = String(path.dropLast(first.name.utf8.count + 1))
+            let found = Self.names(in: folder, among: members.map { items[$0].destination.name })
+            for place in members {
+                guard found.contains(items[place].destination.name) else {
+                    presences[place] = .absent
+                    continue
+                }
+                presences[place] = .there
+                // Of what only stands in the way, nobody needs to know more.
+                let isOutput = !earlier.isEmpty && earlier[place]?.bytes != nil
+                if isOutput || plan.conflict == .newer { lookedAt.append(place) }
+            }
+        }
+        let places = lookedAt
+        let looks = Parallel.map(places.count) { number -> SubmitSurvey.Presence in
+            guard let path = roots.path(of: items[places[number]].destination) else { return .unseen }
+            guard let facts = FileFacts.of(path: path, followingLinks: false) else {
+                return errno == ENOENT ? .absent : .there
+            }
+            return .known(.init(isFile: facts.kind == .file, bytes: facts.byteCount, modified: facts.modifiedAt))
+        }
+        for (place, look) in zip(places, looks) { presences[place] = look }
+        return presences
+    }
+
+    /// Those of `names` that are in a folder. Few are looked at one by one, many by reading the folder.
+    private static func names(in folder: String, among names: [String]) -> Set<String> {
+        if names.count < 16 {
+            return Set(names.filter { FileFacts.of(path: "\(folder)/\($0)", followingLinks: false) != nil })
+        }
+        // A folder that is not there, or may not be read, is for the worker to meet.
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var found: Set<String> = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            found.insert(name)
+        }
+        return found
+    }
+
+    /// Compares outputs of the recorded size with their digests. What cannot be read does not have its digest.
+    private func readOutputs(
+        _ presences: inout [SubmitSurvey.Presence],
+        _ earlier: [EarlierJob?],
+        _ isWanted: @Sendable () -> Bool
+    ) {
+        var work: [(place: Int, path: String, digest: String)] = []
+        for (place, job) in earlier.enumerated() {
+            guard case .known(let look) = presences[place], look.isFile, let job, look.bytes == job.bytes,
+                let digest = job.digest, let path = roots.path(of: plan.items[place].destination)
+            else { continue }
+            work.append((place, path, digest))
+        }
+        let outputs = work
+        reading.value = Reading(done: 0, total: outputs.count)
+        let fits = Parallel.map(outputs.count, grain: 1) { number in
+            defer { _ = reading.change { $0.done += 1 } }
+            return isWanted() && OutputReading.digest(of: outputs[number].path, isWanted) == outputs[number].digest
+        }
+        for (item, fits) in zip(outputs, fits) {
+            guard case .known(var look) = presences[item.place] else { continue }
+            look.hasDigest = fits
+            presences[item.place] = .known(look)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import Ledger
+
+/// What was found before anything was submitted, in numbers, as programs read it.
+struct SubmitFindings: Encodable {
+    let new: Int
+    let missing: Int
+    let changed: Int
+    let unchanged: Int
+    let skipped: Int
+    let underWay: Int
+    let failed: Int
+    let cancelled: Int
+    let notLookedAt: Int
+
+    init(_ survey: SubmitSurvey) {
+        (new, missing, changed) = (survey.fresh, survey.missing.count, survey.changed.count)
+        (unchanged, skipped, underWay) = (survey.unchanged, survey.skipped, survey.underWay)
+        (failed, cancelled, notLookedAt) = (survey.failed.count, survey.cancelled, survey.unseen)
+    }
+}
+
+// What came of a submission.
+extension SubmitPage {
+    private struct Receipt: Encodable {
+        let batch: Int64?
+        let name: String?
+        let jobs: Int
+        let firstJob: Int64?
+        let lastJob: Int64?
+        let isRepetition: Bool
+        let key: String?
+        let findings: SubmitFindings
+        /// Where there is any.
+        let leftOut: Found?
+
+        init(_ outcome: SubmitOutcome, leftOut: SubmitPlan.Sample, label: String?) {
+            self.leftOut = leftOut.count > 0 ? Found(leftOut) : nil
+            let (receipt, standing) = (outcome.receipt, outcome.standing)
+            batch = receipt?.batch ?? standing?.batch
+            name = receipt == nil ? standing?.name : label
+            jobs = receipt?.jobCount ?? (outcome.isRepetition ? standing?.jobs.total ?? 0 : 0)
+            firstJob = receipt?.firstJob ?? standing?.firstJob
+            lastJob = receipt?.lastJob ?? standing?.lastJob
+            isRepetition = outcome.receipt == nil || outcome.isRepetition
+            key = outcome.key ?? standing?.key
+            findings = SubmitFindings(outcome.survey)
+        }
+    }
+
+    func show(_ outcome: SubmitOutcome, of plan: SubmitPlan) throws {
+        let label = invocation[SubmitOptions.label]
+        if invocation[SubmitOptions.json] {
+            try console.print(JSONText.line(Receipt(outcome, leftOut: plan.leftOut, label: label)))
+        } else if invocation[SubmitOptions.quiet] {
+            if let batch = outcome.receipt?.batch ?? outcome.standing?.batch { try console.print("\(batch)") }
+        } else {
+            for line in lines(outcome, label) { try console.print(line) }
+        }
+        remark(outcome)
+    }
+
+    // MARK: - For people
+
+    private func lines(_ outcome: SubmitOutcome, _ label: String?) -> [String] {
+        let survey = outcome.survey
+        var lines: [String] = []
+        if let receipt = outcome.receipt {
+            let name = label.map { " \"\($0.printable)\"" } ?? ""
+            let parts = receipt.isRepetition || survey.isAllNew ? "" : ": " + chosenWords(survey)
+            lines.append("batch \(receipt.batch)\(name)  \(Figures.count(receipt.jobCount, "job"))\(parts)")
+        } else if outcome.isRepetition, let standing = outcome.standing {
+            lines.append("\(standing.title)  \(Figures.count(standing.jobs.total, "job"))")
+        }
+        // Of what is one batch, and has not ended, all has been said.
+        guard survey.rest > (outcome.isRepetition ? survey.underWay : 0) else { return lines }
+        let rest = restWords(survey).joined(separator: ", ")
+        lines.append((outcome.receipt == nil ? "nothing to submit: " : "not submitted: ") + rest)
+        return lines
+    }
+
+    /// `1 new, 2 missing again, 1 changed`
+    private func chosenWords(_ survey: SubmitSurvey) -> String {
+        let parts = [(survey.fresh, "new"), (survey.missing.count, "missing again"), (survey.changed.count, "changed")]
+        return parts.filter { $0.0 > 0 }.map { "\(Figures.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
+    }
+
+    /// What was not submitted: `574 unchanged`, `1 failed before`.
+    private func restWords(_ survey: SubmitSurvey) -> [String] {
+        let parts = [
+            (survey.unchanged, "unchanged"), (survey.skipped, "skipped"), (survey.underWay, "wait or run already"),
+            (survey.failed.count, "failed before"), (survey.cancelled, "cancelled before"),
+            (survey.unseen, "done before and not looked at"),
+        ]
+        return parts.filter { $0.0 > 0 }.map { "\(Figures.grouped($0.0)) \($0.1)" }
+    }
+
+    /// The same for a plan, a line each.
+    func restLines(_ survey: SubmitSurvey) -> [String] {
+        func line(_ label: String, _ count: Int, _ what: String) -> String? {
+            count > 0 ? "  \(label.padded(to: 10))  \(Figures.grouped(count)) \(what)" : nil
+        }
+        let failed = retry(survey.failedBatches, "")
+        let cancelled = retry(survey.cancelledBatches, " --state cancelled")
+        return [
+            line("unchanged", survey.unchanged, "done before, and all of it is there"),
+            line("skipped", survey.skipped, "left alone: something is at the destination"),
+            line("under way", survey.underWay, "wait or run already"),
+            line("failed", survey.failed.count, "failed before: \(failed)"),
+            line("cancelled", survey.cancelled, "cancelled before: \(cancelled)"),
+            line("not seen", survey.unseen, "done before, with outputs under roots that are not on this machine"),
+        ].compactMap(\.self)
+    }
+
+    /// `sluice retry --batch 1`; of several batches the newest.
+    private func retry(_ batches: Set<Int64>, _ words: String) -> String {
+        "sluice retry --batch \(batches.max() ?? 0)\(words)"
+    }
+
+    private func remark(_ outcome: SubmitOutcome) {
+        let survey = outcome.survey
+        if outcome.isRepetition, survey.rest == survey.underWay || outcome.receipt != nil {
+            let way = invocation[SubmitOptions.key] == nil ? "; --again submits it anew" : ""
+            console.warn("the same was submitted before: nothing was added\(way)")
+        }
+        if outcome.receipt?.isRepetition == true, !survey.chosen.isEmpty {
+            let what = [
+                (survey.missing.count, "are missing"), (survey.changed.count, "have changed sources"),
+                (survey.fresh + survey.conflicts.count, "were never made"),
+            ].filter { $0.0 > 0 }.map { "\(Figures.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
+            console.warn("of the outputs \(what); without --key, or by another, they are submitted again")
+        }
+        if survey.failed.count > 0 {
+            let example = (survey.failed.first.first ?? "") + (survey.failed.count > 1 ? ", ..." : "")
+            console.warn("failed before: \(example); \"\(retry(survey.failedBatches, ""))\" tries again")
+        }
+        if survey.cancelled > 0 {
+            let again = retry(survey.cancelledBatches, " --state cancelled")
+            console.warn("\(Figures.count(survey.cancelled, "job")) cancelled before; \"\(again)\" takes them up again")
+        }
+        if survey.unseen > 0 {
+            let those = survey.unseen == 1 ? "1 output is" : "\(Figures.grouped(survey.unseen)) outputs are"
+            console.warn("\(those) under roots that this machine does not have: not looked at")
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import Conversion
+import Ledger
+import Storage
+
+/// What the ledger and the folders of this machine say about a plan: which jobs are to be submitted, and what is to be said of
+/// the others.
+struct SubmitSurvey: Sendable {
+    /// An item of the plan that becomes a job.
+    struct Chosen: Sendable {
+        /// In the plan's items.
+        let place: Int
+        let policy: Recipe.ConflictPolicy
+        /// The destination's latest job; 0 if there is none. Part of the submission's key: what has been done since makes it
+        /// another submission.
+        let predecessor: Int64
+        let stamp: SourceStamp?
+    }
+
+    /// What an earlier output is found to be.
+    enum Presence: Sendable {
+        /// Its root is not on this machine.
+        case unseen
+        case absent
+        /// Something is there, and nobody needed to know more.
+        case there
+        case known(Look)
+
+        struct Look: Sendable {
+            let isFile: Bool
+            let bytes: Int64
+            /// In nanoseconds since 1970.
+            let modified: Int64
+            /// Whether its content has the recorded digest; `nil` if it was not read.
+            var hasDigest: Bool?
+        }
+    }
+
+    let conflict: SubmitConflict
+    private(set) var chosen: [Chosen] = []
+    /// Of the chosen: those that no earlier job did, that were done and whose outputs are gone, and whose sources changed since.
+    private(set) var fresh = 0
+    private(set) var missing = SubmitPlan.Sample()
+    private(set) var changed = SubmitPlan.Sample()
+    /// Destinations where something else is, and outputs that are no longer what was written.
+    private(set) var conflicts = SubmitPlan.Sample()
+    private(set) var altered = SubmitPlan.Sample()
+    /// Done before, and all of it is there.
+    private(set) var unchanged = 0
+    /// Left alone because something is at the destination.
+    private(set) var skipped = 0
+    private(set) var underWay = 0
+    private(set) var failed = SubmitPlan.Sample()
+    private(set) var cancelled = 0
+    /// Done before, with outputs under roots that are not on this machine.
+    private(set) var unseen = 0
+    /// The batches of jobs that are under way, that failed, that were cancelled, and of all that were found.
+    private(set) var batchesUnderWay: Set<Int64> = []
+    private(set) var failedBatches: Set<Int64> = []
+    private(set) var cancelledBatches: Set<Int64> = []
+    private(set) var batches: Set<Int64> = []
+
+    init(_ conflict: SubmitConflict) { self.conflict = conflict }
+
+    /// Whether what is at the destinations forbids to submit anything.
+    var isForbidden: Bool { conflict == .fail && conflicts.count + altered.count > 0 }
+
+    /// Jobs that would be submitted if nothing forbade it.
+    var jobCount: Int { chosen.count + (conflict == .fail ? conflicts.count + altered.count : 0) }
+
+    /// Whether all that was asked for is new.
+    var isAllNew: Bool { fresh == jobCount && rest == 0 }
+
+    /// Items that are not submitted.
+    var rest: Int { unchanged + skipped + underWay + failed.count + cancelled + unseen }
+
+    // MARK: - One item
+
+    /// Decides about one item. `earlier` is the destination's latest job, `work` the number of what is asked for now.
+    mutating func judge(
+        _ place: Int,
+        _ item: SubmitPlan.Item,
+        _ earlier: EarlierJob?,
+        work: Int64,
+        _ presence: Presence,
+        _ stamp: SourceStamp?
+    ) {
+        func taken(_ policy: Recipe.ConflictPolicy) -> Chosen {
+            Chosen(place: place, policy: policy, predecessor: earlier?.job ?? 0, stamp: stamp)
+        }
+        var isAltered = false
+        var hasChanged = false
+        if let same = earlier, same.work == work {
+            batches.insert(same.batch)
+            // Where either is not known, nobody can say that it changed.
+            hasChanged = stamp.flatMap { now in same.stamp.map { $0 != now } } ?? false
+            switch Verdict(same, presence, hasChanged: hasChanged, conflict, stamp) {
+            case .underWay:
+                underWay += 1
+                batchesUnderWay.insert(same.batch)
+                return
+            case .failed:
+                failed.add("\(item.source)".printable)
+                failedBatches.insert(same.batch)
+                return
+            case .cancelled:
+                cancelled += 1
+                cancelledBatches.insert(same.batch)
+                return
+            case .unseen: return unseen += 1
+            case .unchanged: return unchanged += 1
+            case .skipped: return skipped += 1
+            case .missing:
+                missing.add("\(item.destination)".printable)
+                return chosen.append(taken(conflict.policy))
+            case .changed:
+                changed.add("\(item.source)".printable)
+                // What is there is our own, and as it was written.
+                return chosen.append(taken(.replace))
+            case .altered: isAltered = true
+            case .asNew: break
+            }
+        }
+        var policy = conflict.policy
+        if presence.isTaken {
+            switch conflict {
+            case .fail where isAltered: return altered.add("\(item.destination)".printable)
+            case .fail: return conflicts.add("\(item.destination)".printable)
+            case .missing: return skipped += 1
+            case .newer:
+                guard presence.isOlder(than: stamp) else { return skipped += 1 }
+                policy = .replace
+            case .replace, .skip: break
+            }
+            if isAltered {
+                altered.add("\(item.destination)".printable)
+            } else {
+                conflicts.add("\(item.destination)".printable)
+            }
+        }
+        if hasChanged { changed.add("\(item.source)".printable) } else { fresh += 1 }
+        chosen.append(taken(policy))
+    }
+
+    /// What an earlier job for the same work means now.
+    private enum Verdict {
+        case underWay, failed, cancelled, unseen, unchanged, skipped, missing, changed, altered, asNew
+
+        init(
+            _ job: EarlierJob,
+            _ presence: Presence,
+            hasChanged: Bool,
+            _ conflict: SubmitConflict,
+            _ stamp: SourceStamp?
+        ) {
+            // Of one that ended without an output, an earlier one by the same work may be there.
+            let hasOutput = presence.holds(job)
+            switch job.state {
+            case .delayed, .waiting, .running, .publishing: self = .underWay
+            case .failed:
+                // It failed because its destination existed, and now that is no reason to fail.
+                let isOvercome = job.code == "destination_exists" && conflict != .fail
+                self = hasChanged && hasOutput ? .changed : hasChanged || isOvercome ? .asNew : .failed
+            case .cancelled: self = hasChanged ? hasOutput ? .changed : .asNew : .cancelled
+            case .skipped where hasOutput: self = hasChanged ? .changed : .unchanged
+            case .skipped:
+                switch (presence, conflict) {
+                case (.unseen, _): self = .unseen
+                case (.absent, _), (_, .fail), (_, .replace): self = .asNew
+                case (_, .newer): self = presence.isOlder(than: stamp) ? .asNew : .skipped
+                case (_, .skip), (_, .missing): self = .skipped
+                }
+            case .completed:
+                switch presence {
+                case .unseen: self = .unseen
+                case .absent: self = .missing
+                case .there: self = .altered
+                case .known where !hasOutput: self = .altered
+                case .known:
+                    switch conflict {
+                    case _ where !hasChanged: self = .unchanged
+                    case .missing: self = .skipped
+                    case .newer: self = presence.isOlder(than: stamp) ? .changed : .skipped
+                    case .fail, .replace, .skip: self = .changed
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension SubmitSurvey.Presence {
+    /// Whether something is at the destination.
+    var isTaken: Bool {
+        switch self {
+        case .unseen, .absent: false
+        case .there, .known: true
+        }
+    }
+
+    /// Whether what is there is what the job recorded.
+    func holds(_ job: EarlierJob) -> Bool {
+        guard case .known(let look) = self else { return false }
+        return look.isFile && look.bytes == job.bytes && look.hasDigest != false
+    }
+
+    /// Whether what is there is older than the source.
+    func isOlder(than stamp: SourceStamp?) -> Bool {
+        guard case .known(let look) = self, let stamp else { return false }
+        return look.modified < stamp.modified
+    }
+}

@@ -1,0 +1,21 @@
+import Synchronization
+
+/// The last value that work has told of, for the thread that shows it.
+final class Latest<Value: Sendable>: Sendable {
+    private let box: Mutex<Value>
+
+    init(_ value: Value) { box = Mutex(value) }
+
+    var value: Value {
+        get { box.withLock { $0 } }
+        set { box.withLock { $0 = newValue } }
+    }
+
+    /// Changes it where nobody else can; the new value.
+    func change(_ body: (inout Value) -> Void) -> Value {
+        box.withLock { value in
+            body(&value)
+            return value
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// The same for many things, on as many threads as there are processors.
+enum Parallel {
+    static var width: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
+    /// What `body` gives for each number from 0, in order. A thread takes `grain` of them at a time.
+    static func map<Value: Sendable>(
+        _ count: Int,
+        grain: Int = 1_000,
+        width: Int = Parallel.width,
+        _ body: @Sendable (Int) -> Value
+    ) -> [Value] {
+        let pieces = (count + grain - 1) / grain
+        guard width > 1, pieces > 1 else { return (0..<count).map(body) }
+        let next = Mutex(0)
+        let found = Mutex([[Value]?](repeating: nil, count: pieces))
+        DispatchQueue.concurrentPerform(iterations: min(width, pieces)) { _ in
+            while true {
+                let piece = next.withLock { next in
+                    defer { next += 1 }
+                    return next
+                }
+                guard piece < pieces else { return }
+                let values = (piece * grain..<min(count, (piece + 1) * grain)).map(body)
+                found.withLock { $0[piece] = values }
+            }
+        }
+        return found.withLock { $0.flatMap { $0! } }
+    }
+}

@@ -1,0 +1,67 @@
+public import FoundationEssentials
+
+/// An output as it was when it got its name.
+public struct RecordedOutput: Sendable, Hashable {
+    public var job: Int64
+    /// Where the job's first source is.
+    public var source: String
+    public var destination: String
+    public var bytes: Int64
+    /// SHA-256 in hexadecimal.
+    public var digest: String
+}
+
+/// A job that made what is at a destination, or may yet make it.
+public struct OutputMaker: Sendable, Hashable {
+    public var job: Int64
+    /// `completed`, or one of those in which something will still happen.
+    public var state: JobState
+    public var endedAt: Date?
+    /// Of the output of a completed job; the digest is SHA-256 in hexadecimal.
+    public var bytes: Int64?
+    public var digest: String?
+}
+
+extension JobLedger {
+    /// A page of the outputs of completed jobs, in the order of `jobs(matching:)`; where the next page begins is `nil` at the end.
+    public func outputs(
+        matching filter: JobFilter = JobFilter(),
+        after cursor: JobCursor? = nil,
+        limit: Int32 = 1_000
+    ) async throws -> (outputs: [RecordedOutput], next: JobCursor?) {
+        let json = try JSON(filter.narrowed(to: [.completed]))
+        return try await settle("list outputs") { connection, _ in
+            let rows = try connection.rows("select * from \(schema).list_outputs(\(json), \(cursor?.json), \(limit))") {
+                row in
+                let output = RecordedOutput(
+                    job: try row["job"],
+                    source: try row["source"],
+                    destination: try row["destination"],
+                    bytes: try row["size"],
+                    digest: try row["digest"]
+                )
+                return (output, try row["next"] as JSON?)
+            }
+            // A page that is not full is the last.
+            return (rows.map(\.0), rows.count < Int(limit) ? nil : JobCursor(rows.last?.1))
+        }
+    }
+
+    /// For each destination the jobs that made, or may yet make, what is there.
+    public func makers(of destinations: [String]) async throws -> [[OutputMaker]] {
+        try await settle("look who made outputs") { connection, _ in
+            var makers = [[OutputMaker]](repeating: [], count: destinations.count)
+            try connection.forEachRow("select * from \(schema).list_makers(\(destinations))") { row in
+                let maker = OutputMaker(
+                    job: try row["job"],
+                    state: try row.value("state"),
+                    endedAt: try row["ended_at"],
+                    bytes: try row["size"],
+                    digest: try row["digest"]
+                )
+                makers[try (row["place"] as Int) - 1].append(maker)
+            }
+            return makers
+        }
+    }
+}

@@ -1,0 +1,99 @@
+public import Conversion
+
+/// The latest job of a destination, as a submitter compares it with what is there and with what is to be asked.
+public struct EarlierJob: Sendable, Hashable {
+    public var job: Int64
+    public var batch: Int64
+    public var state: JobState
+    /// What it asked for, as `WorkNumbers` counts; `nil` if its submitter did not say.
+    public var work: Int64?
+    public var onConflict: Recipe.ConflictPolicy
+    /// Its source when it was submitted.
+    public var stamp: SourceStamp?
+    /// Of the output; of a job that ended without one, of the last that a job before it made by the same work. The digest is
+    /// SHA-256 in hexadecimal, if it was asked for.
+    public var bytes: Int64?
+    public var digest: String?
+    /// Of the failure that ended it.
+    public var code: String?
+
+    public init(
+        job: Int64,
+        batch: Int64,
+        state: JobState,
+        work: Int64?,
+        onConflict: Recipe.ConflictPolicy = .fail,
+        stamp: SourceStamp? = nil,
+        bytes: Int64? = nil,
+        digest: String? = nil,
+        code: String? = nil
+    ) {
+        self.job = job
+        self.batch = batch
+        self.state = state
+        self.work = work
+        self.onConflict = onConflict
+        self.stamp = stamp
+        self.bytes = bytes
+        self.digest = digest
+        self.code = code
+    }
+}
+
+/// Numbers that recipes share if they ask for the same work: for the same in everything but what is to be done if the
+/// destination exists.
+public struct WorkNumbers: Sendable {
+    private var text = RecipeText()
+
+    public init() {}
+
+    /// Throws only for recipes that cannot be written as JSON.
+    public mutating func number(of recipe: Recipe) throws -> Int64 { try text.work(recipe) }
+}
+
+extension JobLedger {
+    /// The latest job of each destination, in their order; `nil` where there is none. All as of one moment.
+    public func earlierJobs(
+        at destinations: [String],
+        withDigests: Bool = false,
+        within limit: Duration? = nil
+    ) async throws -> [EarlierJob?] {
+        try await settle("look for earlier jobs", within: limit ?? Self.submissionLimit) { connection, _ in
+            var found = [EarlierJob?](repeating: nil, count: destinations.count)
+            let size = 20_000
+            // Pages of one snapshot: two equal submissions that look at different times see all of each other, or nothing.
+            return try connection.transaction(.snapshot) {
+                for start in stride(from: 0, to: destinations.count, by: size) {
+                    let page = Array(destinations[start..<min(start + size, destinations.count)])
+                    try connection.forEachRow("select * from \(schema).find_earlier(\(page), \(withDigests))") { row in
+                        found[start + (try row[0] as Int) - 1] = try EarlierJob(row)
+                    }
+                }
+                return found
+            }
+        }
+    }
+}
+
+extension EarlierJob {
+    /// The columns of `find_earlier`, by their places: there may be a hundred thousand rows.
+    init(_ row: Row) throws {
+        let state: String = try row[3]
+        let policy: String? = try row[5]
+        guard let state = JobState(rawValue: state) else {
+            throw LedgerError(.unexpectedAnswer, during: row.operation, "there is no state \"\(state)\"")
+        }
+        let (bytes, modified): (Int64?, Int64?) = (try row[6], try row[7])
+        self.init(
+            job: try row[1],
+            batch: try row[2],
+            state: state,
+            work: try row[4],
+            onConflict: policy.flatMap { Recipe.ConflictPolicy(rawValue: $0) } ?? .fail,
+            stamp: bytes.flatMap { bytes in modified.map { SourceStamp(bytes: bytes, modified: $0) } },
+            bytes: try row[8],
+            digest: try row[9],
+            code: try row[10]
+        )
+    }
+}

@@ -1,0 +1,64 @@
+import Glibc
+
+/// What is mounted where, as this process sees it.
+struct MountTable {
+    struct Mount: Hashable {
+        let path: String
+        /// `ext4 of /dev/sdb1`, for messages.
+        let name: String
+    }
+
+    /// In the order in which they were mounted.
+    let mounts: [Mount]
+
+    /// Empty where the kernel does not tell.
+    static func read() -> MountTable {
+        guard let text = contents(of: "/proc/self/mountinfo") else { return MountTable(mounts: []) }
+        return MountTable(mounts: text.split(separator: "\n").compactMap(mount))
+    }
+
+    /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`
+    private static func mount(_ line: Substring) -> Mount? {
+        let fields = line.split(separator: " ", omittingEmptySubsequences: false)
+        guard fields.count > 4, let dash = fields.firstIndex(of: "-"), dash + 2 < fields.endIndex else { return nil }
+        return Mount(path: unescaped(fields[4]), name: "\(fields[dash + 1]) of \(unescaped(fields[dash + 2]))")
+    }
+
+    /// The kernel writes spaces, tabs, line ends and backslashes as `\040`.
+    private static func unescaped(_ field: Substring) -> String {
+        let parts = field.split(separator: "\\", omittingEmptySubsequences: false)
+        return parts.dropFirst().reduce(into: String(parts[0])) { text, part in
+            guard let code = UInt8(part.prefix(3), radix: 8) else {
+                text += "\\" + part
+                return
+            }
+            text += String(UnicodeScalar(code)) + part.dropFirst(3)
+        }
+    }
+
+    /// Whether something is mounted below `folder`, beside what is mounted at it.
+    func hasMounts(below folder: String) -> Bool {
+        let start = folder == "/" ? "/" : folder + "/"
+        return mounts.contains { $0.path.hasPrefix(start) && $0.path != folder }
+    }
+
+    /// The file system that `path` lies on.
+    func mount(of path: String) -> Mount? {
+        // Of several at one place, the last one mounted is seen.
+        mounts.filter { $0.path == "/" || $0.path == path || path.hasPrefix($0.path + "/") }
+            .reduce(nil) { best, next in (best?.path.utf8.count ?? -1) <= next.path.utf8.count ? next : best }
+    }
+
+    private static func contents(of path: String) -> String? {
+        let opened = retryingInterrupts { open(path, O_RDONLY | O_CLOEXEC, 0) }
+        guard opened >= 0 else { return nil }
+        let file = Descriptor(adopting: opened)
+        var bytes: [UInt8] = []
+        var block = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = retryingInterrupts { Glibc.read(file.number, &block, block.count) }
+            guard count > 0 else { return count == 0 ? String(decoding: bytes, as: UTF8.self) : nil }
+            bytes += block.prefix(count)
+        }
+    }
+}

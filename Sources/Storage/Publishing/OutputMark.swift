@@ -1,0 +1,75 @@
+import Glibc
+
+/// What an output says of itself in an extended attribute: which job of which ledger made it, of what, and what it was then.
+///
+/// A ledger that lost its last commits in a failover hands out jobs again whose outputs have their names already. By the mark a
+/// job knows its own. Marks are written before a file gets any name, and are a part of the file wherever it is moved.
+struct OutputMark: Hashable {
+    let ledger: UInt32
+    let job: Int64
+    /// What the output was made of: recipe and source.
+    let work: UInt64
+    let fingerprint: Fingerprint
+
+    /// An ext4 inode of the usual size has room for a value of 64 bytes and no more. A longer one costs each file a block.
+    static let byteCount = 64
+    static let name = "user.sluice"
+    private static let head = Array("SLU1".utf8)
+
+    var bytes: [UInt8] {
+        var bytes = Self.head
+        bytes.append(bigEndian: ledger)
+        bytes.append(bigEndian: UInt64(bitPattern: job))
+        bytes.append(bigEndian: work)
+        bytes.append(bigEndian: UInt64(bitPattern: fingerprint.byteCount))
+        return bytes + fingerprint.sha256
+    }
+}
+
+extension OutputMark {
+    /// `nil` if `bytes` are no mark of a version known here.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount, bytes.starts(with: Self.head) else { return nil }
+        func number(at start: Int, _ count: Int) -> UInt64 {
+            bytes[start..<start + count].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        let (job, byteCount) = (Int64(bitPattern: number(at: 8, 8)), Int64(bitPattern: number(at: 24, 8)))
+        guard job > 0, byteCount >= 0 else { return nil }
+        self.init(
+            ledger: UInt32(number(at: 4, 4)),
+            job: job,
+            work: number(at: 16, 8),
+            fingerprint: Fingerprint(byteCount: byteCount, sha256: Array(bytes[32...]))
+        )
+    }
+
+    /// What is found where a mark is looked for.
+    enum Finding: Hashable {
+        case mark(OutputMark)
+        /// There is none, or none that can be read.
+        case none
+        /// The file system keeps no such attributes.
+        case unsupported
+    }
+
+    /// The mark of an open file.
+    static func read(from descriptor: Int32) -> Finding {
+        // One byte more than a mark has: a longer value is none.
+        var bytes = [UInt8](repeating: 0, count: byteCount + 1)
+        let count = GNUFunctions.fgetxattr(descriptor, name, &bytes, bytes.count)
+        if count < 0 { return errno == EOPNOTSUPP || errno == ENOSYS ? .unsupported : .none }
+        return OutputMark(Array(bytes.prefix(count))).map(Finding.mark) ?? .none
+    }
+
+    /// Marks an open file. Where that cannot be done, an output is told by its bytes alone.
+    func write(to descriptor: Int32) {
+        let bytes = bytes
+        _ = GNUFunctions.fsetxattr(descriptor, Self.name, bytes, bytes.count, 0)
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The server dies, and a replica takes over that had not received its last commits.
+@Suite(.serialized)
+struct FailoverTests {
+    /// Jobs whose outputs were published are claimed again, and find their own files where they are to publish.
+    @Test func jobsThatTheLedgerForgotAdoptTheirOutputs() async throws {
+        let cluster = try await Cluster(clips: [0.2, 0.4, 0.9], hasReplica: true)
+        let replica = try #require(cluster.replica)
+        let processes = try [
+            cluster.startCoordinator(), cluster.startWorker("w0"), cluster.startWorker("w1"),
+        ]
+        let jobs = 600
+        try await cluster.submit(jobs, "forgotten")
+        try await cluster.untilEnded(100)
+        try cluster.server.waitForReplica(replica)
+        try replica.stopReceiving()
+        let known = try Self.completed(on: replica)
+        try await cluster.untilEnded(known + 200)
+        let done = try Self.completed(on: cluster.server)
+        try cluster.server.kill()
+        try replica.promote()
+        try await cluster.untilAllEnded()
+        for process in processes { try process.stop() }
+
+        let counts = try Checker(cluster: cluster, server: replica).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        #expect(try replica.run("select count(*) from sluice.attempt where code = 'destination_exists'") == "0")
+        let adopted = Int(try replica.run("select count(*) from sluice.finished where placement = 'adopted'"))
+        #expect(try #require(adopted) >= done - known, "what was lost was adopted")
+        FaultTable.note("failover that lost \(done - known) completed jobs", times: 1, counts)
+    }
+
+    private static func completed(on server: PrivatePostgres) throws -> Int {
+        let text = try server.run("select count(*) from sluice.finished where state = 'completed'")
+        return try #require(Int(text))
+    }
+}
