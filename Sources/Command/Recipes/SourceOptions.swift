@@ -21,7 +21,7 @@ enum SourceOptions {
     static let concealLimit = Option<Int>(
         "conceal-limit",
         .whole(in: 1...31 * 86_400),
-        "seconds of silence that conceal may put in; otherwise 600, or 4 for each second of sound",
+        "seconds of silence that conceal may add; otherwise 600, or 4 times the sound",
         in: .source
     )
     static let rawInput = Option<Recipe.RawDescription>(
