@@ -106,13 +106,13 @@ struct OutputOwnerTests {
         negative[8] = 0x80
         var version = good
         version[3] += 1
-        for bytes in [[], Array(good.dropLast()), good + [0], [UInt8](repeating: 0, count: 64), negative, version]
-            + good.indices.filter { $0 < 16 || $0 >= 24 }.map({ place in
-                var bytes = good
-                bytes[place] ^= 1
-                return bytes
-            })
-        {
+        let flipped = good.indices.filter { $0 < 16 || $0 >= 24 }.map { place in
+            var bytes = good
+            bytes[place] ^= 1
+            return bytes
+        }
+        let others = [[], Array(good.dropLast()), good + [0], [UInt8](repeating: 0, count: 64), negative, version]
+        for bytes in others + flipped {
             try Attribute.write(bytes, to: folder.path("a.wav"))
             #expect(try owner() == .other, "\(bytes)")
         }
