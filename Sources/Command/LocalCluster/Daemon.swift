@@ -1,4 +1,5 @@
 import Glibc
+import Storage
 
 /// A program started to go on by itself: in a session of its own, without a terminal, its words in a log.
 enum Daemon {
@@ -67,10 +68,9 @@ enum Daemon {
 enum LogTail {
     /// Whether the first was written to after the second, or the second is not there.
     static func isYounger(_ first: String, than second: String) -> Bool {
-        var (one, other) = (stat(), stat())
-        guard stat(first, &one) == 0 else { return false }
-        guard stat(second, &other) == 0 else { return true }
-        return (one.st_mtim.tv_sec, one.st_mtim.tv_nsec) > (other.st_mtim.tv_sec, other.st_mtim.tv_nsec)
+        guard let one = FileFacts.of(path: first, followingLinks: true) else { return false }
+        guard let other = FileFacts.of(path: second, followingLinks: true) else { return true }
+        return one.modifiedAt > other.modifiedAt
     }
 
     static func lines(of path: String, count: Int = 5) -> [String] {
