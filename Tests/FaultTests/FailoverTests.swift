@@ -12,16 +12,22 @@ struct FailoverTests {
         let processes = try [
             cluster.startCoordinator(), cluster.startWorker("w0"), cluster.startWorker("w1"),
         ]
-        let jobs = 600
-        try await cluster.submit(jobs, "forgotten")
-        try await cluster.untilEnded(100)
+        // The replica knows all jobs, and of the first 200 that they are done.
+        let (known, forgotten) = (200, 400)
+        let jobs = known + forgotten
+        try await cluster.submit(known, "known")
+        try await cluster.untilEnded(known)
+        try await cluster.ledger.setPaused(true, queue: "default")
+        try await cluster.submit(forgotten, "forgotten")
         try cluster.server.waitForReplica(replica)
         try replica.stopReceiving()
-        let known = try Self.completed(on: replica)
+        try await cluster.ledger.setPaused(false, queue: "default")
         try await cluster.untilEnded(known + 200)
         let done = try Self.completed(on: cluster.server)
         try cluster.server.kill()
         try replica.promote()
+        // That the queue goes on was lost as well.
+        try await cluster.ledger.setPaused(false, queue: "default")
         try await cluster.untilAllEnded()
         for process in processes { try process.stop() }
 
