@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// Forty-two files ended in "channels 0", as if somebody had asked for it.
+    /// Forty-two files ended in "channels 0", as if that had been asked for.
     @Test(arguments: [(22, "channels"), (24, "rate")]) func nothingIsAWAVOfNoChannelsAndNoRate(field: (Int, String))
         throws
     {

@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    /// Whoever hands in the blocks, and however long they are, the bytes are the same.
+    /// The bytes are the same for blocks of any length.
     @Test func blocksOfAnyLengthGiveTheSameBytes() throws {
         let noise = Signal.noise(seed: 10, rate: 48_000, frames: 30_011, channels: 3, amplitude: 0.9)
         for format in [SampleFormat.s32, .f32, .f32Planar, .s32Planar, .f64] {

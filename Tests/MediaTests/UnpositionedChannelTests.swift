@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Channels of which nobody said where they belong come out in order and untouched, wherever they go.
+/// Channels without positions come out in order and untouched, in every format.
 @Suite struct UnpositionedChannelTests {
     private let folder: TemporaryFolder
 

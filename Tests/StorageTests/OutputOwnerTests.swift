@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// A job knows its own output again, and takes nobody else's for it.
+/// A job recognises its own output, and no other file.
 struct OutputOwnerTests {
     let folder: TemporaryFolder
     let root: StorageRoot

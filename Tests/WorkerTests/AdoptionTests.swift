@@ -6,7 +6,7 @@ import Testing
 
 /// Jobs whose publication the ledger has forgotten, as after a failover that lost commits.
 struct AdoptionTests {
-    /// The ledger knows the jobs as it did before anybody had claimed them.
+    /// Puts the ledger back to the state before the jobs were claimed.
     private static func forget(_ lab: WorkerLab) throws {
         try lab.sql(
             """
@@ -92,7 +92,7 @@ struct AdoptionTests {
         let worker = try lab.worker()
         try await lab.submit(3)
         try await lab.wait(for: 3, "completed")
-        // The same bytes in a file of somebody's own, other bytes in the job's own file, and another job's file.
+        // The same bytes in a file without a mark, other bytes in the job's own file, and another job's file.
         let bytes = try Bytes.read(lab.path("out/a0.flac"))
         try FileManager.default.removeItem(atPath: lab.path("out/a0.flac"))
         try Bytes.write(bytes, to: lab.path("out/a0.flac"))

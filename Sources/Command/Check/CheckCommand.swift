@@ -49,7 +49,7 @@ enum CheckCommand {
                 : UsageError("nothing says which outputs", hint: "say --batch ID or another option, or --all")
         }
         if invocation[repair], !invocation[Question.yes], !Question.canBeAsked(console) {
-            // Before hours of reading: there is nobody to ask at their end.
+            // The question comes before hours of reading: the user may be gone at their end.
             throw UsageError("--repair asks before it submits jobs", hint: "say --yes to do it without being asked")
         }
         let roots = try PathRoots(words: invocation.all(SubmitOptions.root), environment: invocation.environment)
@@ -154,7 +154,7 @@ struct CheckPage {
         let notLookedAt: Int
     }
 
-    /// A finding, as soon as there is one. Nobody who has hung up stops the check: its exit code counts.
+    /// Prints a finding at once. A closed pipe does not stop the check, whose exit code counts.
     func show(_ finding: OutputFinding) {
         let line: String
         if isJSON {

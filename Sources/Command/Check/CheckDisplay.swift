@@ -54,7 +54,7 @@ final class CheckDisplay {
         do throws(Outlet.Failure) {
             try outlet.write(text)
         } catch {
-            // Nobody looks any more; the work goes on.
+            // The reader has closed the pipe; the work goes on.
         }
     }
 

@@ -15,7 +15,7 @@ struct OutputCheck: Sendable {
         var fine = 0
         /// Fine, and made by a later job than the one that was asked for.
         var replaced = 0
-        /// Somebody was at them: what they are cannot be said now.
+        /// They changed during the check, so their state is not known.
         var busy = 0
         /// Under roots that are not on this machine.
         var unseen = 0
@@ -29,7 +29,7 @@ struct OutputCheck: Sendable {
     let roots: PathRoots
     /// How many files are read at one time.
     let width: Int
-    /// Told that nobody waits any more.
+    /// Called when the caller has stopped waiting.
     let isStopped: Latest<Bool>
 
     private static let pageSize: Int32 = 1_000

@@ -15,7 +15,7 @@ enum OutputReading {
         case fine
         /// Its root is not on this machine.
         case unseen
-        /// Nobody waits for the answer any more.
+        /// The caller has stopped waiting for the answer.
         case unwanted
         case damaged(OutputFinding.Kind, detail: String?)
     }

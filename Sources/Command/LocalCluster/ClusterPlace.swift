@@ -52,7 +52,7 @@ struct ClusterPlace: Sendable {
         sockets = Self.socketFolder(environment, folder, isRoot: isRoot)
     }
 
-    /// Bytes of a log, for whoever has little room.
+    /// The size limit of a log in bytes, for machines with little disk space.
     static let logLimitVariable = "SLUICE_LOG_BYTES"
 
     private static func postgresAccount() throws(ClusterError) -> Account {

@@ -32,7 +32,7 @@ struct LocalPostgres: Sendable {
         for path in ownLogs.dropLast(PartLog.generations + 1) { unlink(path) }
     }
 
-    /// The server collects what its processes say and begins a new file by itself: nobody else could without losing lines.
+    /// The server collects the messages of its processes and rotates the file itself: another process would lose lines.
     private var logSettings: [String] {
         [
             "logging_collector=on", "log_directory=\(place.serverLogs)", "log_filename=postgres-%Y%m%d-%H%M%S.log",

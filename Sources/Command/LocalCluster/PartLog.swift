@@ -12,7 +12,7 @@ struct PartLog: Sendable {
     /// Older files that stay: `worker.log.1` is the youngest.
     static let generations = 3
     static let usualLimit = 10_000_000
-    /// Smaller ones would be gone before anybody could read them.
+    /// Smaller logs would be rotated away before a person could read them.
     static let smallestLimit = 4_096
 
     /// Names the file `.1` if it has reached its limit; the others move up, and the oldest is removed.

@@ -43,7 +43,7 @@ struct WorkerTrouble: Sendable {
         return "\(Figures.bytes(full.freeBytes)) free, since \(TimeWords.span(seconds: since))"
     }
 
-    /// Whether jobs that nobody can do wait for this to end, rather than for another worker.
+    /// Whether jobs without an able worker wait for this to end, rather than for another worker.
     func explains(_ line: UnableLine) -> Bool {
         switch kind {
         case .full: false

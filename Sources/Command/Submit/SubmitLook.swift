@@ -62,7 +62,7 @@ struct SubmitLook: Sendable {
                     continue
                 }
                 presences[place] = .there
-                // Of what only stands in the way, nobody needs to know more.
+                // Of a file that only blocks the name, no more is needed.
                 let isOutput = !earlier.isEmpty && earlier[place]?.bytes != nil
                 if isOutput || plan.conflict == .newer { lookedAt.append(place) }
             }

@@ -79,7 +79,7 @@ struct SubmitSending: Sendable {
                 return try await repeated(key, standing, ledger)
             }
             var outcome = try await sendOnce(ledger)
-            // Somebody submitted the same at the same time, so now it is there to be seen. It may have gone again since.
+            // Another process submitted the same at the same time, and its batch is visible now. It may be gone again.
             if outcome.key != nil, invocation[SubmitOptions.key] == nil, outcome.receipt?.isRepetition == true {
                 outcome = try await sendOnce(ledger)
             }

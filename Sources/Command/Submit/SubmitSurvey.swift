@@ -21,7 +21,7 @@ struct SubmitSurvey: Sendable {
         /// Its root is not on this machine.
         case unseen
         case absent
-        /// Something is there, and nobody needed to know more.
+        /// Something is there, and no more was asked.
         case there
         case known(Look)
 
@@ -91,7 +91,7 @@ struct SubmitSurvey: Sendable {
         var hasChanged = false
         if let same = earlier, same.work == work {
             batches.insert(same.batch)
-            // Where either is not known, nobody can say that it changed.
+            // Where either is unknown, the source does not count as changed.
             hasChanged = stamp.flatMap { now in same.stamp.map { $0 != now } } ?? false
             switch Verdict(same, presence, hasChanged: hasChanged, conflict, stamp) {
             case .underWay:

@@ -11,7 +11,7 @@ final class Latest<Value: Sendable>: Sendable {
         set { box.withLock { $0 = newValue } }
     }
 
-    /// Changes it where nobody else can; the new value.
+    /// Changes the value under the lock and returns the new one.
     func change(_ body: (inout Value) -> Void) -> Value {
         box.withLock { value in
             body(&value)

@@ -5,7 +5,7 @@ enum Question {
     static let yes = Switch("yes", letter: "y", "do not ask", in: .general)
     static let dryRun = Switch("dry-run", "say what would be done, and change nothing", in: .general)
 
-    /// Whether somebody sits there who can answer.
+    /// Whether a person at a terminal can answer.
     static func canBeAsked(_ console: Console) -> Bool { isatty(STDIN_FILENO) == 1 && console.talk.isTerminal }
 
     /// Whether to go on. Throws where there is nobody to ask: what nobody has seen, nobody has agreed to.

@@ -11,7 +11,7 @@ enum WorkerState: String, Sendable, Hashable, Codable, CaseIterable {
     case paused
     /// It was asked to claim nothing, or to stop.
     case quiet, draining
-    /// Its lease is over, and nobody has declared it lost yet.
+    /// Its lease is over, and the ledger has not declared it lost yet.
     case unheard
     /// It has ended.
     case stopped, lost

@@ -14,7 +14,7 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
     public var bitDepth: Int
     /// What `bitDepth` counts the bits of.
     public var sampleKind: SampleKind
-    /// `nil` means `tpdf`, as `none` has to be asked for. Means nothing where no bits are lost.
+    /// `nil` means `tpdf`. It has no effect where no bits are lost.
     public var dither: Dither?
     /// `little` where there is no order to choose (one byte, or inside a codec).
     public var endianness: Endianness

@@ -1,6 +1,6 @@
 public import Conversion
 
-/// The latest job of a destination, as a submitter compares it with what is there and with what is to be asked.
+/// The latest job of a destination. A submitter compares it with the file that is there and with the new request.
 public struct EarlierJob: Sendable, Hashable {
     public var job: Int64
     public var batch: Int64

@@ -13,7 +13,7 @@ public struct JobRequest: Sendable, Hashable {
     /// When it may be begun; `nil` leaves it to the submission.
     public var runAt: Date?
     public var labels: [String: String] = [:]
-    /// Of the recipe's first source, by which a later look finds whether it has changed; `nil` if nobody could look.
+    /// Of the recipe's first source, by which a later look finds whether it has changed; `nil` if the submitter cannot reach it.
     public var stamp: SourceStamp?
     /// What it asks for, as `WorkNumbers` counts; `nil` takes it from the recipe.
     public var work: Int64?

@@ -48,7 +48,7 @@ struct FLACNumbering {
         guard let last, !last.header.numbersSamples, header.number > last.header.number else {
             return header.number * Int64(blockFrames ?? header.frames)
         }
-        // The blocks between two that are known had the size of the first, for all that anybody can tell.
+        // The blocks between two known ones are assumed to have the size of the first.
         return last.start + (header.number - last.header.number) * Int64(last.header.frames)
     }
 }

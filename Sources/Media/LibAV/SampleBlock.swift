@@ -76,7 +76,7 @@ public struct SampleBlock: ~Copyable {
         pointer.pointee.ch_layout.nb_channels = count
     }
 
-    /// Puts channel `order[n]` at the place of channel `n`. For interleaved samples that are nobody else's.
+    /// Puts channel `order[n]` at the place of channel `n`. For interleaved samples that this block alone owns.
     mutating func reorder(_ order: [Int]) {
         guard let width = shape?.format.bytesPerSample, order.count == channelCount else { return }
         withMutablePlane(0) { bytes in

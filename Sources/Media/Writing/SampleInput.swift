@@ -20,7 +20,7 @@ final class SampleInput {
     /// Silence that goes in before the sound, so that the delay fills whole packets.
     private let leadInFrames: Int
     private var sentFrames: Int64 = 0
-    /// Where the encoder exchanges channels; it has a queue then, whose blocks are nobody else's.
+    /// Where the encoder exchanges channels; it has a queue then, which alone owns its blocks.
     private let channelOrder: [Int]?
 
     init(

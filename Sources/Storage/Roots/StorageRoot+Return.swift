@@ -12,7 +12,7 @@ extension StorageRoot {
     /// Whether what is at the root's path now may be taken for the root. `atLoss` is what stood there when the loss was noticed:
     /// under a lost mount its empty folder comes to light, in which every source would seem to be missing.
     ///
-    /// A file system that is mounted where the lost one was is taken, whichever it is: whoever mounts there means it.
+    /// Any file system that is mounted where the lost one was is accepted: an administrator mounted it there on purpose.
     public func whatCame(after atLoss: FileIdentity?) -> RootReturn {
         guard let facts = FileFacts.of(path, followingLinks: true) else {
             return .refused("there is nothing at \(path)")

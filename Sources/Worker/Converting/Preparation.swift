@@ -129,7 +129,7 @@ enum Preparation: Sendable {
         }
     }
 
-    /// Whose file a job finds at its destination. What is to be replaced is replaced, whoever made it.
+    /// Whose file a job finds at its destination. A recipe that replaces does so whichever job made the file.
     private static func owner(
         of place: Location,
         _ policy: Recipe.ConflictPolicy,

@@ -120,7 +120,7 @@ struct Publisher: Sendable {
 
     // MARK: - Outputs
 
-    /// Publishes; answers what is to be reported as failed or handed back.
+    /// Publishes, and returns the jobs to report as failed or to hand back.
     private func publish(_ outputs: [Output], _ bare: [Bare]) async -> Unpublished {
         var (linked, unpublished) = await link(outputs)
         // A process that was stopped in between wakes up here, and asks its clock before the ledger.

@@ -140,6 +140,6 @@ private final class Watched {
         )
     }
 
-    /// Those that were there and still are, as programs or as ends that nobody has waited for.
+    /// Those that are still there, running or as zombies.
     var left: [pid_t] { descendants.filter { kill($0, 0) == 0 } }
 }

@@ -49,7 +49,7 @@ struct CheckTests {
         )
         #expect(try findings("--all") == ["digest c.flac", "missing a.flac", "size b.flac"])
 
-        // Nobody is there to be asked, so nothing is read for nothing.
+        // There is no terminal to ask on, so no file is read in vain.
         let unasked = try bench.run("check", "--all", "--repair")
         #expect(unasked.status == .exited(2) && unasked.outputText.isEmpty)
         let repair = try bench.run("check", "--all", "--repair", "--yes")

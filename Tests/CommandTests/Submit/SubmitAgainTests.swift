@@ -61,7 +61,7 @@ struct SubmitAgainTests {
         let run = try submit("--wait").checked()
         #expect(run.outputText == "batch 2  1 job: 1 changed\nnot submitted: 2 unchanged\nbatch 2  1 completed\n")
         #expect(try Bytes.read(output("a.flac")) != before)
-        // One that only got another time, too: nobody can know without reading it.
+        // A source with only another time counts as changed, too: its content is not read.
         try bench.touch("in/b.wav")
         #expect(try submit("--wait").checked().outputText.hasPrefix("batch 3  1 job: 1 changed\n"))
         #expect(try submit("--wait").checked().outputText == "nothing to submit: 3 unchanged\n")
