@@ -120,6 +120,7 @@ struct CheckRepair: Sendable {
     }
 
     private func stamp(of source: String) -> SourceStamp? {
+        // A source that is no location, such as one of another version, has no size and time here.
         guard let location = try? Location(source), let path = roots.path(of: location),
             let facts = FileFacts.of(path: path, followingLinks: true)
         else { return nil }

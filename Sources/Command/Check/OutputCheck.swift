@@ -105,6 +105,7 @@ struct OutputCheck: Sendable {
         _ rootsHere: Set<String>
     ) -> OutputReading.Look {
         if isStopped.value { return .unwanted }
+        // A destination that is no location cannot be looked at, and is counted as such.
         guard let location = try? Location(destination), rootsHere.contains(location.root),
             let path = roots.path(of: location)
         else { return .unseen }

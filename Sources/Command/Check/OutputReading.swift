@@ -6,7 +6,8 @@ import Storage
 enum OutputReading {
     /// SHA-256 in hexadecimal of the file at `path`; `nil` if it cannot be read, or is no longer wanted.
     static func digest(of path: String, _ isWanted: () -> Bool) -> String? {
-        guard let file = try? SourceFile.open(path) else { return nil }  // What cannot be read has no digest.
+        // A file that cannot be opened or read has no digest, whatever the reason.
+        guard let file = try? SourceFile.open(path) else { return nil }
         return (try? file.fingerprint(while: isWanted))??.hexDigest
     }
 

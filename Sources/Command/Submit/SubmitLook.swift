@@ -17,8 +17,8 @@ struct SubmitLook: Sendable {
         var total = 0
     }
 
-    /// What `earlier` and the files of this machine say. `earlier` holds the latest job of each destination; it is empty where
-    /// nobody asked for them.
+    /// What `earlier` and the files of this machine say. `earlier` holds the latest job of each destination; it is empty if
+    /// the ledger was not asked.
     func survey(_ earlier: [EarlierJob?], isWanted: @Sendable () -> Bool = { true }) throws -> SubmitSurvey {
         let items = plan.items
         let stamps = Parallel.map(items.count) { stamp(of: items[$0].source) }

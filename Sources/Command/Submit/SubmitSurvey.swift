@@ -2,7 +2,7 @@ import Conversion
 import Ledger
 import Storage
 
-/// What the ledger and the folders of this machine say about a plan: which jobs are to be submitted, and what is to be said of
+/// What the ledger and the folders of this machine say about a plan: which jobs to submit, and what to report about
 /// the others.
 struct SubmitSurvey: Sendable {
     /// An item of the plan that becomes a job.

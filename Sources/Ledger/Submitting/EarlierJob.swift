@@ -40,8 +40,8 @@ public struct EarlierJob: Sendable, Hashable {
     }
 }
 
-/// Numbers that recipes share if they ask for the same work: for the same in everything but what is to be done if the
-/// destination exists.
+/// Numbers that recipes share if they ask for the same work: everything but the conflict policy is
+/// the same.
 public struct WorkNumbers: Sendable {
     private var text = RecipeText()
 

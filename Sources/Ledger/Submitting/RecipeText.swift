@@ -19,8 +19,8 @@ struct RecipeText {
     /// The recipe as `recipe.json()` gives it, byte for byte.
     mutating func json(_ recipe: Recipe) throws -> String { try write(recipe).json }
 
-    /// The recipe, and a number that two recipes share if they ask for the same work: for the same in everything but
-    /// what is to be done if the destination exists.
+    /// The recipe, and a number that two recipes share if they ask for the same work: everything but the
+    /// conflict policy is the same.
     mutating func write(_ recipe: Recipe) throws -> (json: String, work: Int64) {
         let form = try form(of: recipe)
         let json: String

@@ -50,8 +50,8 @@ extension LengthPromise {
         let near = stream.duration.map { stream.nearestFrames($0, rate: rate) } ?? 0
         switch demuxer.name {
         case "w64", "aiff", "caf", "au", "nistsphere", "sox":
-            // Compressed sound in these containers has only a rounded length. Of a pipe nobody knows more than the
-            // header, which may have been written before its time.
+            // Compressed sound in these containers has only a rounded length. Of a pipe only the header
+            // is known, which may have been written before the end was.
             let isPlaceholder = StreamedHeader.isPlaceholder(exact &* Int64(stream.pcmBytesPerFrame))
             self = stream.isPCM && exact > 0 && !isPlaceholder ? .exact(exact) : .none
         case "flac", "tta", "wv", "ape":

@@ -43,8 +43,8 @@ struct SourceEnd {
         return nil
     }
 
-    /// Whether the last page ends its stream, or at least nothing is behind it: a recording of a broadcast stops where
-    /// somebody stopped it. A pipe is given the benefit of the doubt.
+    /// Whether the last page ends its stream, or at least nothing is behind it: a recording of a broadcast stops
+    /// anywhere. A pipe counts as ended.
     static func hasOggEnd(_ source: ByteSource) -> Bool {
         if source.size == nil { return true }
         let end = SourceEnd(ofOgg: source)

@@ -150,8 +150,8 @@ enum Preparation: Sendable {
     /// taken for the job's: after a failover a job's number may be given out again.
     private static func work(of recipe: Recipe, _ source: borrowing SourceFile) -> UInt64 {
         var running = RunningFingerprint()
-        // One that cannot be written as JSON came from nowhere; all such are alike, and the bytes decide.
-        running.add((try? recipe.json()) ?? "")
+        // A recipe that cannot be written as JSON gets a number that fits no mark, so nothing is adopted by it.
+        running.add((try? recipe.json()) ?? "\(UInt64.random(in: .min ... .max))")
         running.add("\(source.byteCount) \(source.modifiedAt)")
         return running.finish().sha256.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
