@@ -165,9 +165,12 @@ final class SignalListener: Sendable {
 
     /// Lets the signal do what it does to a process that does not listen.
     func surrender(to number: Int32) -> Never {
-        var listened = listened
+        // No other: a wake-up that waits to be heard would end the process in its place.
+        var ending = sigset_t()
+        sigemptyset(&ending)
+        sigaddset(&ending, number)
         Glibc.signal(number, SIG_DFL)
-        pthread_sigmask(SIG_UNBLOCK, &listened, nil)
+        pthread_sigmask(SIG_UNBLOCK, &ending, nil)
         raise(number)
         exit(128 + number)
     }

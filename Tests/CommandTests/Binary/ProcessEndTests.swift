@@ -60,7 +60,8 @@ struct ProcessEndTests {
             kill(watched.id, SIGINT)
             kill(watched.id, SIGINT)
         }
-        #expect(try watched.end().status == .signalled(SIGINT))
+        let end = try watched.end()
+        #expect(end.status == .signalled(SIGINT))
         #expect(!watched.descendants.isEmpty)
         #expect(watched.left.isEmpty)
     }

@@ -1,0 +1,15 @@
+import Glibc
+import Testing
+
+@testable import Command
+
+struct SignalListenerTests {
+    /// The work may end, and wake its listener, at the moment in which the listener gives up.
+    @Test func aWakeUpThatWaitsDoesNotEndTheProcessInTheSignalsPlace() async {
+        await #expect(processExitsWith: .signal(SIGINT)) {
+            let listener = SignalListener([SIGINT])
+            listener.wake()
+            listener.surrender(to: SIGINT)
+        }
+    }
+}
