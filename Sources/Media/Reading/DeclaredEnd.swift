@@ -1,4 +1,4 @@
-/// Where a container says that it ends, of which libav reads no length or only reckons one.
+/// The end that a container's header states, for containers whose length libav reads too coarsely or not at all.
 enum DeclaredEnd {
     /// Whether a source ends before its container says that it does. A size that was never written tells nothing.
     static func isCut(_ source: ByteSource, container: String) -> Bool {
@@ -64,12 +64,17 @@ enum DeclaredEnd {
     /// as an index, ends them too.
     private static func packetsEnd(_ source: ByteSource, from start: Int64, count: Int64, _ size: Int64) -> Bool {
         var place = start
+        // Packets may be small: they are looked at many at a time.
+        var (window, windowStart) = ([UInt8](), Int64(0))
         for _ in 0..<count {
-            guard place < size else { return true }
-            guard let head = source.bytes(at: place, count: 4) else { return false }
-            guard head.count == 4 else { return true }
-            let length = bigEndian(head[2..<4])
-            guard bigEndian(head[0..<2]) <= 1, length >= 12 else { return false }
+            guard place + 4 <= size else { return true }
+            if place + 4 > windowStart + Int64(window.count) {
+                guard let bytes = source.bytes(at: place, count: 1 << 16), bytes.count >= 4 else { return false }
+                (window, windowStart) = (bytes, place)
+            }
+            let head = window[Int(place - windowStart)...].prefix(4)
+            let length = bigEndian(head.suffix(2))
+            guard bigEndian(head.prefix(2)) <= 1, length >= 12 else { return false }
             place += length
         }
         return place > size
