@@ -2,6 +2,7 @@ public import Conversion
 import FoundationEssentials
 import Glibc
 public import PumpRoom
+public import Storage
 
 /// What a worker is told once, when it starts.
 public struct WorkerConfiguration: Sendable, Hashable {
@@ -43,10 +44,12 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public struct RootPlace: Sendable, Hashable {
         public var name: String
         public var path: String
+        public var rules: RootRules
 
-        public init(name: String, path: String) {
+        public init(name: String, path: String, rules: RootRules = RootRules()) {
             self.name = name
             self.path = path
+            self.rules = rules
         }
     }
 
@@ -72,6 +75,12 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require(sweepInterval > .zero, "sweepInterval is more than 0, not \(sweepInterval)")
         try require(firstPause > .zero, "firstPause is more than 0, not \(firstPause)")
         try require(longestPause >= firstPause, "longestPause is at least firstPause, \(firstPause)")
+    }
+
+    /// For how long a job waits for a file system that has been away since `since`: longer the longer that lasts, for each try costs
+    /// a claim. The worker calls all of them back as soon as the file system can be used.
+    func hold(since: ContinuousClock.Instant) -> Duration {
+        min(longestPause, max(firstPause, .now - since)) * Double.random(in: 0.8...1.2)
     }
 
     /// What this machine calls itself.
