@@ -10,16 +10,16 @@ import Testing
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// Each of these took from half a minute to hours to open. In the release build, each step has its own opening.
-    @Test(arguments: ManyTags.allCases) func hundredsOfThousandsOfTagsAreOpenedInSeconds(_ many: ManyTags) throws {
+    /// Each of these took from ten seconds to minutes to open. In the release build, each step has its own opening.
+    @Test(arguments: ManyTags.allCases) func hundredThousandTagsAreOpenedInSeconds(_ many: ManyTags) throws {
         let path = folder.path(many.kind.fileName)
-        try Bytes.write(many.bytes(300_000), to: path)
+        try Bytes.write(many.bytes(100_000), to: path)
         let answer = try #require(try ReadingProcess.read([path]).first)
         let frames = try SampleFile.of(many.kind).clean.frames
         #expect(answer.steps["scan-strict"]?.word == "\(frames)", "\(answer)")
         #expect(answer.steps["wav"]?.word == "\(frames)", "\(answer)")
         // Outputs are given up to ten thousand tags, by libav and in the same way.
-        #expect(answer.steps.values.allSatisfy { $0.hundredths < 1_000 }, "\(answer)")
+        #expect(answer.steps.values.allSatisfy { $0.hundredths < 500 }, "\(answer)")
     }
 
     /// The sound is whole, the first tags are there, and the conversion tells that others are not.

@@ -12,7 +12,7 @@ extension Track {
     private func frames(in ranges: [MediaTimeRange]) -> Int64? {
         var sum: Int64 = 0
         for range in ranges {
-            let end = range.isOpenEnded ? plausibleFrames : range.end.frames(atRate: sampleRateHz)?.frames
+            let end = range.isOpenEnded ? length.frames : range.end.frames(atRate: sampleRateHz)?.frames
             guard let end, let start = range.start.frames(atRate: sampleRateHz)?.frames else { return nil }
             sum = sum.addingSaturated(max(0, end.addingSaturated(-start)))
         }

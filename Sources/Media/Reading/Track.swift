@@ -21,7 +21,7 @@ public struct Track: Sendable, Hashable {
     /// What the container says of the length, on the clock that ranges and positions use.
     public let length: LengthPromise
     /// Whether the bytes of the source can hold so much, or something is missing of it that may be concealed. What is not
-    /// plausible is no length to plan by or to show; reading the track tells what is wrong.
+    /// plausible is no length to show; reading the track tells what is wrong.
     public let lengthIsPlausible: Bool
     /// Frames that the encoder put before the sound, where the container says so. They are never handed out.
     public let primingFrames: Int?
@@ -52,7 +52,7 @@ public struct Track: Sendable, Hashable {
             sampleKind: isFloat ? .float : .integer,
             codecName: codecName,
             isLossless: isLossless,
-            frames: plausibleFrames
+            frames: length.frames
         )
     }
 }
