@@ -44,8 +44,7 @@ import Testing
         )
     }
 
-    @Test(arguments: ManyTags.allCases.filter(\.losesTags)) func aThousandTagsAreAllShown(_ many: ManyTags) throws
-    {
+    @Test(arguments: ManyTags.allCases.filter(\.losesTags)) func aThousandTagsAreAllShown(_ many: ManyTags) throws {
         let path = folder.path(many.kind.fileName)
         try Bytes.write(many.bytes(1_000), to: path)
         let input = try OpenFile.reading(path)
