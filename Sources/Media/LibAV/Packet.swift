@@ -52,6 +52,14 @@ public struct Packet: ~Copyable {
         pointer.pointee.size -= Int32(count)
     }
 
+    /// Replaces the content and keeps the times.
+    mutating func setBytes(_ bytes: [UInt8]) throws {
+        guard av_grow_packet(pointer, Int32(bytes.count - byteCount)) >= 0, let data = pointer.pointee.data else {
+            throw LibAVError("av_grow_packet", -ENOMEM)
+        }
+        for (place, byte) in bytes.enumerated() { data[place] = byte }
+    }
+
     /// In the stream's time base; zero where the container gives none, or one that cannot be.
     var duration: Int64 {
         get { Plausible.ticks(pointer.pointee.duration) ?? 0 }

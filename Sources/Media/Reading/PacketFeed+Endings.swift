@@ -29,6 +29,9 @@ extension PacketFeed {
     /// Bytes of a last frame that is not all there, where no sound that was promised is missing with it.
     var partialFrameBytes: Int64? { demuxer.framed?.partialFrameBytes ?? partialPacketBytes }
 
+    /// Whether libav's parser alone walks the units of the stream, and leaves one out of which the end is missing.
+    var isBareMLP: Bool { demuxer.name == "truehd" || demuxer.name == "mlp" }
+
     /// Whether `packet` is the beginning of a frame of a bare stream. Files never give one, since their frames are
     /// walked here; libav's parser on a pipe does, at the end.
     func isPartialFrame(_ packet: borrowing Packet) -> Bool {

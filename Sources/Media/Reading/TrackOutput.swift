@@ -175,7 +175,7 @@ public final class TrackOutput {
         }
         pending = nil
         // A packet that is cut short by the end of the source is settled there.
-        if packet.isMarkedCorrupt, try feed.hasMore() { try suspect() }
+        if packet.isMarkedCorrupt, try feed.hasMore(), !feed.endsBeforeItsHeaderSays { try suspect() }
         if try feed.isSpliced() {
             let one = feed.frames(of: packet) ?? usualFrames
             return try bear(Loss(code: .corruptStream, frames: one, detail: "a packet lacks its middle"))
