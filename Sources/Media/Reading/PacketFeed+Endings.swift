@@ -6,7 +6,7 @@ extension PacketFeed {
     func heardFrames(_ frames: Int64, isAtEnd: Bool) -> Int64 {
         guard !isAtEnd, let size = demuxer.source.size, let first = firstPlace, lastPlace > first, size > lastPlace
         else { return frames }
-        return Int64(Double(frames) * (Double(size - first) / Double(lastPlace - first)))
+        return Int64(saturating: Double(frames) * (Double(size - first) / Double(lastPlace - first)))
     }
 
     /// Whether the header of an MP3 counts its own frame among those of sound.
