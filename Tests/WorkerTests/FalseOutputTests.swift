@@ -55,7 +55,7 @@ import Testing
         let poisoned = WorkerLab.recipe("in:poison.wav", to: "out:poison.flac")
         try await lab.submit([poisoned] + (0..<neighbours).map { WorkerLab.recipe(to: "out:good\($0).flac") })
         let worker = try lab.worker("--slots", "1", program: WorkerProcess.poisoned)
-        try await lab.wait(for: neighbours + 1, "completed", within: .seconds(100))
+        try await lab.wait(for: neighbours + 1, "completed")
         #expect(try await worker.stop() == .exited(0))
         let (found, recorded) = try digests(in: lab)
         #expect(found == recorded)
