@@ -1,8 +1,10 @@
-// Stands before the C library's pread, by which all bytes of a source come in. In any process but a room it only passes on.
+// Stands before the C library's pread, by which all bytes of a source come in, its pwrite, by which those of an output go out, and
+// its sendmsg, by which a room speaks. In any process but a room they only pass on.
 #define _GNU_SOURCE
 #include "PoisonedReads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,10 +45,51 @@ static void use_all_memory(void) {
     abort();
 }
 
+// What a room does to an output that it has let go of, after it has told of its end or just before. What it keeps for that it takes
+// when it next writes.
+static int kept = -1;
+static char *mapped;
+static void (*to_take)(int output), (*afterwards)(void), (*beforehand)(void);
+
+static void keep_duplicate(int output) {
+    kept = fcntl(output, F_DUPFD_CLOEXEC, 100);
+    if (kept < 0) abort();
+}
+static void keep_mapping(int output) {
+    mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, output, 0);
+    if (mapped == MAP_FAILED) abort();
+}
+static void rewrite(void) {
+    if (syscall(SYS_pwrite64, kept, "altered", 7, 0) != 7) abort();
+}
+static void remap(void) { memcpy(mapped, "altered", 7); }
+static void set_length(off_t length) {
+    if (ftruncate(kept, length) != 0) abort();
+}
+static void empty(void) { set_length(0); }
+static void grow(void) { set_length((off_t)1 << 40); }
+static void lengthen(off_t count) {
+    off_t length = lseek(kept, 0, SEEK_END);
+    if (length < 0) abort();
+    set_length(length + count);
+    close(kept);
+}
+static void add_pages(void) { lengthen(1 << 16); }
+static void add_gigabytes(void) { lengthen((off_t)4 << 30); }
+
+static void take_to_rewrite(void) { to_take = keep_duplicate, afterwards = rewrite; }
+static void take_to_remap(void) { to_take = keep_mapping, afterwards = remap; }
+static void take_to_empty(void) { to_take = keep_duplicate, afterwards = empty; }
+static void take_to_grow(void) { to_take = keep_duplicate, afterwards = grow; }
+static void take_for_pages(void) { to_take = keep_duplicate, beforehand = add_pages; }
+static void take_for_gigabytes(void) { to_take = keep_duplicate, beforehand = add_gigabytes; }
+
 static const struct { char letter; const char *name; void (*run)(void); } poisons[] = {
     {'v', "SIGSEGV", read_nowhere},   {'a', "SIGABRT", stop_itself}, {'y', "SIGSYS", call_out},
     {'h', "hang", wait_for_nothing},  {'r', "spin", go_round},       {'m', "addresses", take_all_addresses},
-    {'o', "memory", use_all_memory},
+    {'o', "memory", use_all_memory},  {'w', "rewrite", take_to_rewrite},
+    {'p', "remap", take_to_remap},    {'e', "empty", take_to_empty}, {'g', "grow", take_to_grow},
+    {'l', "page", take_for_pages},    {'s', "sparse", take_for_gigabytes},
 };
 enum { COUNT = sizeof poisons / sizeof *poisons };
 
@@ -72,4 +116,30 @@ ssize_t pread(int file, void *bytes, size_t count, off_t place) {
     ssize_t got = syscall(SYS_pread64, file, bytes, count, place);
     if (is_room && got > 0) look_at(bytes, got);
     return got;
+}
+
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t place) {
+    ssize_t written = syscall(SYS_pwrite64, file, bytes, count, place);
+    if (is_room && to_take) {
+        to_take(file);
+        to_take = NULL;
+    }
+    return written;
+}
+
+ssize_t sendmsg(int socket, const struct msghdr *message, int flags) {
+    bool ends = is_room && message->msg_iovlen == 1
+        && memmem(message->msg_iov->iov_base, message->msg_iov->iov_len, "\"converted\"", 11);
+    if (ends && beforehand) {
+        beforehand();
+        beforehand = NULL;
+    }
+    ssize_t sent = syscall(SYS_sendmsg, socket, message, flags);
+    if (ends && afterwards) {
+        // Until the output has its name, and its digest is in the ledger.
+        poll(NULL, 0, 500);
+        afterwards();
+        afterwards = NULL;
+    }
+    return sent;
 }

@@ -2,14 +2,7 @@ import Foundation
 
 /// The built command, as a person runs it from a shell.
 public enum Sluice {
-    /// Beside the running test bundle, wherever that was built; the bare name where it is not, which then fails to start.
-    public static let path: String = {
-        // The runner may live with the toolchain; then the bundle is among its words.
-        let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-        return ([bundle] + CommandLine.arguments)
-            .map { URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("sluice").path }
-            .first(where: FileManager.default.isExecutableFile) ?? "sluice"
-    }()
+    public static let path = BuiltProgram.path("sluice")
 
     /// What is set after login, and nothing of the person who runs the tests.
     public static func environment(_ more: [String: String] = [:]) -> [String: String] {

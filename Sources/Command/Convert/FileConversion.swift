@@ -89,10 +89,22 @@ struct FileConversion: Sendable {
         case .ready(let destination):
             let work = RoomWork(recipe, from: source.descriptor, to: destination.descriptor)
             let report = try room.convert(work, report: report)
-            // It ends while the file is flushed.
-            room.dismiss()
+            // It ends while the file is flushed, unless only its end shows that it can write no more.
+            if destination.canBeSealed { room.dismiss() } else { room.end() }
+            if let problem = try evidence(of: destination).objection(to: report, recipe.limits ?? Recipe.Limits()) {
+                throw problem.failure
+            }
             return try destination.publish() == .published ? report : nil
         }
+    }
+}
+
+extension FileConversion {
+    /// What a room has written that has told of its end.
+    private func evidence(of output: borrowing OutputFile) throws(StorageError) -> OutputEvidence {
+        let hasWriters = output.seal() ?? false
+        let written = try output.written()
+        return OutputEvidence(byteCount: written.byteCount, hasHoles: written.hasHoles, hasWriters: hasWriters)
     }
 }
 

@@ -87,6 +87,19 @@ enum WorkerCommand {
         in: .work
     )
 
+    private static let jobTime = Option<Duration>(
+        "job-time",
+        .duration,
+        "no job takes longer, otherwise ten minutes more than its sound takes to play",
+        in: .work
+    )
+    private static let jobCPU = Option<Duration>(
+        "job-cpu",
+        .duration,
+        "no job takes more processor time, otherwise a day, or up to seven if its recipe says so",
+        in: .work
+    )
+
     @Sendable private static func nonEmpty(_ text: String) throws(Misfit) -> String {
         guard !text.isEmpty, text.utf8.count <= 200 else { throw Misfit(why: "has to have 1 to 200 bytes") }
         return text
@@ -110,6 +123,7 @@ enum WorkerCommand {
         ],
         options: [
             slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, withoutCodec.form, sandbox.form,
+            jobTime.form, jobCPU.form,
             inFlight.form, jobsPerRoom.form, roomMemory.form, outputLimit.form,
         ]
             + LedgerOptions.forms,
@@ -126,6 +140,18 @@ enum WorkerCommand {
         run: run
     )
 
+    private static func limit(_ room: inout RoomConfiguration, _ invocation: Invocation) {
+        if let time = invocation[jobTime] {
+            // Said in so many words, it takes the place of what is reckoned.
+            (room.wallLimit, room.slowestPace) = (time, nil)
+        }
+        if let time = invocation[jobCPU] {
+            let seconds = Int(time.components.seconds)
+            room.highestLimits.cpuSeconds = seconds
+            room.usualLimits.cpuSeconds = seconds
+        }
+    }
+
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         WorkerMemory.prepareForManyJobs()
         var configuration = WorkerConfiguration()
@@ -137,6 +163,7 @@ enum WorkerCommand {
         configuration.gracePeriod = invocation[grace]
         configuration.codecsToLeave = Set(invocation.all(withoutCodec))
         configuration.room.sandbox = invocation[sandbox]
+        limit(&configuration.room, invocation)
         configuration.room.inFlightLimit = invocation[inFlight]
         configuration.room.jobsPerRoom = invocation[jobsPerRoom]
         configuration.room.memoryLimitBytes = invocation[roomMemory].bytes

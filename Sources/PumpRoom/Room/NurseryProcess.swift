@@ -63,8 +63,11 @@ enum NurseryProcess {
             say(id)
             return false
         }
-        dup2(descriptors[0].number, RoomProcess.socket)
-        dup2(descriptors[1].number, STDERR_FILENO)
+        // The optimiser lets go of an owner once its number has been read.
+        withExtendedLifetime(descriptors) {
+            dup2(descriptors[0].number, RoomProcess.socket)
+            dup2(descriptors[1].number, STDERR_FILENO)
+        }
         close(socket)
         RoomLock.diesWithItsStarter()
         return true

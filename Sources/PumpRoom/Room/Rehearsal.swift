@@ -31,7 +31,9 @@ enum Rehearsal {
         let request = try coder.bytes(RoomRequest.convert(job: 0, recipe: recipe, streams: false))
         guard case .convert(_, let recipe, _) = try coder.message(RoomRequest.self, in: request) else { return }
         _ = try coder.bytes(RoomReply.begun(job: 0, spent: .now()))
-        let report = try RecipeConversion(recipe).run(from: source.number, to: destination.number)
+        let report = try withExtendedLifetime((source, destination)) {
+            try RecipeConversion(recipe).run(from: source.number, to: destination.number)
+        }
         let progress = ConversionProgress(position: .zero, frames: 0, totalFrames: nil)
         _ = try coder.bytes(RoomReply.progress(job: 0, progress))
         _ = try coder.bytes(RoomReply.converted(job: 0, report, .now()))

@@ -19,7 +19,13 @@ extension Room {
         }
         var remains = RoomRemains(wasOfUse: endedCount > 0)
         for sent in inFlight where !sent.isAbandoned {
-            if sent.hasBegun {
+            if let answer = sent.answer {
+                // A room that cannot be killed may still write.
+                sent.job.finish(isStuck ? .handedBack : answer)
+            } else if sent.hasBegun, case .distrusted? = verdict {
+                remains.wasOfUse = true
+                sent.job.finish(.handedBack)
+            } else if sent.hasBegun {
                 remains.wasOfUse = true
                 sent.job.finish(.failed(blame(sent)))
             } else {
@@ -47,12 +53,11 @@ extension Room {
         switch verdict {
         case .stalled(let limit):
             return Failure(.stalled, "no frame was taken for \(limit.seconds); the room was killed", at: last)
-        case .disobeyed(.deadline(let limit)): return .deadline(limit, at: last)
+        case .disobeyed(let stop): return stop.failure(at: last) ?? .cancelledLate(last)
         case .brokeProtocol(let why):
             return Failure(.brokenProtocol, "the room was killed for what it said: \(why)", at: last)
-        case .disobeyed(.cancelled): return .cancelledLate(last)
         // A room that was about to be stopped and died before is a crash all the same, unless nobody wants to know.
-        case .notReady, .notLocked, .dismissed, nil:
+        case .notReady, .notLocked, .distrusted, .dismissed, nil:
             let end = rest.map { describe($0.end) } ?? "a signal that it does not obey"
             return Failure(.crash, "the room ended in the middle of the job, with \(end)", at: last)
         }

@@ -11,6 +11,8 @@ final class Room {
         case stalled(Duration)
         case disobeyed(SentJob.Stop)
         case brokeProtocol(String)
+        /// An output that it has brought to an end is not what it said.
+        case distrusted(String)
         /// Nothing against it: it has done its share, or the slot closes.
         case dismissed
     }
@@ -41,6 +43,8 @@ final class Room {
     private var idle = Duration.zero
     private var firstBytes: Int64?
     private var hasGrown = false
+    /// Whether it was given a job that it must not outlive.
+    private var hasLastJob = false
     /// How it ended. What it had to say before has been heard by then.
     private(set) var rest: RoomChild.Rest?
     /// Killed, and not gone: somewhere in the kernel it waits for a disk that does not answer.
@@ -70,7 +74,7 @@ final class Room {
     }
 
     /// Whether it gets no more jobs.
-    var isSpent: Bool { verdict != nil || hasGrown || takenCount >= configuration.jobsPerRoom }
+    var isSpent: Bool { verdict != nil || hasGrown || hasLastJob || takenCount >= configuration.jobsPerRoom }
 
     /// Whether its successor should be on its way.
     var isNearlySpent: Bool { isSpent || takenCount >= configuration.jobsPerRoom - configuration.inFlightLimit }
@@ -95,6 +99,7 @@ final class Room {
             return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges"))
         }
         takenCount += 1
+        hasLastJob = job.errand.endsRoom
         inFlight.append(SentJob(job))
         outbox.append((job.id, bytes, job.errand.descriptors))
         flush()
@@ -185,6 +190,11 @@ final class Room {
         child.kill()
     }
 
+    /// Ends it, now: what it has begun is not its callers' fault.
+    func distrust(because why: String) {
+        if verdict == nil { kill(for: .distrusted(why)) } else { killAtOnce() }
+    }
+
     /// Lets `time` pass, of which we know that we were awake.
     func pass(_ time: Duration) {
         age += time
@@ -216,8 +226,8 @@ final class Room {
         let job = inFlight[place]
         if let stop = job.stop {
             if job.sinceStop > configuration.obedienceLimit { kill(for: .disobeyed(stop)) }
-        } else if let limit = job.wallLimit(configuration), job.elapsed > limit {
-            self.stop(at: place, .deadline(limit))
+        } else if let stop = job.overdue(configuration) ?? job.overspent(child.cpuMicroseconds, configuration) {
+            self.stop(at: place, stop)
         } else if case let limit = job.stallLimit(configuration), job.quiet > limit {
             kill(for: .stalled(limit))
         }
@@ -290,10 +300,10 @@ final class Room {
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
                 !inFlight.contains(where: \.hasBegun), inFlight[..<place].allSatisfy(\.isAbandoned)
             else { return "it began job \(job), whose turn it was not" }
-            inFlight[place].begin(spent)
+            inFlight[place].begin(spent, cpuMicroseconds: child.cpuMicroseconds)
             idle = .zero
         case .progress(let job, let progress):
-            guard let place = begun(job), inFlight[place].advance(to: progress) else {
+            guard let place = begun(job), inFlight[place].advance(to: progress, configuration) else {
                 return "progress of job \(job) that cannot be"
             }
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
@@ -301,7 +311,18 @@ final class Room {
             guard let place = begun(job), case .convert = inFlight[place].job.errand, spent.isCredible,
                 report.isCredible
             else { return "a report of job \(job) that cannot be true" }
-            end(place, spent) { .converted(report.bounded, $0.cost(spent)) }
+            let outcome = { [child] (sent: SentJob) -> RoomAnswer in
+                var cost = sent.cost(spent)
+                cost.process = child.id
+                return .converted(report.bounded, cost)
+            }
+            guard inFlight[place].job.errand.endsRoom else {
+                end(place, spent, outcome)
+                return nil
+            }
+            // Told when it is gone.
+            inFlight[place].answer = outcome(inFlight[place])
+            kill(for: .dismissed)
         case .described(let job, let report, let spent):
             guard let place = begun(job), case .probe(let probe) = inFlight[place].job.errand, spent.isCredible,
                 report.isCredible, (report.presets != nil) == probe.fitsPresets
@@ -347,7 +368,7 @@ extension SentJob {
     /// What the room said, unless it ended because of a limit of ours.
     fileprivate func failure(_ said: Failure, cost: RoomCost) -> RoomFailure {
         var failure = said
-        if said.code == "cancelled", case .deadline(let limit)? = stop { failure = .deadline(limit, at: last) }
+        if said.code == "cancelled", let stop, let why = stop.failure(at: last) { failure = why }
         return RoomFailure(failure, frames: last?.frames, cost: cost, elapsed: elapsed, quiet: quiet)
     }
 }
@@ -365,15 +386,6 @@ extension Failure {
         case ENOMEM, ENOBUFS: Failure(code: "out_of_memory", kind: .transient, stage: "open", message: error.text)
         default: Failure(code: "unexpected", kind: .permanent, stage: "open", message: error.text)
         }
-    }
-
-    static func deadline(_ limit: Duration, at last: ConversionProgress?) -> Failure {
-        Failure(
-            .deadlineExceeded,
-            "it took longer than the \(limit.seconds) it may take",
-            at: last,
-            hint: "raise wallSeconds, or the worker's limit"
-        )
     }
 }
 

@@ -38,7 +38,7 @@ final class RoomChild {
     static func start(
         _ executable: String,
         socket: Descriptor,
-        words: Descriptor,
+        words stderr: Descriptor,
         nursery: Descriptor?
     ) throws(SystemError) -> RoomChild {
         var actions = posix_spawn_file_actions_t()
@@ -47,7 +47,7 @@ final class RoomChild {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         // In this order: the words' own number may be 3, and the socket's 4. The nursery's is higher.
-        posix_spawn_file_actions_adddup2(&actions, words.number, 2)
+        posix_spawn_file_actions_adddup2(&actions, stderr.number, 2)
         posix_spawn_file_actions_adddup2(&actions, socket.number, RoomProcess.socket)
         if let nursery { posix_spawn_file_actions_adddup2(&actions, nursery.number, NurseryProcess.socket) }
         _ = GNUFunctions.addCloseFrom(&actions, (nursery == nil ? RoomProcess.socket : NurseryProcess.socket) + 1)
@@ -70,7 +70,10 @@ final class RoomChild {
         defer { words.forEach { free($0) } }
         var environment: [UnsafeMutablePointer<CChar>?] = [nil]
         var id = pid_t()
-        let problem = posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
+        // The actions have only the descriptors' numbers.
+        let problem = withExtendedLifetime((socket, stderr, nursery)) {
+            posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
+        }
         guard problem == 0 else { throw SystemError(call: "start \(executable)", number: problem) }
         return try RoomChild(adopting: id)
     }

@@ -32,6 +32,10 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var stallLimit = Duration.seconds(60)
     /// No job takes longer, whatever its recipe says; `nil` leaves it to the recipes.
     public var wallLimit: Duration?
+    /// A job that is slower than this is ended once `paceGrace` and the time that the pace gives it are over. 1 is a second of
+    /// sound in a second; `nil` takes any pace. What a room says of its progress counts for no more than the source's size allows.
+    public var slowestPace: Double? = 1
+    public var paceGrace = Duration.seconds(600)
     /// A room is replaced after so many jobs.
     public var jobsPerRoom = 1_000
     /// A room is replaced when it has so much more memory than at the end of its first job.
@@ -55,6 +59,9 @@ public struct RoomConfiguration: Sendable, Hashable {
         try check((1...64).contains(inFlightLimit), "inFlightLimit", "1 to 64")
         try check(stallLimit > .zero, "stallLimit", "above 0")
         try check(wallLimit ?? .seconds(1) > .zero, "wallLimit", "above 0")
+        try check(slowestPace.map { $0 > 0 && $0.isFinite } ?? true, "slowestPace", "above 0")
+        try check(paceGrace > .zero, "paceGrace", "above 0")
+        try check(highestLimits.cpuSeconds ?? 1 >= 1, "highestLimits.cpuSeconds", "1 or more")
         try check(jobsPerRoom > 0, "jobsPerRoom", "1 or more")
         try check(growthLimitBytes > 0, "growthLimitBytes", "1 or more")
         try check(obedienceLimit > .zero, "obedienceLimit", "above 0")
@@ -62,7 +69,7 @@ public struct RoomConfiguration: Sendable, Hashable {
     }
 
     /// What may be written between two looks at a job's budget.
-    private static let unnoticedBytes: Int64 = 64 << 20
+    static let unnoticedBytes: Int64 = 64 << 20
 
     /// What its rooms are told.
     var rules: RoomRules {
@@ -76,7 +83,7 @@ public struct RoomConfiguration: Sendable, Hashable {
     }
 
     /// What a job may use whose recipe says `wanted`.
-    func limits(for wanted: Recipe.Limits?) -> Recipe.Limits {
+    public func limits(for wanted: Recipe.Limits?) -> Recipe.Limits {
         func least<Value: Comparable>(_ field: KeyPath<Recipe.Limits, Value?>) -> Value? {
             let own = wanted?[keyPath: field] ?? usualLimits[keyPath: field]
             return [own, highestLimits[keyPath: field]].compactMap { $0 }.min()

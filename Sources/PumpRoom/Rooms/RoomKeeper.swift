@@ -9,6 +9,8 @@ final class RoomKeeper: Sendable {
     enum Order: Sendable {
         case run(RoomJob)
         case cancel(Int64)
+        /// Ends the room that is this process, if it is still there.
+        case distrust(Int32, why: String)
         case close(@Sendable () -> Void)
         /// Closes it without asking: its processes are killed.
         case kill(@Sendable () -> Void)

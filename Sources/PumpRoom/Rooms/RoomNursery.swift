@@ -13,9 +13,10 @@ final class RoomNursery {
     /// A room that has `socket` and `words`; `nil` where no nursery is there that would make one within `limit`.
     func child(socket room: Descriptor, words: Descriptor, limit: Duration) -> RoomChild? {
         hearOfIt()
-        guard process != nil,
-            case .sent = Datagram.send([0], [room.number, words.number], to: socket.number, waits: false),
-            let id = number(within: limit)
+        let sent = withExtendedLifetime((room, words)) {
+            process == nil ? nil : Datagram.send([0], [room.number, words.number], to: socket.number, waits: false)
+        }
+        guard case .sent? = sent, let id = number(within: limit)
         else { return nil }
         // One that cannot be watched has been killed; why it cannot is met again by the program that is started instead.
         return try? RoomChild(adopting: id)

@@ -79,6 +79,16 @@ enum RoomErrand: Sendable {
         case .probe(let probe): probe.limits
         }
     }
+
+    var sourceBytes: Int64? {
+        guard case .convert(let work) = self else { return nil }
+        return work.sourceBytes
+    }
+
+    var endsRoom: Bool {
+        guard case .convert(let work) = self else { return false }
+        return work.endsRoom
+    }
 }
 
 /// What came of any errand.

@@ -75,6 +75,10 @@ public final class RoomSlot: Sendable {
         }
     }
 
+    /// Kills the room that is `process`, whose work was found to be false, and waits for nothing. A job that it has begun is
+    /// handed back, and those that wait in it go to the next room.
+    public func distrust(_ process: Int32, because why: String) { keeper.post(.distrust(process, why: why)) }
+
     /// Begins to close the slot, and waits for nothing.
     public func dismiss() { keeper.post(.close({})) }
 

@@ -9,6 +9,11 @@ public struct RoomWork: Sendable {
     public var destination: Int32
     /// Whether the destination may be a pipe, which headerless PCM and WAV can be written to.
     public var streams: Bool
+    /// How large the source is, where that is known: what a job says of its progress earns it no more time than that is worth.
+    public var sourceBytes: Int64?
+    /// Whether the room ends before the outcome is there: only then nothing can write to the destination any more, where the file
+    /// system does not tell of writers.
+    public var endsRoom = false
 
     public init(_ recipe: Recipe, from source: Int32, to destination: Int32, streams: Bool = false) {
         self.recipe = recipe
@@ -66,9 +71,12 @@ public struct RoomCost: Sendable, Hashable, Codable {
     public var cpu: Duration?
     /// The most memory that the room has had since it started.
     public var peakBytes: Int64?
+    /// The room's process, for `RoomSlot.distrust`.
+    public var process: Int32?
 
-    public init(cpu: Duration? = nil, peakBytes: Int64? = nil) {
+    public init(cpu: Duration? = nil, peakBytes: Int64? = nil, process: Int32? = nil) {
         self.cpu = cpu
         self.peakBytes = peakBytes
+        self.process = process
     }
 }

@@ -84,6 +84,8 @@ final class SlotLoop {
             } else {
                 _ = current?.cancel(id)
             }
+        case .distrust(let process, let why):
+            for room in rooms where room.child.id == process { room.distrust(because: why) }
         case .close(let closed):
             closers.append(closed)
             close()

@@ -14,6 +14,16 @@ struct FileSystemKind {
     /// Whether no other machine sees it. Unknown ones, network ones and FUSE are not.
     var isLocal: Bool { Self.local.contains(magic) }
 
+    /// Whether a hole is what was never written. Others may make one of zeros: ZFS does where it compresses.
+    var tellsHoles: Bool { Self.tellingHoles.contains(magic) }
+
+    private static let tellingHoles: Set<UInt64> = [
+        0xEF53,  // ext2, ext3, ext4
+        0x5846_5342,  // XFS
+        0x9123_683E,  // Btrfs
+        0x0102_1994,  // tmpfs
+    ]
+
     private static let local: Set<UInt64> = [
         0xEF53,  // ext2, ext3, ext4
         0x5846_5342,  // XFS

@@ -52,6 +52,11 @@ enum KernelFlag {
     static let withoutClobbering: UInt32 = 1
     /// SYNC_FILE_RANGE_WAIT_BEFORE.
     static let waitBefore: UInt32 = 1
+    /// F_SETSIG and F_SETLEASE.
+    static let setSignal: Int32 = 10
+    static let setLease: Int32 = 1024
+    /// SEEK_HOLE.
+    static let seekHole: Int32 = 4
 }
 
 /// Repeats a call that a signal interrupted.

@@ -136,6 +136,23 @@ public struct OutputFile: ~Copyable {
         throw StorageError(errno: errno, .destination, at: .publish, "read back", place: place)
     }
 
+    /// Whether `seal` will tell of writers. Where it does not, a process that was lent the descriptor has to end before the file
+    /// can be believed.
+    public var canBeSealed: Bool { file.canBeSealed }
+
+    /// Closes the descriptor that the file was written with, and returns whether another process can still write to it, by a
+    /// duplicate or a mapping. `nil` where the file system does not tell; the descriptor stays open then. May be asked again.
+    ///
+    /// `descriptor` is another one afterwards, to read alone.
+    public func seal() -> Bool? { file.seal() }
+
+    /// What was written, as the file system has it.
+    public func written() throws(StorageError) -> WrittenBytes {
+        if let written = WrittenBytes.of(file.descriptor) { return written }
+        let place = file.folder.path(of: file.name)
+        throw StorageError(errno: errno, .destination, at: .publish, "look at", place: place)
+    }
+
     /// Throws the file away now, and says so if something stays.
     public consuming func discard() throws(StorageError) { try file.discard() }
 

@@ -8,7 +8,12 @@ import Glibc
 /// Process ids would not tell: containers share folders, but not their processes. Where other machines see the folder, locks
 /// cannot be trusted (NFS may keep them local), so there nothing is swept and hidden names are random.
 final class UnfinishedFile {
-    let descriptor: Int32
+    /// Open to read and write; once it is sealed, to read alone.
+    private(set) var descriptor: Int32
+    /// Opened before anything was written, and the holder of the lock; `nil` where it would not tell of writers, and once the file
+    /// is sealed.
+    private var twin: ReadOnlyTwin?
+    private var isSealed = false
     let folder: Folder
     /// The destination's name in `folder`.
     let name: String
@@ -19,6 +24,8 @@ final class UnfinishedFile {
         self.folder = folder
         self.name = name
         hiddenName = hidden
+        // Elsewhere locks are not believed, and leases no more.
+        twin = folder.isLocal ? ReadOnlyTwin.of(descriptor.number) : nil
         self.descriptor = descriptor.release()
     }
 
@@ -81,7 +88,8 @@ final class UnfinishedFile {
 
     /// Shows sweepers that the file has an owner; returns whether no sweeper was faster.
     @discardableResult private func lock() throws(StorageError) -> Bool {
-        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+        // Not with the descriptor that a pump room is lent, where there is another.
+        if flock(twin?.number ?? descriptor, LOCK_EX | LOCK_NB) == 0 {
             guard let facts = FileFacts.of(descriptor) else { throw Self.cannotCreate(errno, in: folder, name) }
             return facts.linkCount > 0
         }
@@ -122,6 +130,22 @@ final class UnfinishedFile {
         else { return false }
         try folder.remove(hidden)
         return true
+    }
+
+    // MARK: - Sealing
+
+    /// Whether `seal` can tell.
+    var canBeSealed: Bool { twin != nil || isSealed }
+
+    /// Closes what it was written with, and returns whether any other writer is left; may be asked again. `nil` where nothing
+    /// tells, and then the file stays open to write.
+    func seal() -> Bool? {
+        if let twin = twin.take() {
+            close(descriptor)
+            descriptor = twin.release()
+            isSealed = true
+        }
+        return isSealed ? ReadOnlyTwin.hasWriters(descriptor) ?? true : nil
     }
 
     // MARK: - Naming

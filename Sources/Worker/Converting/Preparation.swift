@@ -1,13 +1,18 @@
 import Conversion
 import Ledger
 import Publishing
+import PumpRoom
 import Storage
 import Synchronization
 
 /// A job with its source and its output open.
 final class PreparedJob: Sendable {
     let source: Int32
+    let sourceBytes: Int64
+    /// Valid until `seal`.
     let destination: Int32
+    /// Whether the output's file system tells if a room can still write to it.
+    let canBeSealed: Bool
     let location: Location
     let sourceRoot: String
     /// What the output is made of, for its mark.
@@ -25,7 +30,8 @@ final class PreparedJob: Sendable {
         madeOf work: UInt64,
         mountChanges: Int
     ) {
-        (source, destination) = (sourceFile.descriptor, output.descriptor)
+        (source, sourceBytes) = (sourceFile.descriptor, sourceFile.byteCount)
+        (destination, canBeSealed) = (output.descriptor, output.canBeSealed)
         self.location = location
         self.sourceRoot = sourceRoot
         self.work = work
@@ -36,6 +42,40 @@ final class PreparedJob: Sendable {
 
     /// Closes the source: what is read is read.
     func closeSource() { sourceFile.withLock { $0 = nil } }
+
+    /// Closes the output to writers, and returns what it is. A room lets go before it tells of its end, but a process that the
+    /// worker is just starting has, for a moment, all that the worker has: after such a moment the answer is final.
+    func seal() async throws(StorageError) -> OutputEvidence {
+        var hasWriters = try sealOnce()
+        for milliseconds in Self.sealingPauses where hasWriters {
+            // A worker that is told to stop does not wait.
+            try? await Task.sleep(for: .milliseconds(milliseconds))
+            hasWriters = try sealOnce()
+        }
+        return try output.withLock { output throws(StorageError) in
+            guard let written = try output?.written() else { throw thrownAway }
+            return OutputEvidence(
+                byteCount: written.byteCount,
+                hasHoles: written.hasHoles,
+                hasWriters: hasWriters
+            )
+        }
+    }
+
+    /// Half a second in all.
+    private static let sealingPauses = [1, 2, 5, 10, 20, 50, 100, 300]
+
+    private func sealOnce() throws(StorageError) -> Bool {
+        try output.withLock { output throws(StorageError) in
+            guard output != nil else { throw thrownAway }
+            // Where nothing tells, the room has ended.
+            return output?.seal() ?? false
+        }
+    }
+
+    private var thrownAway: StorageError {
+        StorageError(.attemptLost, at: .publish, "read back", "it was thrown away", place: "\(location)")
+    }
 
     /// Closes and thereby removes what was written.
     func discard() {
@@ -53,9 +93,7 @@ final class PreparedJob: Sendable {
     /// Length and SHA-256 of what was written. Blocks.
     func fingerprint() throws(StorageError) -> Fingerprint {
         try output.withLock { output throws(StorageError) in
-            guard let fingerprint = try output?.fingerprint() else {
-                throw StorageError(.attemptLost, at: .publish, "read back", "it was thrown away", place: "\(location)")
-            }
+            guard let fingerprint = try output?.fingerprint() else { throw thrownAway }
             return fingerprint
         }
     }

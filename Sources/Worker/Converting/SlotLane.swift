@@ -48,15 +48,24 @@ struct SlotLane: Sendable {
 
     private func convert(_ job: JobInHand, _ prepared: PreparedJob) async {
         let (board, fence) = (shop.board, job.fence)
-        let work = RoomWork(job.claim.recipe, from: prepared.source, to: prepared.destination)
+        var work = RoomWork(job.claim.recipe, from: prepared.source, to: prepared.destination)
+        (work.sourceBytes, work.endsRoom) = (prepared.sourceBytes, !prepared.canBeSealed)
         let conversion = Task { [room] in await room.run(work) { board.progressed(fence, $0) } }
         board.began(fence) { conversion.cancel() }
         let outcome = await conversion.value
         prepared.closeSource()
         if case .converted(let report, let cost) = outcome, report.plannedFrames == report.writtenFrames {
-            board.converted(fence, in: slot, counts: true)
             let facts = AttemptFacts(report, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
-            return shop.converted.put(ConvertedJob(fence: fence, prepared: prepared, facts: facts))
+            let problem = await objection(to: report, job.claim, prepared)
+            guard let problem else {
+                board.converted(fence, in: slot, counts: true)
+                return shop.converted.put(ConvertedJob(fence: fence, prepared: prepared, facts: facts))
+            }
+            if problem.isLie, let process = cost.process { room.distrust(process, because: problem.failure.message) }
+            prepared.discard()
+            let failed = AttemptFailure(fence, problem.failure, isRoomDeath: problem.isLie, facts: facts)
+            let roots = [prepared.sourceRoot, prepared.location.root]
+            return end(job, await shop.judge(failed, job.claim, roots, on: files))
         }
         prepared.discard()
         switch (outcome, board.job(fence)?.stop) {
@@ -78,6 +87,22 @@ struct SlotLane: Sendable {
                 facts: facts
             )
             end(job, await shop.judge(report, job.claim, roots, on: files))
+        }
+    }
+
+    /// Why the output that the room told of cannot be published, once nothing can write to it any more; `nil` where it can.
+    private func objection(
+        to report: ConversionReport,
+        _ claim: Claim,
+        _ prepared: PreparedJob
+    ) async -> OutputObjection? {
+        do throws(StorageError) {
+            return try await prepared.seal().objection(
+                to: report,
+                shop.configuration.room.limits(for: claim.recipe.limits)
+            )
+        } catch {
+            return OutputObjection(failure: error.failure, isLie: false)
         }
     }
 

@@ -53,6 +53,9 @@ import Testing
         #expect(room != getpid())
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(room)/fd").sorted()
         #expect(descriptors == ["0", "1", "2", "3"])
+        // Its slot hears what it says last.
+        let voice = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(room)/fd/2")
+        #expect(voice.hasPrefix("pipe:"), "it speaks to \(voice)")
         #expect(try Bytes.read("/proc/\(room)/environ") == [])
         #expect(getpgid(room) == room)
         let kind = __priority_which_t(PRIO_PROCESS.rawValue)

@@ -30,18 +30,9 @@ final class SlotBench: Sendable {
         }
     }
 
-    /// The built command, beside the running test bundle.
-    static let program = built("sluice")
-    static let slotProcess = built("slot-process")
-    static let hostileProcess = built("hostile-process")
-
-    private static func built(_ name: String) -> String {
-        // The runner may live with the toolchain; then the bundle is among its words.
-        let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-        return ([bundle] + CommandLine.arguments)
-            .map { URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent(name).path }
-            .first(where: FileManager.default.isExecutableFile) ?? name
-    }
+    static let program = BuiltProgram.path("sluice")
+    static let slotProcess = BuiltProgram.path("slot-process")
+    static let hostileProcess = BuiltProgram.path("hostile-process")
 
     static func configuration(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomConfiguration {
         var configuration = RoomConfiguration()
@@ -110,12 +101,20 @@ final class SlotRun: Sendable {
 
     /// Begins it. Its room gets `signal`, with all its group, when frames first move: on the slot's thread, so that no limit
     /// is over before.
-    init(_ work: SlotWork, in slot: RoomSlot, signal: Int32? = nil) {
+    init(
+        _ work: SlotWork,
+        in slot: RoomSlot,
+        signal: Int32? = nil,
+        sourceBytes: Int64? = nil,
+        endsRoom: Bool = false
+    ) {
         let (stream, continuation) = AsyncStream<ConversionProgress>.makeStream()
         (self.work, frames) = (work, stream)
         let struck = struck
-        task = Task {
-            let outcome = await slot.run(work.room) { progress in
+        var errand = work.room
+        (errand.sourceBytes, errand.endsRoom) = (sourceBytes, endsRoom)
+        task = Task { [errand] in
+            let outcome = await slot.run(errand) { progress in
                 // Whoever waits for the progress may rely on the signal.
                 defer { continuation.yield(progress) }
                 guard let signal, progress.frames > 0, let room = slot.process else { return }

@@ -11,6 +11,14 @@ enum Poison: String, CaseIterable, Sendable {
     case addresses
     /// Uses memory until somebody stops it.
     case memory
+    /// Keep the output that is being written, and change it after the room has told of its end: by a duplicate of the descriptor, a
+    /// shared mapping, to no length, to a terabyte.
+    case rewrite, remap, empty, grow
+    /// Makes the output longer than it tells, without writing: by a page, and by four gigabytes.
+    case page, sparse
+
+    /// Those after which an output is not what its room told.
+    static let afterTheEnd: [Poison] = [.rewrite, .remap, .empty, .grow, .page, .sparse]
 
     private var letter: String {
         switch self {
@@ -21,6 +29,12 @@ enum Poison: String, CaseIterable, Sendable {
         case .spin: "r"
         case .addresses: "m"
         case .memory: "o"
+        case .rewrite: "w"
+        case .remap: "p"
+        case .empty: "e"
+        case .grow: "g"
+        case .page: "l"
+        case .sparse: "s"
         }
     }
 
@@ -33,8 +47,7 @@ enum Poison: String, CaseIterable, Sendable {
 
 extension WorkerProcess {
     /// The command whose rooms poison works on.
-    static let poisoned = URL(fileURLWithPath: program).deletingLastPathComponent()
-        .appendingPathComponent("poisoned-sluice").path
+    static let poisoned = BuiltProgram.path("poisoned-sluice")
 }
 
 /// Processes that may have only so much memory together, by the kernel's account.

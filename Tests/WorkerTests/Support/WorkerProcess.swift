@@ -7,13 +7,7 @@ final class WorkerProcess: @unchecked Sendable {
     private let log: String
     private var hasEnded = false
 
-    /// Beside the running test bundle, wherever that was built.
-    static let program: String = {
-        let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-        return ([bundle] + CommandLine.arguments)
-            .map { URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("sluice").path }
-            .first(where: FileManager.default.isExecutableFile) ?? "sluice"
-    }()
+    static let program = BuiltProgram.path("sluice")
 
     /// What a line says, as far as tests ask.
     struct Line: Decodable {

@@ -1,0 +1,24 @@
+import Glibc
+
+/// How much of a file was written.
+public struct WrittenBytes: Sendable, Hashable {
+    public let byteCount: Int64
+    /// Whether some of them were never written, which takes no room on the disk; false where the file system does not tell.
+    public let hasHoles: Bool
+
+    public init(byteCount: Int64, hasHoles: Bool) {
+        self.byteCount = byteCount
+        self.hasHoles = hasHoles
+    }
+
+    /// Moves where `descriptor` stands. `nil` with `errno` set if the file cannot be looked at.
+    static func of(_ descriptor: Int32) -> WrittenBytes? {
+        guard let facts = FileFacts.of(descriptor) else { return nil }
+        guard facts.byteCount > 0, FileSystemKind.of(descriptor).tellsHoles else {
+            return WrittenBytes(byteCount: facts.byteCount, hasHoles: false)
+        }
+        // Every file has a hole at its end.
+        let hole = lseek(descriptor, 0, KernelFlag.seekHole)
+        return WrittenBytes(byteCount: facts.byteCount, hasHoles: hole >= 0 && hole < facts.byteCount)
+    }
+}

@@ -1,0 +1,130 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PumpRoom
+
+/// Rooms that would rather keep their slot than come to an end, and rooms that are to be gone when a job is.
+@Suite(.timeLimit(.minutes(3))) struct SlotHolderTests {
+    private let liar: LyingBench
+
+    init() throws { liar = try LyingBench() }
+
+    /// Says that a frame has come, `count` at a time and ten times a second, until it is killed.
+    private func inventing(_ count: Int) -> String {
+        """
+        hello()
+        job = begin()
+        frames = 0
+        while True:
+            frames += \(count)
+            progress(job, frames)
+            time.sleep(0.1)
+        """
+    }
+
+    private func failure(
+        of script: String,
+        sourceBytes: Int64? = nil,
+        _ limits: Recipe.Limits? = nil,
+        _ change: (inout RoomConfiguration) -> Void = { _ in }
+    ) async throws -> (failure: RoomFailure, took: Duration) {
+        let slot = try liar.slot(script) {
+            $0.obedienceLimit = .milliseconds(300)
+            $0.stallLimit = .seconds(5)
+            change(&$0)
+        }
+        let start = ContinuousClock.now
+        let work = try liar.bench.short { $0.limits = limits }
+        let failure = try #require(await SlotRun(work, in: slot, sourceBytes: sourceBytes).failure)
+        let took = ContinuousClock.now - start
+        await slot.close()
+        return (failure, took)
+    }
+
+    @Test func roomThatInventsAFrameNowAndThenIsEnded() async throws {
+        let (failure, took) = try await failure(of: inventing(1)) { $0.paceGrace = .seconds(1) }
+        #expect(failure.failure.code == "deadline_exceeded")
+        #expect(failure.failure.kind == .permanent)
+        #expect(failure.isRoomDeath)
+        #expect(took > .seconds(1) && took < .seconds(30), "\(took)")
+    }
+
+    /// Ten times the pace that it needs, which a source of 4 kB makes worth eight seconds at most: too fast for a small source.
+    @Test func roomThatInventsMoreThanItsSourceHoldsIsEnded() async throws {
+        let (failure, took) = try await failure(of: inventing(8_000), sourceBytes: 1_024) { $0.paceGrace = .seconds(1) }
+        #expect(failure.failure.code == "deadline_exceeded")
+        #expect(took > .seconds(3) && took < .seconds(30), "\(took)")
+    }
+
+    @Test func roomThatInventsMoreThanItsBudgetIsEnded() async throws {
+        let script = "hello()\njob = begin()\nprogress(job, 8_000 * 3_600)"
+        let (failure, _) = try await failure(of: script, Recipe.Limits(decodedSeconds: 60))
+        #expect(failure.failure.code == "room_protocol")
+    }
+
+    @Test func defaultsEndWhatInventsFrames() {
+        let configuration = RoomConfiguration()
+        #expect(configuration.slowestPace == 1 && configuration.paceGrace == .seconds(600))
+        #expect(configuration.limits(for: nil).cpuSeconds == 86_400)
+    }
+
+    /// It says that it has used a microsecond.
+    @Test func processorTimeIsCountedFromOutside() async throws {
+        let script = """
+            hello()
+            job = begin()
+            frames = 0
+            said = time.monotonic()
+            while True:
+                if time.monotonic() - said < 0.1: continue
+                said = time.monotonic()
+                frames += 1
+                progress(job, frames)
+            """
+        let (failure, _) = try await failure(of: script, Recipe.Limits(cpuSeconds: 1))
+        #expect(failure.failure.code == "cpu_seconds_exceeded")
+        #expect(failure.failure.kind == .permanent)
+        #expect(failure.isRoomDeath)
+    }
+
+    @Test func workThatEndsItsRoomIsToldOfOnceThatIsGone() async throws {
+        let slot = liar.bench.slot()
+        var rooms: Set<Int32> = []
+        for _ in 0..<3 {
+            let run = SlotRun(try liar.bench.short(), in: slot, endsRoom: true)
+            guard case .converted(_, let cost) = await run.outcome else {
+                Issue.record("it was not converted")
+                return
+            }
+            let room = try #require(cost.process)
+            #expect(!ProcessFacts.isThere(room))
+            rooms.insert(room)
+        }
+        #expect(rooms.count == 3)
+        await slot.close()
+    }
+
+    /// What waits in it goes to the next one, and what has begun goes back: neither has an attempt to pay.
+    @Test func roomThatIsDistrustedIsReplacedAtNobodysCost() async throws {
+        let slot = liar.bench.slot()
+        guard case .converted(_, let cost) = await SlotRun(try liar.bench.short(), in: slot).outcome else {
+            Issue.record("it was not converted")
+            return
+        }
+        let room = try #require(cost.process)
+        #expect(room == slot.process)
+        let begun = SlotRun(try liar.bench.long(), in: slot)
+        _ = await begun.progress()
+        let waiting = SlotRun(try liar.bench.short("waiting.wav"), in: slot)
+        slot.distrust(room, because: "a test says so")
+        #expect(await begun.outcome == .handedBack)
+        #expect(await waiting.isConverted)
+        #expect(!ProcessFacts.isThere(room))
+        // It is nobody's any more.
+        slot.distrust(room, because: "a test says so")
+        #expect(await SlotRun(try liar.bench.short(), in: slot).isConverted)
+        await slot.close()
+    }
+}

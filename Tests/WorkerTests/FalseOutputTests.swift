@@ -1,0 +1,79 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// Rooms that were taken over and touch an output after they have told of its end, through a real worker and a real ledger.
+@Suite(.timeLimit(.minutes(5))) struct FalseOutputTests {
+    private let neighbours = 8
+
+    /// The digest of each output as it lies in the folder, and as the ledger has it.
+    private func digests(in lab: WorkerLab) throws -> (found: [String], recorded: [String]) {
+        let found = try lab.outputs().map {
+            String(try Run.program("sha256sum", [lab.path("out/\($0)")]).checked().outputText.prefix(64))
+        }
+        let recorded = try lab.sql(
+            "select encode(digest, 'hex') from \(lab.schema).finished where state = 'completed'"
+        )
+        return (found.sorted(), recorded.split(separator: "\n").map(String.init).sorted())
+    }
+
+    @Test(arguments: Poison.afterTheEnd)
+    func outputThatItsRoomCanStillAlterIsNotPublished(poison: Poison) async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        try poison.write(to: lab.path("in/poison.wav"))
+        let good = (0..<neighbours).map { WorkerLab.recipe(to: "out:good\($0).flac") }
+        let poisoned = WorkerLab.recipe("in:poison.wav", to: "out:poison.flac")
+        let jobs = try await lab.submit(Array(good.prefix(2)) + [poisoned] + good.dropFirst(2))
+        let worker = try lab.worker("--slots", "1", program: WorkerProcess.poisoned)
+        try await lab.wait("all have ended", within: .seconds(100)) {
+            try lab.truth().filter { ["completed", "failed"].contains($0.key) }.values.reduce(0, +) == neighbours + 1
+        }
+        #expect(try await worker.stop() == .exited(0))
+        // What the room did is done: the jobs behind this one waited for it.
+        let (found, recorded) = try digests(in: lab)
+        #expect(found == recorded)
+        #expect(try lab.outputs() == (0..<neighbours).map { "good\($0).flac" }.sorted())
+        let story = try #require(try await lab.ledger.story(of: jobs[2]))
+        #expect(story.summary.state == .failed && story.summary.code == "room_crash")
+        #expect(story.attempts.map { $0.failure?.code } == ["room_protocol", "room_protocol"])
+        #expect(story.attempts.allSatisfy { $0.failure?.stage == "finish" })
+        let spent = try lab.sql("select max(spent) from \(lab.schema).finished where state = 'completed'")
+        #expect(spent == "1", "a neighbour paid for it")
+    }
+
+    /// There a room is gone before its output is looked at: it can do nothing any more.
+    @Test(.enabled(if: Attributeless.isPossible, "only root mounts a file system that is not known to be local"))
+    func outputIsAsRecordedWhereTheFileSystemTellsOfNoWriters() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        try Attributeless.mount(at: lab.path("out"))
+        defer { Attributeless.unmount(lab.path("out")) }
+        try Poison.rewrite.write(to: lab.path("in/poison.wav"))
+        let poisoned = WorkerLab.recipe("in:poison.wav", to: "out:poison.flac")
+        try await lab.submit([poisoned] + (0..<neighbours).map { WorkerLab.recipe(to: "out:good\($0).flac") })
+        let worker = try lab.worker("--slots", "1", program: WorkerProcess.poisoned)
+        try await lab.wait(for: neighbours + 1, "completed")
+        #expect(try await worker.stop() == .exited(0))
+        let (found, recorded) = try digests(in: lab)
+        #expect(found == recorded)
+        #expect(try lab.sql("select max(spent) from \(lab.schema).finished") == "1")
+        #expect(try lab.attempts() == ["completed": neighbours + 1])
+    }
+
+    /// What a room of ours does where a recipe allows less than its output has, and the last of it is written at the end.
+    @Test func outputThatIsLargerThanItsRecipeAllowsIsNotPublished() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource(frames: 40_000)
+        var recipe = WorkerLab.recipe(to: "out:large.wav")
+        recipe.limits = Recipe.Limits(outputBytes: 80_000)
+        let job = try await lab.submit([recipe])[0]
+        let worker = try lab.worker("--slots", "1")
+        try await lab.wait(for: 1, "failed")
+        #expect(try await lab.ledger.story(of: job)?.summary.code == "output_bytes_exceeded")
+        #expect(try lab.outputs() == [])
+        #expect(try await worker.stop() == .exited(0))
+    }
+}
