@@ -109,6 +109,9 @@ create table setting (
     -- So many rooms may die of one job before it is put in quarantine. One death may be the room's own fault or a neighbour's
     -- memory; a second one, in another room, is the file's.
     room_deaths_allowed smallint not null default 2 check (room_deaths_allowed > 0),
+    -- So many workers may be lost while they ran a job before it is put in quarantine: what crashes one worker after another would
+    -- take the jobs beside it along for ever.
+    workers_lost_allowed smallint not null default 3 check (workers_lost_allowed > 0),
     -- So many losses go back at once; later ones back off, or a job that fells its workers would keep the fleet busy.
     losses_without_delay smallint not null default 3 check (losses_without_delay >= 0),
     max_attempts smallint not null default 3 check (max_attempts between 1 and 1000),
@@ -136,6 +139,13 @@ insert into setting default values;
 create function ledger_time() returns timestamptz
 language plpgsql volatile security definer set search_path from current
 as $$ begin return (select clock_timestamp() + clock_shift from setting); end $$;
+
+-- MARK: Figures
+
+-- A number of other people's making as a column can hold it: without its fraction, from 0 to `highest`; null stays null.
+create function bounded(figure numeric, highest bigint) returns bigint
+language sql immutable parallel safe
+as $$ select case when figure is not null then trunc(least(greatest(figure, 0), highest))::bigint end $$;
 
 -- MARK: Rights
 

@@ -155,6 +155,13 @@ create table running (
     check (epoch > 0)
 ) with (fillfactor = 70);
 
+-- Jobs whose workers were lost while they ran them, since they were submitted or last retried. Few, and so not a column of every
+-- job. A row stays until the job is retried or dropped.
+create table suspect (
+    job bigint primary key,
+    workers_lost smallint not null check (workers_lost > 0)
+);
+
 -- How far the jobs that came back into a line have brought their batch there, so that a thousand retries of one batch are
 -- spread like its first tries and do not go before everybody else's work.
 create table flow (

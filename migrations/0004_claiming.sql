@@ -79,7 +79,7 @@ create function claim(
 )
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
-    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint
+    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint, workers_lost smallint
 )
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
@@ -197,7 +197,8 @@ begin
                 cross join (values ('waiting'::job_state, -1), ('running', 1)) as s (state, sign)
             )
             select h.job, h.epoch, h.lease_id, h.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
-                   h.spent + 1, j.max_attempts, h.lost, h.room_deaths
+                   h.spent + 1, j.max_attempts, h.lost, h.room_deaths,
+                   coalesce((select s.workers_lost from suspect s where s.job = h.job), 0::smallint)
             from held h join lane l on l.id = h.lane join queue q on q.id = l.queue join job j on j.id = h.job
             order by h.turn + q.shift, h.job;
         get diagnostics taken = row_count;
@@ -249,12 +250,13 @@ $$;
 create function held(worker_id bigint)
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
-    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint
+    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint, workers_lost smallint
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
     select r.job, r.epoch, r.lease_id, r.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
-           r.spent + 1, j.max_attempts, r.lost, r.room_deaths
+           r.spent + 1, j.max_attempts, r.lost, r.room_deaths,
+           coalesce((select s.workers_lost from suspect s where s.job = r.job), 0::smallint)
     from running r join lane l on l.id = r.lane join queue q on q.id = l.queue join job j on j.id = r.job
     where r.worker = worker_id order by r.job
 $$;
@@ -262,7 +264,8 @@ $$;
 -- The sign of life of a whole worker process: one statement, whatever the number of slots.
 --
 -- Renews the lease, unless it is over: an expired lease is never revived, for somebody may have looked already. Stores how far
--- the given jobs are; `frames_totals` and `slots` may hold nulls. The answer is one row:
+-- the given jobs are; `frames_totals` and `slots` may hold nulls. A job with a slot has begun: if its worker is lost, that counts
+-- against it. The answer is one row:
 -- `alive`: false means that all is lost: stop everything, write nothing, register anew.
 -- `cancelled`: of the given jobs, those to be stopped and reported with fail() or release().
 -- `lost`: of the given jobs, those that are no longer this worker's to write (or that it has just finished itself).

@@ -147,6 +147,8 @@ as $$
 declare
     folded integer;
     failures integer;
+    -- A sum that would not fit stays at this, or nothing would ever be folded again.
+    most constant bigint := 9000000000000000000;
 begin
     with gone as (
         delete from count_delta returning *
@@ -164,11 +166,11 @@ begin
                coalesce(sum(g.jobs) filter (where g.state = 'completed'), 0),
                coalesce(sum(g.jobs) filter (where g.state = 'failed'), 0),
                coalesce(sum(g.jobs) filter (where g.state = 'cancelled'), 0),
-               coalesce(sum(g.audio_ms), 0), min(coalesce(g.began, g.at))
+               coalesce(bounded(sum(g.audio_ms), most), 0), min(coalesce(g.began, g.at))
         from gone g where g.state in ('completed', 'failed', 'cancelled') and g.jobs > 0 group by 1, 2
         on conflict (minute, queue) do update
         set completed = p.completed + excluded.completed, failed = p.failed + excluded.failed,
-            cancelled = p.cancelled + excluded.cancelled, audio_ms = p.audio_ms + excluded.audio_ms,
+            cancelled = p.cancelled + excluded.cancelled, audio_ms = bounded(p.audio_ms::numeric + excluded.audio_ms, most),
             began = least(p.began, excluded.began)
     ), batches as (
         update batch b
@@ -268,6 +270,7 @@ begin
     execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id, 'attempt_' || old.first_id);
     delete from span where first_id = old.first_id;
     delete from flow f using batch b where f.batch = b.id and b.last_job < old.next_id;
+    delete from suspect where job < old.next_id;
     delete from batch where last_job < old.next_id;
     delete from worker w where w.ended_at < (select min(b.created_at) from batch b);
     delete from failure_count where hour < t - kept_for;

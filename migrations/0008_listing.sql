@@ -49,7 +49,7 @@ as $$
         from worker w where w.ended_at is null and w.lease_until > ledger_time()
     ) w
     cross join (
-        select coalesce(sum(p.completed), 0)::bigint as completed, coalesce(sum(p.audio_ms), 0)::bigint as audio_ms,
+        select coalesce(sum(p.completed), 0)::bigint as completed, coalesce(bounded(sum(p.audio_ms), 9000000000000000000), 0) as audio_ms,
                least(3600, extract(epoch from ledger_time() - min(p.began)))::double precision as seconds
         from pace p where p.minute > ledger_time() - interval '1 hour'
     ) p

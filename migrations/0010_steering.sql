@@ -105,6 +105,7 @@ begin
     from gone g join job j on j.id = g.job;
     if again is not null then
         perform enter_lines(again, false, t);
+        delete from suspect s where s.job = any (amended);
     end if;
 
     -- Those whose time has come go by themselves; they count if their recipes change.

@@ -95,7 +95,8 @@ final class Room {
             return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges"))
         }
         takenCount += 1
-        inFlight.append(SentJob(job))
+        let limits = configuration.limits(for: job.errand.limits)
+        inFlight.append(SentJob(job, bounds: JobBounds(limits, source: job.errand.descriptors[0])))
         outbox.append((job.id, bytes, job.errand.descriptors))
         flush()
     }
@@ -299,7 +300,7 @@ final class Room {
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
         case .converted(let job, let report, let spent):
             guard let place = begun(job), case .convert = inFlight[place].job.errand, spent.isCredible,
-                report.isCredible
+                report.isCredible(within: inFlight[place].bounds)
             else { return "a report of job \(job) that cannot be true" }
             end(place, spent) { .converted(report.bounded, $0.cost(spent)) }
         case .described(let job, let report, let spent):

@@ -37,6 +37,8 @@ struct SentJob {
     enum Stop { case cancelled, deadline(Duration) }
 
     let job: RoomJob
+    /// What its numbers can come to.
+    let bounds: JobBounds
     /// What the room had used when it began.
     private(set) var spentAtBegin: WireCost?
     private(set) var last: ConversionProgress?
@@ -49,7 +51,7 @@ struct SentJob {
     private(set) var sinceStop = Duration.zero
     private var progressCount = 0
 
-    init(_ job: RoomJob) { self.job = job }
+    init(_ job: RoomJob, bounds: JobBounds = JobBounds()) { (self.job, self.bounds) = (job, bounds) }
 
     var id: Int64 { job.id }
     var hasBegun: Bool { spentAtBegin != nil }
@@ -60,9 +62,9 @@ struct SentJob {
     mutating func advance(to progress: ConversionProgress) -> Bool {
         progressCount += 1
         // A room says so ten times a second; a thousand are what may lie in the socket while we sleep.
-        guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50, progress.isCredible(after: last) else {
-            return false
-        }
+        guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50,
+            progress.isCredible(after: last, within: bounds)
+        else { return false }
         if progress.frames > last?.frames ?? 0 || progress.verifiedFrames ?? 0 > last?.verifiedFrames ?? 0 {
             quiet = .zero
         }

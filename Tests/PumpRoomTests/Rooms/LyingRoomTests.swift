@@ -47,11 +47,12 @@ import Testing
                 job = hear()["convert"]["job"]
                 say({"begun": {"job": job, "spent": spent}})
                 return job
-            def progress(job, frames):
-                say({"progress": {"job": job, "_1": {"position": f"{frames}/8000", "frames": frames}}})
+            def progress(job, frames, total=None):
+                say({"progress": {"job": job, "_1": {"position": f"{frames}/8000", "frames": frames,
+                    "totalFrames": total}}})
             def convert(job, report): say({"converted": {"job": job, "_1": report, "_2": spent}})
-            def fail(job, code, stage="decode", kind="permanent"):
-                failure = {"code": code, "class": kind, "stage": stage, "message": "so it is said"}
+            def fail(job, code, stage="decode", kind="permanent", **more):
+                failure = {"code": code, "class": kind, "stage": stage, "message": "so it is said"} | more
                 say({"failed": {"job": job, "_1": failure, "_2": spent}})
             report = json.loads('''\(try reportText())''')
 
@@ -135,6 +136,22 @@ import Testing
         "fail(job, 'room_start', kind='infrastructure')",
         "fail(job, 'corrupt_stream', stage='nowhere')",
         "fail(job + 1, 'corrupt_stream')",
+        // Numbers beyond what the job's source, its budget or any sound can come to.
+        "progress(job, 2**63 - 1)",
+        "progress(job, 2**40)",
+        "progress(job, 1, total=2**62)",
+        "convert(job, report | {'plannedFrames': 2**62, 'writtenFrames': 2**62})",
+        "convert(job, report | {'plannedFrames': 2**47, 'writtenFrames': 2**47})",
+        "convert(job, report | {'source': report['source'] | {'frames': 2**63 - 1}})",
+        "convert(job, report | {'source': report['source'] | {'track': 2**40}})",
+        "convert(job, report | {'decodedFrames': 2**63 - 1})",
+        "convert(job, report | {'bytes': 2**62})",
+        "convert(job, report | {'damage': report['damage'] | {'frames': 2**62}})",
+        "convert(job, report | {'format': report['format'] | {'sampleRateHz': 2**40}})",
+        "fail(job, 'corrupt_stream', stream=2**40)",
+        "fail(job, 'corrupt_stream', stream=-1)",
+        "fail(job, 'corrupt_stream', frame=2**62)",
+        "fail(job, 'corrupt_stream', position='9223372036854775807/1')",
         "exec('while True: progress(job, 1)')",
         "wire.close(); time.sleep(60)",
     ])
