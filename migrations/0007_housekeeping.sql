@@ -33,6 +33,16 @@ begin
     return end_workers(silent, 'lost', t);
 end $$;
 
+-- How long a job may take by its recipe; null if it does not say so in a number. A century at most: what a submitter wrote there
+-- must not end the look at everybody's jobs.
+create function wall_limit(recipe jsonb) returns interval
+language sql immutable parallel safe
+as $$
+    select case when jsonb_typeof(recipe #> '{limits,wallSeconds}') = 'number' then make_interval(
+        secs => least(greatest((recipe #>> '{limits,wallSeconds}')::numeric, 0), 3155760000)::double precision
+    ) end
+$$;
+
 -- Looks through everything that runs: jobs of workers that have ended, jobs whose frames stand still under a worker that
 -- beats, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this is for workers whose clocks hang.
 create function audit_running() returns integer
@@ -53,8 +63,7 @@ begin
                    when w.id is null or w.ended_at is not null then 'worker_lost'
                    when r.moved_at < t - s.stall then 'stalled'
                    when r.since < t - s.deadline_grace
-                        and r.since + make_interval(secs => (j.recipe #>> '{limits,wallSeconds}')::double precision)
-                            + s.deadline_grace < t then 'deadline_exceeded'
+                        and r.since + wall_limit(j.recipe) + s.deadline_grace < t then 'deadline_exceeded'
                end as reason
         from running r
         cross join setting s
@@ -118,17 +127,27 @@ $$;
 
 -- MARK: Lines and counts
 
--- Raises the floors of the lines to their first jobs. A line into which somebody is submitting is left for the next time:
--- what is not committed yet cannot be seen, and may be lower.
+-- Raises the floors of the lines to their first jobs, and closes lines in which nothing has waited for a while. A line into which
+-- somebody is submitting is left for the next time: what is not committed yet cannot be seen, and may be lower.
 create function raise_floors() returns integer
 language plpgsql security definer set search_path from current
     set lock_timeout = '20ms'
 as $$
 declare
     l record;
+    t timestamptz := ledger_time();
     raised integer := 0;
 begin
-    for l in select id from lane order by id loop
+    with gone as (
+        delete from opened returning lane
+    )
+    update lane set is_open = true, moved_at = greatest(moved_at, t) where id in (select g.lane from gone g) and not is_open;
+    -- Each line is a lock until the tick ends, and a server has room for some thousands: beginning somewhere else each time, all
+    -- have their turn.
+    for l in
+        select id, moved_at from lane
+        where is_open order by id < (select floor(random() * max(id)) from lane where is_open), id limit 2000
+    loop
         begin
             -- Waited for shortly, so that an unbroken run of small submissions cannot keep it away for ever.
             perform pg_advisory_xact_lock('lane'::regclass::oid::integer, l.id);
@@ -136,6 +155,11 @@ begin
             continue;
         end;
         raised := raised + lift_floor(l.id)::integer;
+        if l.moved_at < t - interval '10 min' then
+            update lane o set is_open = false
+            where o.id = l.id and o.moved_at < t - interval '10 min'
+              and not exists (select from waiting w where w.lane = o.id and w.turn >= o.floor);
+        end if;
     end loop;
     return raised;
 end $$;
