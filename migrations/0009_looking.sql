@@ -126,10 +126,10 @@ $$;
 
 -- What the recipes of some jobs were before they were changed, oldest first: with these words until that attempt.
 create function list_amendments(job_ids bigint[])
-returns table (job bigint, until_epoch integer, damage text, at timestamptz, by text)
+returns table (job bigint, until_epoch integer, damage text, conceal_seconds integer, at timestamptz, by text)
 language sql stable security definer set search_path from current set jit = off set enable_seqscan = off
 as $$
-    select j.id, (a ->> 'until')::integer, a ->> 'damage', (a ->> 'at')::timestamptz, a ->> 'by'
+    select j.id, (a ->> 'until')::integer, a ->> 'damage', (a ->> 'conceal_seconds')::integer, (a ->> 'at')::timestamptz, a ->> 'by'
     from job j cross join jsonb_array_elements(j.amendments) with ordinality as e (a, place)
     where j.id = any (visible(job_ids)) and j.amendments is not null order by j.id, e.place
 $$;

@@ -64,9 +64,11 @@ end $$;
 -- Puts jobs that failed or were cancelled back into their lines, with all their attempts before them again; and lets those
 -- that wait for another try go at once. What they tried before stays on record.
 --
--- With `new_damage` (`strict`, `conceal`, `skip`) all of them meet damage in that way from now on.
+-- With `new_damage` (`strict`, `conceal`, `skip`) all of them meet damage in that way from now on. With `conceal_seconds` as well,
+-- `conceal` adds at most so much silence.
 create function retry_jobs(
-    filter jsonb, behind jsonb default null, page integer default 1000, new_damage text default null
+    filter jsonb, behind jsonb default null, page integer default 1000, new_damage text default null,
+    conceal_seconds integer default null
 )
 returns table (seen bigint, changed bigint, next jsonb)
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
@@ -82,6 +84,10 @@ declare
 begin
     if new_damage not in ('strict', 'conceal', 'skip') then
         raise exception 'damage is met by strict, conceal or skip, not by "%"', new_damage
+            using errcode = 'invalid_parameter_value';
+    end if;
+    if conceal_seconds <= 0 or conceal_seconds is not null and new_damage is distinct from 'conceal' then
+        raise exception 'conceal_seconds is more than 0 and goes with conceal, not % with "%"', conceal_seconds, new_damage
             using errcode = 'invalid_parameter_value';
     end if;
     select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
@@ -123,11 +129,17 @@ begin
 
     if new_damage is not null then
         update job j
-        set recipe = j.recipe || jsonb_build_object('damage', new_damage),
-            amendments = coalesce(j.amendments, '[]') || jsonb_build_array(jsonb_build_object(
-                'until', c.epoch, 'damage', coalesce(j.recipe ->> 'damage', 'strict'), 'at', t, 'by', session_user))
+        set recipe = j.recipe || jsonb_build_object('damage', new_damage) || case when conceal_seconds is null then '{}'
+                else jsonb_build_object('limits', coalesce(j.recipe -> 'limits', '{}')
+                    || jsonb_build_object('concealSeconds', conceal_seconds)) end,
+            amendments = coalesce(j.amendments, '[]') || jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+                'until', c.epoch, 'damage', coalesce(j.recipe ->> 'damage', 'strict'),
+                'conceal_seconds', j.recipe #> '{limits,concealSeconds}', 'at', t, 'by', session_user)))
         from unnest(amended, epochs) as c (job, epoch)
-        where j.id = c.job and j.id = any (amended) and coalesce(j.recipe ->> 'damage', 'strict') <> new_damage;
+        where j.id = c.job and j.id = any (amended)
+            and (coalesce(j.recipe ->> 'damage', 'strict') <> new_damage
+                or j.recipe #> '{limits,concealSeconds}' is distinct from coalesce(to_jsonb(conceal_seconds),
+                    j.recipe #> '{limits,concealSeconds}'));
     end if;
     if hurried > 0 then
         perform wake_delayed(page);

@@ -86,6 +86,7 @@ public final class AudioWorker: Sendable {
             group.addTask { await caretaker.tidy() }
             group.addTask { await caretaker.giveWay() }
             group.addTask { await caretaker.watchDisks() }
+            group.addTask { await caretaker.watchMounts() }
             for root in roots.names { group.addTask { await caretaker.watch(root) } }
             if configuration.keepsHouse { group.addTask { await caretaker.keepHouse() } }
 

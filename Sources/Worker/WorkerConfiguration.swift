@@ -74,6 +74,12 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require(longestPause >= firstPause, "longestPause is at least firstPause, \(firstPause)")
     }
 
+    /// For how long a job waits for a file system that has been away since `since`: longer the longer that lasts, for each try costs
+    /// a claim. The worker calls all of them back as soon as the file system can be used.
+    func hold(since: ContinuousClock.Instant) -> Duration {
+        min(longestPause, max(firstPause, .now - since)) * Double.random(in: 0.8...1.2)
+    }
+
     /// What this machine calls itself.
     public static var hostName: String {
         var letters = [CChar](repeating: 0, count: 256)

@@ -12,6 +12,7 @@ final class Workshop: Sendable {
     let heartbeat: Heartbeat
     let roots: RootKeeper
     let disks: DiskKeeper
+    let mounts: MountKeeper
     let board: JobBoard
     let sessions = Sessions()
     let pulse = PulseThread()
@@ -44,6 +45,7 @@ final class Workshop: Sendable {
         self.heartbeat = heartbeat
         self.roots = roots
         disks = DiskKeeper(configuration)
+        mounts = MountKeeper(configuration)
         self.stopOrder = stopOrder
         self.tell = tell
         codecs = Set(RoomLibraries.writableCodecs).subtracting(configuration.codecsToLeave)
@@ -154,14 +156,18 @@ final class Workshop: Sendable {
         _ concerned: [String],
         on files: BlockingQueue
     ) async -> JobEnding.Kind {
-        let (keeper, disks) = (roots, disks)
-        let judged = await files.run { Judge.look(at: report.failure, of: job, roots: concerned, in: keeper, disks) }
+        let (keeper, disks, mounts) = (roots, disks, mounts)
+        let judged = await files.run {
+            Judge.look(at: report.failure, of: job, roots: concerned, in: keeper, disks, mounts)
+        }
         if let root = judged.root {
             setAside(root, because: judged.failure, full: judged.full)
         } else if let full = judged.full {
             if disks.setAside(full) { say(.fileSystemFull(full)) }
             pulse.poke()
             return putOff(full)
+        } else if let lost = judged.lost {
+            return putOff(lost)
         }
         var report = report
         report.failure = judged.failure
@@ -170,8 +176,29 @@ final class Workshop: Sendable {
 
     /// Hands a job back until the file system that it writes to has room.
     func putOff(_ full: FileSystemFacts) -> JobEnding.Kind {
-        let hold = disks.aside(full.device).map(disks.hold) ?? configuration.firstPause
-        return .putOff(hold, because: full.words)
+        let since = disks.aside(full.device)?.since ?? .now
+        return .putOff(.fileSystemFull, configuration.hold(since: since), because: full.words)
+    }
+
+    /// Hands a job back until the file system on which its files lie is mounted again.
+    func putOff(_ lost: MountWatch.Lost) -> JobEnding.Kind {
+        if mounts.setAside(lost) {
+            say(.mountLost(lost))
+            pulse.poke()
+        }
+        let since = mounts.since(lost) ?? .now
+        return .putOff(.fileSystemMissing, configuration.hold(since: since), because: lost.words)
+    }
+
+    /// What file systems are no longer mounted, for people who ask the ledger.
+    var missingFileSystems: [MissingFileSystem] {
+        mounts.all.map { aside in
+            MissingFileSystem(
+                mountPoint: aside.lost.mountPoint,
+                name: aside.lost.name,
+                seconds: ((.now - aside.since) / .seconds(1)).rounded()
+            )
+        }
     }
 
     /// What file systems are full, for people who ask the ledger.

@@ -53,6 +53,35 @@ struct AmendingTests {
         #expect(try await lab.ledger.stories(of: jobs) == [story])
     }
 
+    @Test func theLimitOnSilenceIsAmendedAndToldWithTheMode() async throws {
+        let (lab, worker, jobs) = try await lab([.conceal])
+        for (limit, expected) in [(nil, nil), (60, 60), (60, 60), (nil, 60), (90, 90)] as [(Int?, Int?)] {
+            try await lab.ledger.apply(
+                .retryWithDamage(.conceal, concealSeconds: limit),
+                to: JobFilter(ids: jobs)
+            )
+            let claim = try #require(try await lab.claim(1, for: worker).first)
+            #expect(claim.recipe.limits?.concealSeconds == expected)
+            try await lab.ledger.fail([AttemptFailure(claim.fence, LedgerLab.failure(.permanent))])
+        }
+        let story = try #require(try await lab.ledger.story(of: jobs[0]))
+        #expect(story.amendments.map(\.concealSeconds) == [nil, 60])
+        #expect(story.amendments.map(\.untilEpoch) == [2, 5])
+        #expect(try Recipe(json: story.recipe).limits == Recipe.Limits(concealSeconds: 90))
+    }
+
+    @Test(arguments: [("conceal", 0), ("skip", 5), (nil, 5)] as [(String?, Int32)])
+    func aLimitOnSilenceThatMeansNothingIsRefused(mode: String?, limit: Int32) async throws {
+        let (lab, _, _) = try await lab([.strict])
+        await #expect(throws: LedgerError.self) {
+            try await lab.lab.run { connection in
+                _ = try connection.execute(
+                    "select * from \(lab.schema).retry_jobs('{}', null, 10, \(mode), \(limit))"
+                )
+            }
+        }
+    }
+
     @Test func jobsThatWaitForAnotherTryAreAmendedAndGoAtOnce() async throws {
         let lab = try await LedgerLab()
         try await lab.set("retry_base = '10 min'")

@@ -152,6 +152,14 @@ extension GuardedCall {
             rules: PlanGuard(indexes: ["running_pkey", "job_pkey"]),
             breakages: ["alter table sluice.running drop constraint running_pkey"]
         ) { books, number in "select count(*) from sluice.release(\(books.running[number]))" },
+        GuardedCall(
+            name: "recall",
+            rules: PlanGuard(indexes: ["delayed_handed_back"]),
+            preparation: [
+                "update sluice.delayed set code = 'file_system_full', stage = 'release' where job % 50 = 0"
+            ],
+            breakages: ["drop index sluice.delayed_handed_back"]
+        ) { _, number in "select sluice.recall('file_system_full', 100) as call_\(number)" },
         // A lost worker's jobs are looked for in all that runs, which is as much as there are slots.
         GuardedCall(name: "reap", rules: PlanGuard(scanned: ["running"])) { _, number in
             "select sluice.reap() as call_\(number)"

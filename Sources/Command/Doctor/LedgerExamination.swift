@@ -199,6 +199,12 @@ struct LedgerExamination: Sendable {
                 "full, says worker \(trouble.worker.printable) on \(trouble.host.printable): \(trouble.fullness)",
                 "make room there: jobs that write to it wait, and then go on by themselves"
             )
+        case .missing(let missing):
+            .warn(
+                "file system \(missing.mountPoint.printable)",
+                "not mounted, says worker \(trouble.worker.printable) on \(trouble.host.printable): \(trouble.absence.printable)",
+                "mount it again: jobs whose files lie there wait, and then go on by themselves"
+            )
         case .roots, .paused:
             .warn("worker \(trouble.worker.printable)", trouble.note.printable, "mend that; it looks again by itself")
         }

@@ -29,6 +29,7 @@ enum FailureHint {
         case "permission_denied", "read_only": "let the worker's user read the sources and write the destinations"
         case "disk_full": "free some space; what failed goes on by itself while it has attempts"
         case "file_system_full": "make room on that file system; the job goes on by itself"
+        case "file_system_missing": "mount that file system again; the job goes on by itself"
         case "io_source", "io_destination", "storage_unavailable":
             "look at the disk or the network share; \"sluice workers\" shows who paused because of it"
         case "unknown_root", "unable": "start a worker that has the root or the codec that is missing"

@@ -62,15 +62,23 @@ struct StoryPage {
             let wish = [output.preset, format ?? output.format?.container.rawValue].compactMap { $0 }
             lines.append(row("to", join([output.location.printable, wish.joined(separator: ", ")])))
         }
-        let wishes =
-            (recipe.damage == .strict ? [] : ["on damage \(recipe.damage.rawValue)"])
-            + (recipe.verify ? ["verified"] : []) + (recipe.strictLoss ? ["strict about loss"] : [])
-            + (recipe.outputs.first.map { $0.onConflict == .fail ? [] : ["on conflict \($0.onConflict.rawValue)"] }
-                ?? [])
-            + recipe.tags.sorted { $0.key < $1.key }.map { "tag \($0.key)=\($0.value)".printable }
+        var wishes: [String] = []
+        if recipe.damage != .strict { wishes.append("on damage \(recipe.damage.rawValue)") }
+        if let limit = recipe.limits?.concealSeconds {
+            wishes.append("at most \(Figures.duration(seconds: Double(limit))) of silence")
+        }
+        if recipe.verify { wishes.append("verified") }
+        if recipe.strictLoss { wishes.append("strict about loss") }
+        if let policy = recipe.outputs.first?.onConflict, policy != .fail {
+            wishes.append("on conflict \(policy.rawValue)")
+        }
+        wishes += recipe.tags.sorted { $0.key < $1.key }.map { "tag \($0.key)=\($0.value)".printable }
         if !wishes.isEmpty { lines.append(row("how", wishes.joined(separator: ", "))) }
         for amendment in story.amendments {
-            let (mode, by) = (amendment.damage.rawValue, amendment.changedBy.printable)
+            let limit = amendment.concealSeconds.map {
+                " with at most \(Figures.duration(seconds: Double($0))) of silence"
+            }
+            let (mode, by) = (amendment.damage.rawValue + (limit ?? ""), amendment.changedBy.printable)
             let moment = TimeWords.moment(amendment.changedAt, at: now)
             // A job may be amended before anybody has tried it.
             let end = amendment.untilEpoch == 0 ? "before the first attempt" : "until attempt \(amendment.untilEpoch)"
@@ -131,6 +139,10 @@ struct StoryPage {
             let message = story.attempts.last?.failure?.message ?? "the file system that it writes to is full"
             return
                 "for room, \(since): \(message.printable); it goes on when there is some, and looks again \(time ?? "soon")"
+        case .backOff where job.code == ReleaseReason.fileSystemMissing.rawValue:
+            let message = story.attempts.last?.failure?.message ?? "the file system of its files is not mounted"
+            return
+                "for a mount, \(since): \(message.printable); it goes on when it is mounted, and looks again \(time ?? "soon")"
         case .backOff: return "for another try, \(time ?? "soon"): sluice retry \(job.job) does it at once"
         case .line: return "its turn, \(since); others are before it"
         }

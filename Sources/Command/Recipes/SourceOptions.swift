@@ -20,7 +20,7 @@ enum SourceOptions {
     )
     static let concealLimit = Option<Int>(
         "conceal-limit",
-        .whole(in: 1...31 * 86_400),
+        .whole(in: concealLimits),
         "seconds of silence that conceal may add; otherwise 600, or 4 times the sound",
         in: .source
     )
@@ -30,6 +30,10 @@ enum SourceOptions {
         "read headerless PCM: s16le:48000:2 is coding, rate, channels",
         in: .source
     )
+
+    /// A month at most.
+    static let concealLimits = 1...31 * 86_400
+    static let concealLimitAlone = UsageError("--conceal-limit: goes with --on-damage conceal only")
 
     static let forms: [OptionForm] = [from.form, to.form, track.form, onDamage.form, concealLimit.form, rawInput.form]
 
@@ -52,7 +56,7 @@ enum SourceOptions {
         recipe.damage = invocation[onDamage]
         guard let limit = invocation[concealLimit] else { return }
         guard recipe.damage == .conceal else {
-            throw UsageError("--conceal-limit: goes with --on-damage conceal only")
+            throw concealLimitAlone
         }
         recipe.limits = Recipe.Limits(concealSeconds: limit)
     }

@@ -47,6 +47,12 @@ struct WorkerLine: JournalRecord {
         case .fileSystemFull(let facts), .fileSystemBack(let facts):
             try fields.encode(facts.mountPoint, forKey: .file_system)
             try fields.encode(facts.freeBytes, forKey: .free_bytes)
+        case .mountLost(let lost):
+            try fields.encode(lost.mountPoint, forKey: .file_system)
+            try fields.encode(lost.words, forKey: .reason)
+        case .mountBack(let mountPoint, let note):
+            try fields.encode(mountPoint, forKey: .file_system)
+            try fields.encodeIfPresent(note, forKey: .note)
         case .leaseLost(let worker, let stopped):
             try fields.encode(worker, forKey: .worker)
             try fields.encode(stopped, forKey: .stopped)
@@ -91,8 +97,8 @@ struct WorkerLine: JournalRecord {
         case .takes: "takes"
         case .rooms: "rooms"
         case .attempt: "attempt"
-        case .paused, .rootLost, .fileSystemFull: "paused"
-        case .resumed, .rootBack, .fileSystemBack: "resumed"
+        case .paused, .rootLost, .fileSystemFull, .mountLost: "paused"
+        case .resumed, .rootBack, .fileSystemBack, .mountBack: "resumed"
         case .leaseLost: "lease_lost"
         case .registeredAgain: "registered_again"
         case .ledgerAway: "ledger_away"
@@ -131,6 +137,11 @@ struct WorkerLine: JournalRecord {
                 + "\(Figures.bytes(Int64(clamping: facts.freeBytes))) free); jobs to it wait until it has room"
         case .fileSystemBack(let facts):
             "\(paint("resumed", .good)): the file system at \(facts.mountPoint.bounded) has room"
+        case .mountLost(let lost):
+            "\(paint("paused", .careful)) for \(lost.mountPoint.bounded): \(lost.words.bounded); jobs whose files lie there wait "
+                + "until it is mounted again"
+        case .mountBack(let mountPoint, let note):
+            "\(paint("resumed", .good)): \(note?.bounded ?? "the file system") is mounted at \(mountPoint.bounded)"
         case .leaseLost(_, let stopped):
             "\(paint("lease lost", .bad)): \(Figures.count(stopped, "job")) stopped, what they wrote was thrown away"
         case .registeredAgain(let worker): "goes on as worker \(worker)"

@@ -160,11 +160,20 @@ private struct StatusRecord: Encodable {
     let quietUntil: Date?
     let time: Date
     let fullFileSystems: [FullRecord]
+    let missingFileSystems: [MissingRecord]
     let notes: [String]
 
     struct FullRecord: Encodable {
         let mountPoint: String
         let freeBytes: Int64
+        let since: Date
+        let worker: String
+        let host: String
+    }
+
+    struct MissingRecord: Encodable {
+        let mountPoint: String
+        let name: String
         let since: Date
         let worker: String
         let host: String
@@ -185,6 +194,16 @@ private struct StatusRecord: Encodable {
                 mountPoint: full.mountPoint,
                 freeBytes: full.freeBytes,
                 since: trouble.toldAt.addingTimeInterval(-full.seconds),
+                worker: trouble.worker,
+                host: trouble.host
+            )
+        }
+        missingFileSystems = facts.troubles.compactMap { trouble in
+            guard case .missing(let missing) = trouble.kind else { return nil }
+            return MissingRecord(
+                mountPoint: missing.mountPoint,
+                name: missing.name,
+                since: trouble.toldAt.addingTimeInterval(-missing.seconds),
                 worker: trouble.worker,
                 host: trouble.host
             )

@@ -6,6 +6,8 @@ struct WorkerTrouble: Sendable {
     enum Kind: Sendable {
         /// It puts off jobs that write to a file system.
         case full(FullFileSystem)
+        /// It puts off jobs whose files lie on a file system that is not mounted.
+        case missing(MissingFileSystem)
         /// It leaves the jobs of some roots to others.
         case roots([String], because: String)
         /// It claims nothing.
@@ -24,6 +26,9 @@ struct WorkerTrouble: Sendable {
         switch kind {
         case .full:
             "\(place) is full: \(fullness). Jobs that write there wait, and go on by themselves when there is room"
+        case .missing(let missing):
+            "nothing is mounted at \(missing.mountPoint) on the machine of worker \(worker) (\(host)) \(absence). Jobs whose "
+                + "files lie there wait, and go on by themselves when it is mounted again"
         case .roots(let roots, let reason):
             "worker \(worker) leaves jobs of \(roots.joined(separator: ", ")) to others until that is back: \(reason)"
         case .paused(let reason): "worker \(worker) has paused itself: \(reason)"
@@ -43,10 +48,17 @@ struct WorkerTrouble: Sendable {
         return "\(Figures.bytes(full.freeBytes)) free, since \(TimeWords.span(seconds: since))"
     }
 
+    /// `since 12m, where ext4 of /dev/sdb1 was`
+    var absence: String {
+        guard case .missing(let missing) = kind else { return "" }
+        let since = now.timeIntervalSince(toldAt) + missing.seconds
+        return "since \(TimeWords.span(seconds: since)), where \(missing.name) was"
+    }
+
     /// Whether jobs without an able worker wait for this to end, rather than for another worker.
     func explains(_ line: UnableLine) -> Bool {
         switch kind {
-        case .full: false
+        case .full, .missing: false
         case .roots(let roots, _):
             !line.missing.isEmpty && line.missing.allSatisfy { roots.map { "root:\($0)" }.contains($0) }
         // It does not say for which roots, having none.
@@ -68,6 +80,8 @@ extension [WorkerSummary] {
             }
             for full in worker.status.fullFileSystems ?? []
             where told.insert("\(worker.host) \(full.mountPoint)").inserted { add(.full(full)) }
+            for missing in worker.status.missingFileSystems ?? []
+            where told.insert("\(worker.host) \(missing.mountPoint)").inserted { add(.missing(missing)) }
             guard let reason = worker.status.pausedBecause else { continue }
             if let roots = worker.status.pausedRoots {
                 add(.roots(roots, because: reason))

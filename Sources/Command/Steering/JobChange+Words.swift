@@ -8,8 +8,8 @@ extension JobChange {
         switch self {
         case .cancel: return "cancel \(jobs)"
         case .retry: return "put \(jobs) back into line, all attempts before them again"
-        case .retryWithDamage(let mode):
-            return "put \(jobs) back into line, all attempts before them again, with --on-damage \(mode.rawValue)"
+        case .retryWithDamage(let mode, let limit):
+            return "put \(jobs) back into line, all attempts before them again, \(Self.words(mode, limit))"
         case .prioritize(let priority): return "move \(jobs) to priority \(priority)"
         }
     }
@@ -23,8 +23,13 @@ extension JobChange {
             let asked = tally.asked > 0 ? ", \(Figures.grouped(tally.asked)) running asked to stop" : ""
             return "\(least)\(jobs) cancelled\(asked)"
         case .retry: return "\(least)\(jobs) back in line"
-        case .retryWithDamage(let mode): return "\(least)\(jobs) back in line, with --on-damage \(mode.rawValue)"
+        case .retryWithDamage(let mode, let limit): return "\(least)\(jobs) back in line, \(Self.words(mode, limit))"
         case .prioritize(let priority): return "\(least)\(jobs) moved to priority \(priority)"
         }
+    }
+
+    /// `with --on-damage conceal --conceal-limit 600`
+    private static func words(_ mode: DamageMode, _ limit: Int?) -> String {
+        "with --on-damage \(mode.rawValue)" + (limit.map { " --conceal-limit \($0)" } ?? "")
     }
 }

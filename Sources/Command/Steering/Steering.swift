@@ -147,10 +147,11 @@ struct Steering: Sendable {
         let askedToStop: Int
         let isLowerBound: Bool
         var onDamage: DamageMode?
+        var concealLimit: Int?
 
         init(_ steering: Steering, count: Int, tally: ChangeTally?) {
             (change, jobs, isDone) = (steering.verb, count, tally != nil)
-            if case .retryWithDamage(let mode) = steering.change { onDamage = mode }
+            if case .retryWithDamage(let mode, let limit) = steering.change { (onDamage, concealLimit) = (mode, limit) }
             (changed, askedToStop) = (tally?.changed ?? 0, tally?.asked ?? 0)
             isLowerBound = tally?.isLowerBound ?? false
         }

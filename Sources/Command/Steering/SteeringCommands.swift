@@ -10,6 +10,12 @@ enum RetryCommand {
         "meet damage in that way from now on",
         in: .work
     )
+    private static let concealLimit = Option<Int>(
+        "conceal-limit",
+        .whole(in: SourceOptions.concealLimits),
+        "with --on-damage conceal: the seconds of silence that it may add",
+        in: .work
+    )
 
     static let value = Subcommand(
         name: "retry",
@@ -20,7 +26,7 @@ enum RetryCommand {
             "--on-damage changes how their recipes meet damage; \"sluice job\" goes on telling how it was before.",
         ],
         arguments: [Steering.identifiers(in: [.failed, .cancelled, .delayed])],
-        options: Steering.forms + [onDamage.form],
+        options: Steering.forms + [onDamage.form, concealLimit.form],
         examples: [
             Example(line: "sluice retry --code truncated --dry-run", purpose: "how many would it be"),
             Example(
@@ -31,7 +37,9 @@ enum RetryCommand {
             Example(line: "sluice retry 10442 10981", purpose: "these two"),
         ],
         run: { invocation, console in
-            let change = invocation[onDamage].map { JobChange.retryWithDamage($0) } ?? .retry
+            let (mode, limit) = (invocation[onDamage], invocation[concealLimit])
+            guard limit == nil || mode == .conceal else { throw SourceOptions.concealLimitAlone }
+            let change = mode.map { JobChange.retryWithDamage($0, concealSeconds: limit) } ?? .retry
             return try Steering(verb: "retry", change: change, usualStates: [.failed]).run(invocation, console)
         }
     )

@@ -46,7 +46,9 @@ extension WorkerSummary {
         case .quiet: return .quiet
         case .drain: return .draining
         case .run:
-            let isPartly = status.pausedRoots != nil || status.fullFileSystems?.isEmpty == false
+            let isPartly =
+                status.pausedRoots != nil || status.fullFileSystems?.isEmpty == false
+                || status.missingFileSystems?.isEmpty == false
             return status.pausedBecause != nil && status.pausedRoots == nil ? .paused : isPartly ? .partly : .works
         }
     }

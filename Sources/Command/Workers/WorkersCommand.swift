@@ -114,7 +114,10 @@ enum WorkersCommand {
                 }
             }
             for trouble in workers.troubles(at: now) {
-                if case .full = trouble.kind { console.warn(trouble.note.printable) }
+                switch trouble.kind {
+                case .full, .missing: console.warn(trouble.note.printable)
+                case .roots, .paused: break
+                }
             }
             for worker in workers where worker.endedAt == nil {
                 guard let sandbox = worker.status.sandbox, sandbox == "off" || sandbox.contains("without ") else {

@@ -95,6 +95,8 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
     public var paces: [JobPace]?
     /// File systems that are full, so that it puts off the jobs that write to them.
     public var fullFileSystems: [FullFileSystem]?
+    /// File systems that are no longer mounted, so that it puts off the jobs whose files lie there.
+    public var missingFileSystems: [MissingFileSystem]?
 
     public init(
         busySlots: Int? = nil,
@@ -102,7 +104,8 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
         pausedRoots: [String]? = nil,
         sandbox: String? = nil,
         paces: [JobPace]? = nil,
-        fullFileSystems: [FullFileSystem]? = nil
+        fullFileSystems: [FullFileSystem]? = nil,
+        missingFileSystems: [MissingFileSystem]? = nil
     ) {
         self.busySlots = busySlots
         self.pausedBecause = pausedBecause
@@ -110,6 +113,7 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
         self.sandbox = sandbox
         self.paces = paces
         self.fullFileSystems = fullFileSystems
+        self.missingFileSystems = missingFileSystems
     }
 }
 

@@ -46,6 +46,8 @@ public struct RecipeAmendment: Sendable, Hashable, Codable {
     /// The last attempt that was made by it.
     public var untilEpoch: Int32
     public var damage: DamageMode
+    /// The limit on silence that the recipe named itself.
+    public var concealSeconds: Int32?
     public var changedAt: Date
     public var changedBy: String
 
@@ -53,6 +55,7 @@ public struct RecipeAmendment: Sendable, Hashable, Codable {
     init(_ row: Row) throws {
         untilEpoch = try row["until_epoch"]
         damage = try row.value("damage")
+        concealSeconds = try row["conceal_seconds"]
         changedAt = try row["at"]
         changedBy = try row["by"]
     }

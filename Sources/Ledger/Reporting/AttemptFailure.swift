@@ -41,4 +41,6 @@ public enum ReleaseReason: String, Sendable, Hashable, Codable, CaseIterable {
     case unable
     /// The file system that it writes to is full.
     case fileSystemFull = "file_system_full"
+    /// The file system on which its source or its output lies is not mounted.
+    case fileSystemMissing = "file_system_missing"
 }

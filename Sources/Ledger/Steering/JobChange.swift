@@ -6,8 +6,9 @@ public enum JobChange: Sendable, Hashable {
     case cancel
     /// Those that failed or were cancelled go back into line with all their attempts; those that wait for another try go at once.
     case retry
-    /// The same, and from then on they meet damage in that way. The record says how they met it before.
-    case retryWithDamage(DamageMode)
+    /// The same, and from then on they meet damage in that way, with at most so many seconds of silence if that is said. The record
+    /// says how they met it before.
+    case retryWithDamage(DamageMode, concealSeconds: Int? = nil)
     /// Those that wait move to another priority.
     case prioritize(Int32)
 
@@ -34,10 +35,10 @@ public enum JobChange: Sendable, Hashable {
         case .cancel: "select * from \(schema).cancel_jobs(\(filter), \(cursor), \(size))"
         case .retry:
             "select seen, changed, 0::bigint as asked, next from \(schema).retry_jobs(\(filter), \(cursor), \(size))"
-        case .retryWithDamage(let damage):
+        case .retryWithDamage(let damage, let limit):
             """
             select seen, changed, 0::bigint as asked, next
-            from \(schema).retry_jobs(\(filter), \(cursor), \(size), \(damage.rawValue))
+            from \(schema).retry_jobs(\(filter), \(cursor), \(size), \(damage.rawValue), \(limit.map { Int32(clamping: $0) }))
             """
         case .prioritize(let priority):
             """

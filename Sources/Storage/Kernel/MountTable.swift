@@ -3,7 +3,11 @@ import Glibc
 /// What is mounted where, as this process sees it.
 struct MountTable {
     struct Mount: Hashable {
+        /// The kernel's number for it, which an open file names as well.
+        let id: Int
         let path: String
+        /// `ext4`, `nfs4`, `autofs`.
+        let kind: String
         /// `ext4 of /dev/sdb1`, for messages.
         let name: String
     }
@@ -12,16 +16,24 @@ struct MountTable {
     let mounts: [Mount]
 
     /// Empty where the kernel does not tell.
-    static func read() -> MountTable {
-        guard let text = contents(of: "/proc/self/mountinfo") else { return MountTable(mounts: []) }
-        return MountTable(mounts: text.split(separator: "\n").compactMap(mount))
-    }
+    static func read() -> MountTable { MountTable(contents(of: "/proc/self/mountinfo") ?? "") }
+
+    /// Reads the text of `/proc/self/mountinfo`.
+    init(_ text: String) { mounts = text.split(separator: "\n").compactMap(Self.mount) }
 
     /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`
     private static func mount(_ line: Substring) -> Mount? {
         let fields = line.split(separator: " ", omittingEmptySubsequences: false)
-        guard fields.count > 4, let dash = fields.firstIndex(of: "-"), dash + 2 < fields.endIndex else { return nil }
-        return Mount(path: unescaped(fields[4]), name: "\(fields[dash + 1]) of \(unescaped(fields[dash + 2]))")
+        guard fields.count > 4, let id = Int(fields[0]), let dash = fields.firstIndex(of: "-"),
+            dash + 2 < fields.endIndex
+        else { return nil }
+        let kind = String(fields[dash + 1])
+        return Mount(
+            id: id,
+            path: unescaped(fields[4]),
+            kind: kind,
+            name: "\(kind) of \(unescaped(fields[dash + 2]))"
+        )
     }
 
     /// The kernel writes spaces, tabs, line ends and backslashes as `\040`.
@@ -47,6 +59,14 @@ struct MountTable {
         // Of several at one place, the last one mounted is seen.
         mounts.filter { $0.path == "/" || $0.path == path || path.hasPrefix($0.path + "/") }
             .reduce(nil) { best, next in (best?.path.utf8.count ?? -1) <= next.path.utf8.count ? next : best }
+    }
+
+    /// The number of the mount on which an open file lies; `nil` if the kernel does not tell.
+    static func mountID(of descriptor: Int32) -> Int? {
+        // mnt_id:	29
+        let line = contents(of: "/proc/self/fdinfo/\(descriptor)")?.split(separator: "\n")
+            .first { $0.hasPrefix("mnt_id:") }
+        return line.flatMap { Int($0.drop { !$0.isNumber }) }
     }
 
     private static func contents(of path: String) -> String? {

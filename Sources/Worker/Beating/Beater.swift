@@ -41,7 +41,8 @@ struct Beater: Sendable {
             pausedRoots: shop.pausedBecause == nil ? shop.absentRoots?.names : nil,
             sandbox: shop.roomLevel?.description,
             paces: board.paces(in: session),
-            fullFileSystems: shop.fullFileSystems.isEmpty ? nil : shop.fullFileSystems
+            fullFileSystems: shop.fullFileSystems.isEmpty ? nil : shop.fullFileSystems,
+            missingFileSystems: shop.missingFileSystems.isEmpty ? nil : shop.missingFileSystems
         )
         let told = board.running(in: session)
         do {

@@ -12,6 +12,8 @@ final class PreparedJob: Sendable {
     let sourceRoot: String
     /// What the output is made of, for its mark.
     let work: UInt64
+    /// What the mount table had come to before the files were opened.
+    private let mountChanges: Int
     private let sourceFile: Mutex<SourceFile?>
     private let output: Mutex<OutputFile?>
 
@@ -20,12 +22,14 @@ final class PreparedJob: Sendable {
         _ output: consuming sending OutputFile,
         at location: Location,
         sourceRoot: String,
-        madeOf work: UInt64
+        madeOf work: UInt64,
+        mountChanges: Int
     ) {
         (source, destination) = (sourceFile.descriptor, output.descriptor)
         self.location = location
         self.sourceRoot = sourceRoot
         self.work = work
+        self.mountChanges = mountChanges
         self.sourceFile = Mutex(consume sourceFile)
         self.output = Mutex(consume output)
     }
@@ -37,6 +41,13 @@ final class PreparedJob: Sendable {
     func discard() {
         closeSource()
         output.withLock { $0 = nil }
+    }
+
+    /// Whether the file system of the output is still mounted. Blocks.
+    func isMounted(_ watch: MountWatch) -> Bool {
+        guard watch.refresh() != mountChanges else { return true }
+        guard let descriptor = output.withLock({ $0?.descriptor }) else { return true }
+        return watch.isMounted(descriptor)
     }
 
     /// Length and SHA-256 of what was written. Blocks.
@@ -76,15 +87,19 @@ enum Preparation: Sendable {
     case failed(StorageError, root: String?)
     /// The file system that it writes to is full.
     case withoutRoom(FileSystemFacts)
+    /// The file system of its source or its output is not mounted.
+    case withoutMount(MountWatch.Lost)
 
     /// Opens what a job's recipe names. Blocks.
     static func of(
         _ claim: Claim,
         in roots: StorageRoots,
         codecs: Set<Codec>,
-        _ disks: DiskKeeper
+        _ disks: DiskKeeper,
+        _ mounts: MountKeeper
     ) -> Preparation {
         let recipe = claim.recipe
+        let mountChanges = mounts.watch.refresh()
         var root: String?
         do throws(StorageError) {
             guard let source = recipe.sources.first, let output = recipe.outputs.first else {
@@ -100,6 +115,7 @@ enum Preparation: Sendable {
             root = from.root
             // What is opened below a folder that was unmounted would be nowhere to be seen.
             try roots.root(of: from).check()
+            if let lost = mounts.lost(for: claim, in: roots) { return .withoutMount(lost) }
             let file = try roots.root(of: from).openSource(from)
             root = to.root
             if to.root != from.root { try roots.root(of: to).check() }
@@ -122,7 +138,11 @@ enum Preparation: Sendable {
             switch consume preparation {
             case .skipped: return .skipped
             case .ready(let output):
-                return .ready(PreparedJob(file, output, at: to, sourceRoot: from.root, madeOf: work))
+                // It may have been unmounted since.
+                if let lost = mounts.lost(for: claim, in: roots) { return .withoutMount(lost) }
+                return .ready(
+                    PreparedJob(file, output, at: to, sourceRoot: from.root, madeOf: work, mountChanges: mountChanges)
+                )
             }
         } catch {
             return .failed(error, root: root)

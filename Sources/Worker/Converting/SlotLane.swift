@@ -25,8 +25,10 @@ struct SlotLane: Sendable {
     }
 
     private func work(on job: JobInHand) async {
-        let (claim, roots, codecs, disks) = (job.claim, shop.roots.usable, shop.codecs, shop.disks)
-        switch await files.run({ Preparation.of(claim, in: roots, codecs: codecs, disks) }) {
+        let (claim, roots, codecs, disks, mounts) = (
+            job.claim, shop.roots.usable, shop.codecs, shop.disks, shop.mounts
+        )
+        switch await files.run({ Preparation.of(claim, in: roots, codecs: codecs, disks, mounts) }) {
         case .ready(let prepared):
             shop.sweeper.use(prepared.location, for: job.fence)
             await tellBeginning(of: job)
@@ -41,6 +43,7 @@ struct SlotLane: Sendable {
                 await shop.judge(AttemptFailure(job.fence, error.failure, facts: facts()), claim, roots, on: files)
             )
         case .withoutRoom(let facts): end(job, shop.putOff(facts))
+        case .withoutMount(let lost): end(job, shop.putOff(lost))
         }
     }
 

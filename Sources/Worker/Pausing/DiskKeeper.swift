@@ -78,12 +78,6 @@ final class DiskKeeper: Sendable {
     /// The file system that jobs to `device` wait for.
     func aside(_ device: UInt64) -> Aside? { state.withLock { $0.aside[device] } }
 
-    /// For how long a job is put off: longer the longer it lasts, for each try costs a claim. When there is room again, all are
-    /// called back at once.
-    func hold(for aside: Aside) -> Duration {
-        min(longestPause, max(firstPause, .now - aside.since)) * Double.random(in: 0.8...1.2)
-    }
-
     private func pause(after looks: Int) -> Duration { min(longestPause, firstPause * (1 << min(looks, 16))) }
 
     // MARK: - Coming back

@@ -10,6 +10,8 @@ enum Judge {
         var root: String?
         /// The file system that is full.
         var full: FileSystemFacts?
+        /// The file system that is no longer mounted.
+        var lost: MountWatch.Lost?
     }
 
     /// What an error of files comes to after a look at the roots concerned. Blocks.
@@ -21,7 +23,8 @@ enum Judge {
         of job: Claim,
         roots: [String],
         in keeper: RootKeeper,
-        _ disks: DiskKeeper
+        _ disks: DiskKeeper,
+        _ mounts: MountKeeper
     ) -> Verdict {
         switch failure.code {
         case StorageError.Code.unavailable.rawValue:
@@ -32,6 +35,7 @@ enum Judge {
             for root in roots {
                 if let problem = keeper.problem(of: root) { return Verdict(failure: problem.failure, root: root) }
             }
+            return Verdict(failure: failure, lost: mounts.lost(for: job, in: keeper.roots))
         case StorageError.Code.diskFull.rawValue:
             guard let (root, facts) = destination(of: job, in: keeper), disks.lacksRoom(facts, for: job.fence.job)
             else {

@@ -12,8 +12,8 @@ struct JobEnding: Sendable {
         case made(MadeOutput, AttemptFacts)
         case failed(AttemptFailure)
         case handedBack(ReleaseReason, need: String?)
-        /// Handed back until the file system that it writes to has room; for how long at most, and what people read.
-        case putOff(Duration, because: String)
+        /// Handed back until its file system has room or is mounted again; for how long at most, and what people read.
+        case putOff(ReleaseReason, Duration, because: String)
     }
 
     let fence: Fence

@@ -107,8 +107,8 @@ struct Publisher: Sendable {
             case .made(let output, let facts): bare.append(Bare(job: job, made: (output, facts)))
             case .failed(let failure): failures.append(failure)
             case .handedBack(let reason, let need): releases.append((job, Cause(reason: reason, need: need)))
-            case .putOff(let hold, let message):
-                releases.append((job, Cause(reason: .fileSystemFull, hold: hold, message: message)))
+            case .putOff(let reason, let hold, let message):
+                releases.append((job, Cause(reason: reason, hold: hold, message: message)))
             }
         }
         let unpublished = await publish(outputs, bare)
@@ -171,9 +171,27 @@ struct Publisher: Sendable {
         return unpublished
     }
 
+    /// Throws away outputs whose file system was unmounted under them, and returns the others: nobody would find them.
+    private func keepMounted(_ outputs: [Output], _ unpublished: inout Unpublished) async -> [Output] {
+        let (mounts, roots) = (shop.mounts, shop.roots.roots)
+        let isMounted = await files.run { outputs.map { $0.prepared.isMounted(mounts.watch) } }
+        for (output, isMounted) in zip(outputs, isMounted) where !isMounted {
+            output.prepared.discard()
+            let lost = await files.run { mounts.lost(for: output.job.claim, in: roots) }
+            var cause = Cause(reason: .fileSystemMissing)
+            if case .putOff(_, let hold, let message)? = lost.map(shop.putOff) {
+                (cause.hold, cause.message) = (hold, message)
+            }
+            unpublished.releases.append((output.job, cause))
+        }
+        return zip(outputs, isMounted).filter(\.1).map(\.0)
+    }
+
     /// Makes the outputs durable under the names of their attempts.
     private func link(_ outputs: [Output]) async -> (linked: [Output], Unpublished) {
         guard !outputs.isEmpty else { return ([], Unpublished()) }
+        var unpublished = Unpublished()
+        let outputs = await keepMounted(outputs, &unpublished)
         let results = await files.run { () -> [Result<Void, StorageError>] in
             var group = OutputGroup()
             let isMember = outputs.map {
@@ -185,7 +203,7 @@ struct Publisher: Sendable {
                 return .failure(StorageError(.attemptLost, at: .publish, "publish", "the output was thrown away"))
             }
         }
-        var (linked, unpublished): ([Output], Unpublished) = ([], Unpublished())
+        var linked: [Output] = []
         for (output, result) in zip(outputs, results) {
             switch result {
             case .success: linked.append(output)
@@ -194,9 +212,8 @@ struct Publisher: Sendable {
                 let roots = [output.prepared.location.root]
                 switch await shop.judge(failure, output.job.claim, roots, on: files) {
                 case .failed(let failure): unpublished.failures.append(failure)
-                case .putOff(let hold, let message):
-                    let cause = Cause(reason: .fileSystemFull, hold: hold, message: message)
-                    unpublished.releases.append((output.job, cause))
+                case .putOff(let reason, let hold, let message):
+                    unpublished.releases.append((output.job, Cause(reason: reason, hold: hold, message: message)))
                 case .output, .skipped, .made, .handedBack: break
                 }
             }

@@ -21,6 +21,10 @@ public enum WorkerEvent: Sendable, Hashable {
     /// It puts off jobs that write to a file system below one of its roots, until that has room.
     case fileSystemFull(FileSystemFacts)
     case fileSystemBack(FileSystemFacts)
+    /// It puts off jobs whose files lie on a file system that is no longer mounted.
+    case mountLost(MountWatch.Lost)
+    /// `note`: what is mounted there now, where that is something else.
+    case mountBack(String, note: String?)
     /// Its lease is over: `stopped` conversions were stopped, and what they wrote was thrown away.
     case leaseLost(worker: Int64, stopped: Int)
     case registeredAgain(worker: Int64)

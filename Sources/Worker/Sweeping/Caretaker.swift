@@ -67,18 +67,37 @@ struct Caretaker: Sendable {
             guard !back.isEmpty else { continue }
             for facts in back { shop.say(.fileSystemBack(facts)) }
             shop.pulse.poke()
-            await recall()
-            // Those that were being put off meanwhile are told to the ledger by then.
-            await rest(.seconds(2))
-            await recall()
+            await recall(.fileSystemFull)
         }
     }
 
-    /// Calls back what waits for room. Jobs that wait for another file system are put off again.
-    private func recall() async {
-        var count = 1
-        while count > 0, !Task.isCancelled {
-            count = await shop.ask { try await shop.ledger.recall(.fileSystemFull) } ?? 0
+    /// Looks at the mount table while jobs wait for a file system, and calls them back once it is mounted again.
+    func watchMounts() async {
+        let (mounts, queue) = (shop.mounts, BlockingQueue("lost mounts"))
+        while !Task.isCancelled {
+            let seen = mounts.bell.rings
+            guard !mounts.all.isEmpty else {
+                await mounts.bell.wait(since: seen)
+                continue
+            }
+            await rest(MountKeeper.interval)
+            let back = await queue.run { mounts.look() }
+            guard !back.isEmpty else { continue }
+            for mount in back { shop.say(.mountBack(mount.mountPoint, note: mount.note)) }
+            shop.pulse.poke()
+            await recall(.fileSystemMissing)
+        }
+    }
+
+    /// Calls back jobs that wait for a file system. Those that wait for another one are put off again.
+    private func recall(_ reason: ReleaseReason) async {
+        // A job that was being put off meanwhile is told to the ledger before the second round.
+        for round in 0..<2 {
+            if round > 0 { await rest(.seconds(2)) }
+            var count = 1
+            while count > 0, !Task.isCancelled {
+                count = await shop.ask { try await shop.ledger.recall(reason) } ?? 0
+            }
         }
     }
 

@@ -73,6 +73,21 @@ struct SteeringTests {
         #expect(try bench.run("retry", "\(job)", "--on-damage", "hope").status == .exited(2))
     }
 
+    @Test func retryMayLimitTheSilence() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.failedJob(code: "implausible_length")
+        let alone = try bench.run("retry", "\(job)", "--conceal-limit", "600", "--yes")
+        #expect(alone.status == .exited(2))
+        #expect(alone.errorText.contains("--conceal-limit: goes with --on-damage conceal only"))
+        let words = ["retry", "\(job)", "--on-damage", "conceal", "--conceal-limit", "5400", "--yes"]
+        let record = try #require(try bench.records(words).first)
+        #expect(record["onDamage"] as? String == "conceal" && record["concealLimit"] as? Int == 5_400)
+        let text = try bench.output("job", "\(job)")
+        #expect(text.contains("\nhow      on damage conceal, at most 1 h 30 min of silence\n"))
+        let recipe = try #require(try await bench.ledger.story(of: job)?.recipe)
+        #expect(try Recipe(json: recipe).limits?.concealSeconds == 5_400)
+    }
+
     @Test func jobThatNobodyTriedHasNoAttemptToBeNamed() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]

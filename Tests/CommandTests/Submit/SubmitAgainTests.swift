@@ -157,6 +157,7 @@ struct SubmitAgainTests {
         let again = try submit("--on-conflict", "skip", "--wait", "--json").checked()
         #expect(again.outputText.contains(#""skipped":1,"unchanged":2"#), "\(again.outputText)")
         #expect(try bench.output("batches").contains("SKIPPED"))
+        #expect(try bench.output("queues").contains("SKIPPED"))
         #expect(try bench.output("status").contains("2 completed, 1 skipped, 0 failed"))
         #expect(try bench.output("jobs").contains("skipped"))
         #expect(try bench.records("jobs", "--state", "skipped").count == 1)

@@ -37,9 +37,9 @@ final class WorkerLab: Sendable {
         try WAVFile.write(Signal.noise(seed: seed, rate: 8_000, frames: frames).pcm(.s16), to: path("in/\(name)"))
     }
 
-    /// A WAV file of four hours of silence that takes no room on the disk, and minutes to become MP3.
-    func addLongSource(_ name: String = "long.wav") throws {
-        let size = 4 * 3_600 * 48_000 * 4
+    /// A WAV file of silence that takes no room on the disk. Four hours of it take minutes to become MP3.
+    func addLongSource(_ name: String = "long.wav", seconds: Int = 4 * 3_600) throws {
+        let size = seconds * 48_000 * 4
         let tiny = Signal.noise(seed: 1, rate: 48_000, frames: 100, channels: 2).pcm(.s16)
         try WAVFile.write(tiny, to: path("in/\(name)"), options: .init(claimedDataSize: UInt32(size)))
         guard truncate(path("in/\(name)"), off_t(44 + size)) == 0 else { throw SupportError("lengthen", errno: errno) }

@@ -1,0 +1,13 @@
+/// A file system that is no longer mounted on a worker's machine: jobs whose files lie there wait.
+public struct MissingFileSystem: Sendable, Hashable, Codable {
+    /// Where it was mounted.
+    public var mountPoint: String
+    /// `ext4 of /dev/sdb1`
+    public var name: String
+    /// For how long jobs had waited for it when the worker said so.
+    public var seconds: Double
+
+    public init(mountPoint: String, name: String, seconds: Double) {
+        (self.mountPoint, self.name, self.seconds) = (mountPoint, name, seconds)
+    }
+}

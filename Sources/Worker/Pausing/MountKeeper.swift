@@ -1,0 +1,79 @@
+import Conversion
+import Ledger
+import Storage
+import Synchronization
+
+/// File systems below the worker's roots that are no longer mounted. The worker puts off jobs whose files lie there, unspent, and goes on
+/// with the rest of the root.
+final class MountKeeper: Sendable {
+    /// A lost mount that jobs wait for.
+    struct Aside: Sendable, Hashable {
+        let lost: MountWatch.Lost
+        let since: ContinuousClock.Instant
+        /// When a job last needed it.
+        var needed: ContinuousClock.Instant
+    }
+
+    /// A mount point at which something is mounted again.
+    struct Back: Sendable, Hashable {
+        let mountPoint: String
+        /// What is mounted there now, if it has another name than before.
+        let note: String?
+    }
+
+    let watch = MountWatch()
+    private let aside = Mutex<[String: Aside]>([:])
+    private let longestPause: Duration
+    /// Rung when a mount is set aside.
+    let bell = Bell()
+
+    /// How often the worker looks at the mount table while jobs wait.
+    static let interval = Duration.seconds(1)
+
+    init(_ configuration: WorkerConfiguration) { longestPause = configuration.longestPause }
+
+    /// What jobs wait for, in the order of mount points.
+    var all: [Aside] { aside.withLock { $0.values.sorted { $0.lost.mountPoint < $1.lost.mountPoint } } }
+
+    /// The lost mount that a job needs, if there is one. Blocks.
+    func lost(for job: Claim, in roots: StorageRoots) -> MountWatch.Lost? {
+        watch.refresh()
+        let places = job.recipe.sources.map(\.location) + job.recipe.outputs.map(\.location)
+        for place in places {
+            // What is wrong with a location is said by those who open it.
+            guard let location = try? Location(place), let root = try? roots.root(of: location) else { continue }
+            if let lost = watch.lost(under: location, of: root) { return lost }
+        }
+        return nil
+    }
+
+    /// Sets a mount aside that a job needs; `false` if that was done before.
+    func setAside(_ lost: MountWatch.Lost) -> Bool {
+        let isNew = aside.withLock { aside in
+            let now = ContinuousClock.now
+            let before = aside[lost.mountPoint]
+            aside[lost.mountPoint] = Aside(lost: lost, since: before?.since ?? now, needed: now)
+            return before == nil
+        }
+        if isNew { bell.ring() }
+        return isNew
+    }
+
+    /// Since when jobs wait for a mount.
+    func since(_ lost: MountWatch.Lost) -> ContinuousClock.Instant? { aside.withLock { $0[lost.mountPoint]?.since } }
+
+    /// Looks at the mount table, and forgets mounts that no job needs any more. Returns those that are back. Blocks.
+    func look() -> [Back] {
+        let now = ContinuousClock.now
+        var back: [Back] = []
+        for aside in all {
+            let name = watch.mounted(at: aside.lost)
+            // A job that waits comes back within the longest pause.
+            guard name != nil || now - aside.needed > longestPause * 2 else { continue }
+            _ = self.aside.withLock { $0.removeValue(forKey: aside.lost.mountPoint) }
+            guard let name else { continue }
+            back.append(Back(mountPoint: aside.lost.mountPoint, note: name == aside.lost.name ? nil : name))
+        }
+        return back
+    }
+}
