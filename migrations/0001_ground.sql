@@ -179,7 +179,8 @@ begin
     execute format('revoke all on all functions in schema %I from public', home);
     execute format('revoke all on all tables in schema %I from public', home);
     for wanted in
-        select r.rolname from pg_roles r where r.rolname in ('sluice_worker', 'sluice_submitter', 'sluice_operator', 'sluice_viewer')
+        select r.rolname from pg_roles r
+        where r.rolname in ('sluice_worker', 'sluice_submitter', 'sluice_operator', 'sluice_viewer')
     loop
         execute format('revoke all on all functions in schema %I from %I', home, wanted.rolname);
         execute format('revoke all on all tables in schema %I from %I', home, wanted.rolname);

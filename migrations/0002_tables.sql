@@ -28,8 +28,8 @@ create table queue (
 insert into queue (name) values ('default');
 
 -- The jobs of one queue and priority that ask the same of a worker, in a line of their own: a worker looks only at the
--- lines it can serve, so jobs that it cannot do cost it nothing. There are few: queues x priorities x kinds of needs. Claims look at
--- open ones only, so that lines which were used once cost nothing either.
+-- lines it can serve, so jobs that it cannot do cost it nothing. There are few: queues x priorities x kinds of needs. Claims look
+-- at open ones only, so that lines which were used once cost nothing either.
 create table lane (
     id integer generated always as identity primary key,
     queue integer not null references queue,

@@ -174,8 +174,8 @@ create function sooner(run_at timestamptz, t timestamptz) returns timestamptz
 language sql immutable parallel safe
 as $$ select case when run_at is not null then least(run_at, t + interval '10 years') end $$;
 
--- What is wrong with a job that is to be submitted, in a sentence; null if nothing is. Whatever else a recipe says is for workers to
--- judge, who read it strictly; this keeps what the ledger and its workers have to carry or to compute with within bounds.
+-- What is wrong with a job that is to be submitted, in a sentence; null if nothing is. Whatever else a recipe says is for workers
+-- to judge, who read it strictly; this bounds what the ledger and its workers have to carry or to compute with.
 create function job_fault(recipe jsonb, needs jsonb, labels jsonb, most integer) returns text
 language sql immutable parallel safe set search_path from current
 as $$
@@ -480,9 +480,9 @@ language sql stable security definer set search_path from current set jit = off
 as $$
     select j.id from batch b
     cross join lateral (
-        select id from job where batch = b.id and (select sees_all() or b.submitter = session_user) and id > after and id between b.first_job and b.last_job order by id limit page
+        select id from job where batch = b.id and id > after and id between b.first_job and b.last_job order by id limit page
     ) j
-    where b.id = batch_id
+    where b.id = batch_id and ((select sees_all()) or b.submitter = session_user)
 $$;
 
 -- The latest job of each of some destinations, with what a submitter compares with the files that are there. Destinations

@@ -246,8 +246,8 @@ as $$
     update worker w set claims_from = greatest(w.claims_from, up_to + 1) where w.id = worker_id
 $$;
 
--- All that a worker holds, as claim() answered it: for a worker whose claim was not answered. Fences are the right to write, so they
--- are told to nobody but the worker, by the secret of its registration.
+-- All that a worker holds, as claim() answered it: for a worker whose claim was not answered. Fences are the right to write, so
+-- they are told to nobody but the worker, by the secret of its registration.
 create function held(worker_id bigint, worker_secret uuid)
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,

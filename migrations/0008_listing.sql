@@ -49,7 +49,8 @@ as $$
         from worker w where w.ended_at is null and w.lease_until > ledger_time()
     ) w
     cross join (
-        select coalesce(sum(p.completed), 0)::bigint as completed, coalesce(bounded(sum(p.audio_ms), 9000000000000000000), 0) as audio_ms,
+        select coalesce(sum(p.completed), 0)::bigint as completed,
+               coalesce(bounded(sum(p.audio_ms), 9000000000000000000), 0) as audio_ms,
                least(3600, extract(epoch from ledger_time() - min(p.began)))::double precision as seconds
         from pace p where p.minute > ledger_time() - interval '1 hour'
     ) p
@@ -340,8 +341,8 @@ begin
     return filter || jsonb_build_object('submitter', session_user);
 end $$;
 
--- How many jobs a filter finds. Told from folded counts where the filter allows it, else counted. With `to_steer` only those that the
--- caller may change.
+-- How many jobs a filter finds. Told from folded counts where the filter allows it, else counted. With `to_steer` only those that
+-- the caller may change.
 create function count_jobs(filter jsonb default '{}', to_steer boolean default false) returns bigint
 language plpgsql stable security definer set search_path from current set jit = off set random_page_cost = 1
 as $$

@@ -188,7 +188,8 @@ as $$
 begin
     if batch_id is not null then
         return query
-            select g.code, g.class, g.stage, g.jobs, null::bigint, g.last_at, g.example, case when (select sees_all()) then j.source end
+            select g.code, g.class, g.stage, g.jobs, null::bigint, g.last_at, g.example,
+                   case when (select sees_all()) then j.source end
             from (
                 select f.code::text as code, f.class, f.stage, count(*) as jobs, max(f.ended_at) as last_at,
                        max(f.job) as example
@@ -201,7 +202,8 @@ begin
         return;
     end if;
     return query
-        select g.code, g.class, g.stage, g.jobs, g.attempts, g.last_at, g.example, case when (select sees_all()) then j.source end
+        select g.code, g.class, g.stage, g.jobs, g.attempts, g.last_at, g.example,
+                   case when (select sees_all()) then j.source end
         from (
             select n.code::text as code, n.class, n.stage, sum(n.jobs)::bigint as jobs, sum(n.attempts)::bigint as attempts,
                    max(n.last_at) as last_at, (array_agg(n.example order by n.jobs > 0 desc, n.last_at desc))[1] as example

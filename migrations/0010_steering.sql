@@ -24,7 +24,8 @@ declare
     ids bigint[];
 begin
     select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
-    from find_jobs(narrowed(steerable(filter), '{delayed,waiting,running}'), behind, page) with ordinality as f (job, state, next, place);
+    from find_jobs(narrowed(steerable(filter), '{delayed,waiting,running}'), behind, page)
+        with ordinality as f (job, state, next, place);
     with unheld as materialized (
         select w.job from waiting w where w.job = any (ids) order by w.job for update of w
     ), undue as materialized (
@@ -91,7 +92,8 @@ begin
             using errcode = 'invalid_parameter_value';
     end if;
     select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
-    from find_jobs(narrowed(steerable(filter), '{delayed,failed,cancelled}'), behind, page) with ordinality as f (job, state, next, place);
+    from find_jobs(narrowed(steerable(filter), '{delayed,failed,cancelled}'), behind, page)
+        with ordinality as f (job, state, next, place);
     with chosen as materialized (
         select f.job from finished f
         where f.job = any (ids) and f.state in ('failed', 'cancelled') order by f.job for update of f
