@@ -140,7 +140,7 @@ create function check_lanes(lanes integer[], most integer) returns void
 language plpgsql security definer set search_path from current
 as $$
 begin
-    if exists (select from lane l where l.id = any (lanes) and not l.is_open)
+    if exists (select from unnest(lanes) as g (id) where not exists (select from open_lane l where l.id = g.id))
         and (select count(*) from open_lane l where l.made_by = session_user) >= most
     then
         raise exception '% has jobs with % different needs, queues and priorities that wait, and may have no more',
@@ -176,8 +176,10 @@ as $$ select case when run_at is not null then least(run_at, t + interval '10 ye
 
 -- What is wrong with a job that is to be submitted, in a sentence; null if nothing is. Whatever else a recipe says is for workers
 -- to judge, who read it strictly; this bounds what the ledger and its workers have to carry or to compute with.
+--
+-- Touches no table, and is not pinned: that would cost more than it does.
 create function job_fault(recipe jsonb, needs jsonb, labels jsonb, most integer) returns text
-language sql immutable parallel safe set search_path from current
+language sql immutable parallel safe
 as $$
     select case
         -- A value that is stored small may be large when it is read: compression takes off 255 parts of 256 at most.
@@ -320,8 +322,12 @@ begin
     end if;
     if submit.jobs is null then
         select f.fault into fault from pg_temp.staged_job s
-        cross join lateral (select job_fault(s.recipe, to_jsonb(s.needs), s.labels, most) as fault) f
-        where f.fault is not null order by s.ordinal limit 1;
+        cross join lateral (select job_fault(s.recipe, to_jsonb(s.needs), s.labels, most) as fault offset 0) f
+        -- Nearly all are plain, and there may be a million.
+        where (pg_column_size(s.recipe) > most / 300 or s.recipe ? 'limits' or s.recipe -> 'version' is distinct from '1'
+               or pg_column_size(s.labels) > most / 300 or pg_column_size(s.needs) > 1000)
+          and f.fault is not null
+        order by s.ordinal limit 1;
     else
         select f.fault into fault from jsonb_array_elements(submit.jobs) with ordinality as j (job, place)
         cross join lateral (

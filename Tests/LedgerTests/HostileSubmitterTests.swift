@@ -161,6 +161,9 @@ struct HostileSubmitterTests {
             #expect(claims.count == 2, "round \(round)")
             try await lab.ledger.release([claims[0].fence])
             #expect(try await lab.claim(1, for: worker).count == 1)
+            let held = try await lab.ledger.held(by: worker.worker).jobs.map(\.fence)
+            try await lab.ledger.publish(held.map(LedgerLab.publication))
+            try await lab.ledger.finish(held)
             for _ in 0..<3 {
                 try await lab.age(by: .seconds(700))
                 _ = try await lab.ledger.keepHouse()
