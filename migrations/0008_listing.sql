@@ -165,7 +165,7 @@ declare
     parts text[] := '{}';
 begin
     if not sees_all() then
-        filter := filter || jsonb_build_object('submitter', session_user);
+        filter := coalesce(filter, '{}') || jsonb_build_object('submitter', session_user);
     end if;
     if wrong is not null then
         raise exception 'a filter has no field "%"', wrong
@@ -331,6 +331,10 @@ begin
     if is_operator() then
         return filter;
     end if;
+    -- What is no object would take no further field.
+    if jsonb_typeof(filter) <> 'object' then
+        raise exception 'a filter is an object' using errcode = 'invalid_parameter_value';
+    end if;
     if filter ? 'batch' then
         select b.submitter into owner from batch b where b.id = (filter ->> 'batch')::bigint;
         if owner <> session_user then
@@ -338,7 +342,7 @@ begin
                 using errcode = 'insufficient_privilege', hint = 'ask for the role sluice_operator';
         end if;
     end if;
-    return filter || jsonb_build_object('submitter', session_user);
+    return coalesce(filter, '{}') || jsonb_build_object('submitter', session_user);
 end $$;
 
 -- How many jobs a filter finds. Told from folded counts where the filter allows it, else counted. With `to_steer` only those that
@@ -353,7 +357,7 @@ begin
     if to_steer then
         filter := steerable(filter);
     elsif not sees_all() then
-        filter := filter || jsonb_build_object('submitter', session_user);
+        filter := coalesce(filter, '{}') || jsonb_build_object('submitter', session_user);
     end if;
     if (filter - '{states,queue}'::text[]) = '{}' then
         if filter ? 'states' then

@@ -200,6 +200,20 @@ struct HostileSubmitterTests {
         #expect(try await bob.apply(.prioritize(7), to: JobFilter()).changed == 2)
         #expect(try await bob.apply(.cancel, to: JobFilter(ids: [hers.firstJob])).changed == 0)
         #expect(try await bob.apply(.cancel, to: JobFilter(sourcePrefix: "in:alice")).changed == 0)
+        // Nor by a filter that no client of ours sends.
+        for filter in [
+            "null", "'[]'", "'1'", "'{\"submitter\": \"\(PrivatePostgres.freshName())\"}'", "'{\"ids\": null}'",
+        ] {
+            _ = try? await bob.source.run("cancel") { connection in
+                _ = try connection.script(
+                    "select \(lab.schema).cancel_jobs((\(filter)::jsonb) || '{\"states\": [\"running\"]}')",
+                    changes: true
+                )
+                _ = try connection.script("select \(lab.schema).cancel_jobs(\(filter))", changes: true)
+            }
+        }
+        #expect(try await alice.count(of: .cancel, matching: JobFilter()) == 3)
+        #expect(try await bob.apply(.retry, to: JobFilter()).seen <= 2)
         #expect(try await bob.apply(.cancel, to: JobFilter()).changed == 2)
         let batch = try await failure { _ = try await bob.apply(.cancel, to: JobFilter(batch: hers.batch)) }
         #expect(batch.code == .permissionDenied && batch.detail.contains("belongs to"), "\(batch)")
