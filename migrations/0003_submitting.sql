@@ -109,7 +109,7 @@ begin
     select coalesce(min(h.turn + q.shift) filter (
                         where q.running_limit is null and l.moved_at > ledger_time() - interval '1 min'
                     ), min(h.turn + q.shift)) into first
-    from open_lane l join queue q on q.id = l.queue
+    from open_lane() l join queue q on q.id = l.queue
     cross join lateral (
         select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
     ) h
@@ -140,8 +140,8 @@ create function check_lanes(lanes integer[], most integer) returns void
 language plpgsql security definer set search_path from current
 as $$
 begin
-    if exists (select from unnest(lanes) as g (id) where not exists (select from open_lane l where l.id = g.id))
-        and (select count(*) from open_lane l where l.made_by = session_user) >= most
+    if exists (select from unnest(lanes) as g (id) where not exists (select from open_lane() l where l.id = g.id))
+        and (select count(*) from open_lane() l where l.made_by = session_user) >= most
     then
         raise exception '% has jobs with % different needs, queues and priorities that wait, and may have no more',
             session_user, most
@@ -169,10 +169,10 @@ end $$;
 
 -- MARK: Submitting
 
--- When a job may be begun: ten years from now at the latest, since a job that never ends keeps all later ones from being dropped.
+-- When a job may be begun: a century from now at the latest, since a job that never ends keeps all later ones from being dropped.
 create function sooner(run_at timestamptz, t timestamptz) returns timestamptz
 language sql immutable parallel safe
-as $$ select case when run_at is not null then least(run_at, t + interval '10 years') end $$;
+as $$ select case when run_at is not null then least(run_at, t + interval '100 years') end $$;
 
 -- What is wrong with a job that is to be submitted, in a sentence; null if nothing is. Whatever else a recipe says is for workers
 -- to judge, who read it strictly; this bounds what the ledger and its workers have to carry or to compute with.

@@ -62,7 +62,7 @@ begin
     return query
         select l.id, q.id, l.priority, h.turn, q.shift, q.running_limit,
                l.floor < h.turn and l.moved_at < t - interval '200 ms'
-        from open_lane l join queue q on q.id = l.queue
+        from open_lane() l join queue q on q.id = l.queue
         cross join lateral (
             select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
         ) h

@@ -39,7 +39,7 @@ as $$
            sum(c.jobs) filter (where c.state = 'completed')::bigint, sum(c.jobs) filter (where c.state = 'skipped')::bigint,
            sum(c.jobs) filter (where c.state = 'failed')::bigint,
            sum(c.jobs) filter (where c.state = 'cancelled')::bigint,
-           (select min(h.since) from open_lane l cross join lateral (
+           (select min(h.since) from open_lane() l cross join lateral (
                 select w.since from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
             ) h),
            w.alive, w.quiet, w.slots, p.completed, p.audio_ms, p.seconds, h.tick_at, h.quiet_until, ledger_time()

@@ -230,7 +230,7 @@ as $$
            array(select n from unnest(l.needs) n where not exists (
                select from worker w where w.ended_at is null and w.lease_until > ledger_time() and n = any (w.abilities))),
            h.job
-    from open_lane l join queue q on q.id = l.queue
+    from open_lane() l join queue q on q.id = l.queue
     cross join lateral (
         select w.job from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
     ) h

@@ -249,12 +249,12 @@ language sql security definer set search_path from current
 as $$
     update queue q set shift = q.shift + greatest(0, coalesce((
         select max(o.front - m.head) from (
-            select l.priority, min(h.turn) as head from open_lane l cross join lateral (
+            select l.priority, min(h.turn) as head from open_lane() l cross join lateral (
                 select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
             ) h where l.queue = queue_id group by l.priority
         ) m join (
             select l.priority, min(h.turn + other.shift - mine.shift) as front
-            from queue mine cross join open_lane l join queue other on other.id = l.queue cross join lateral (
+            from queue mine cross join open_lane() l join queue other on other.id = l.queue cross join lateral (
                 select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
             ) h where mine.id = queue_id and l.queue <> queue_id and not other.paused group by l.priority
         ) o on o.priority = m.priority
