@@ -24,7 +24,8 @@ extension StorageError.Code {
     public var kind: Failure.Kind {
         switch self {
         case .invalidPath, .sourceNotFound, .folderNotFound, .notAFile, .destinationExists, .destinationIsSource,
-            .permissionDenied, .readOnly, .unsupportedDestination, .invalidLocation, .invalidTemplate, .outsideRoot:
+            .permissionDenied, .readOnly, .unsupportedDestination, .invalidLocation, .invalidTemplate, .outsideRoot,
+            .rootForbids:
             .permanent
         case .diskFull, .tooManyFiles, .sourceIO, .destinationIO, .attemptLost, .attemptConflict: .transient
         case .unavailable, .unknownRoot: .infrastructure

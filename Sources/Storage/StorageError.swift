@@ -47,6 +47,7 @@ extension StorageError {
         case invalidTemplate = "invalid_template"
         case unknownRoot = "unknown_root"
         case outsideRoot = "outside_root"
+        case rootForbids = "root_forbids"
         case sourceNotFound = "source_not_found"
         case folderNotFound = "folder_not_found"
         case notAFile = "not_a_file"
@@ -78,6 +79,7 @@ extension StorageError.Code {
         case .unsupportedDestination: "write to a local disk and copy from there, or ask to replace what exists"
         case .unavailable: "look whether the file system is still mounted and its server answers"
         case .unknownRoot: "start a worker with --root NAME=PATH for it"
+        case .rootForbids: "write elsewhere, or change the rules of the worker's --root"
         case .outsideRoot: "put the file below the root, or name a root that holds it"
         case .invalidPath, .invalidLocation, .invalidTemplate, .sourceNotFound, .permissionDenied, .readOnly,
             .attemptLost, .attemptConflict, .sourceIO, .destinationIO:

@@ -2,6 +2,7 @@ public import Conversion
 import FoundationEssentials
 import Glibc
 public import PumpRoom
+public import Storage
 
 /// What a worker is told once, when it starts.
 public struct WorkerConfiguration: Sendable, Hashable {
@@ -43,10 +44,12 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public struct RootPlace: Sendable, Hashable {
         public var name: String
         public var path: String
+        public var rules: RootRules
 
-        public init(name: String, path: String) {
+        public init(name: String, path: String, rules: RootRules = RootRules()) {
             self.name = name
             self.path = path
+            self.rules = rules
         }
     }
 

@@ -20,6 +20,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 // As a sixth argument, which lies on the stack: of a plain 0 only half of the word there would be written, and the kernel
@@ -325,6 +326,37 @@ ACTION(take_signals_by_file) {
     uint64_t none = 0;
     return syscall(SYS_signalfd4, -1, &none, 8, 0);
 }
+ACTION(read_clock_of_parent) {
+    (void)aim;
+    struct timespec time;
+    // The kernel's way to write a process's clock: its number, inverted, and which of its clocks.
+    return clock_gettime((clockid_t)((~(unsigned)getppid() << 3) | 2), &time);
+}
+ACTION(look_at_clock_of_parent) {
+    (void)aim;
+    struct timespec step;
+    return clock_getres((clockid_t)((~(unsigned)getppid() << 3) | 2), &step);
+}
+ACTION(move_waiting_threads) {
+    (void)aim;
+    int words[2] = {0, 0};
+    return syscall(SYS_futex, &words[0], 3 /* FUTEX_REQUEUE */, 1, 1, &words[1], 0);
+}
+ACTION(wake_and_write) {
+    (void)aim;
+    int words[2] = {0, 0};
+    return syscall(SYS_futex, &words[0], 5 | 128 /* FUTEX_WAKE_OP, private */, 1, 1, &words[1], 0);
+}
+ACTION(hide_memory_from_children) {
+    (void)aim;
+    void *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return madvise(page, 4096, MADV_DONTFORK);
+}
+ACTION(merge_equal_pages) {
+    (void)aim;
+    void *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return madvise(page, 4096, MADV_MERGEABLE);
+}
 #ifdef __x86_64__
 ACTION(call_like_32_bits) {
     (void)aim;
@@ -367,7 +399,9 @@ static const struct { const char *name; action *run; bool is_possible; } actions
     POSSIBLE(leave_namespaces), DOUBTFUL(mount_something), DOUBTFUL(open_ring), DOUBTFUL(load_program),
     DOUBTFUL(count_events), DOUBTFUL(ask_for_keys), DOUBTFUL(add_key), DOUBTFUL(load_module), DOUBTFUL(read_kernel_log),
     POSSIBLE(change_personality), POSSIBLE(wait_for_events), DOUBTFUL(set_clock), DOUBTFUL(copy_between_files),
-    POSSIBLE(take_signals_by_file),
+    POSSIBLE(take_signals_by_file), POSSIBLE(read_clock_of_parent), POSSIBLE(look_at_clock_of_parent),
+    POSSIBLE(move_waiting_threads), POSSIBLE(wake_and_write), POSSIBLE(hide_memory_from_children),
+    DOUBTFUL(merge_equal_pages),
 #ifdef __x86_64__
     DOUBTFUL(call_like_32_bits), DOUBTFUL(call_like_x32), DOUBTFUL(touch_ports),
 #endif

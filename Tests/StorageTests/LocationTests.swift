@@ -21,6 +21,8 @@ struct LocationTests {
         ("archive://", .invalidLocation), ("http://a/b", .invalidLocation), ("file:a", .invalidLocation),
         ("s3:bucket/a", .invalidLocation), ("a b:c", .invalidLocation), ("ärchive:a", .invalidLocation),
         ("archive:a\0b", .invalidLocation), ("archive:a\nb", .invalidLocation), ("archive:a\u{7F}", .invalidLocation),
+        ("archive:a\u{9B}b", .invalidLocation), ("archive:a\u{85}", .invalidLocation),
+        ("archive:a\u{2028}b", .invalidLocation),
         ("archive:..", .outsideRoot), ("archive:../a", .outsideRoot), ("archive:a/../b", .outsideRoot),
         ("archive:a/..", .outsideRoot), ("archive:./../a", .outsideRoot), ("archive:a//..//b", .outsideRoot),
     ]

@@ -77,7 +77,13 @@ struct FileConversion: Sendable {
             let work = RoomWork(recipe, from: source.descriptor, to: STDOUT_FILENO, streams: true)
             return try room.convert(work, report: report)
         }
-        switch try OutputFile.prepare(at: output, onConflict: recipe.outputs[0].onConflict, source: source.identity) {
+        let preparation = try OutputFile.prepare(
+            at: output,
+            onConflict: recipe.outputs[0].onConflict,
+            source: source.identity,
+            mode: .withinSource(source.permissions)
+        )
+        switch consume preparation {
         case .skipped:
             return nil
         case .ready(let destination):

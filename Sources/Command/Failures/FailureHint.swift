@@ -32,6 +32,7 @@ enum FailureHint {
         case "file_system_missing": "mount that file system again; the job goes on by itself"
         case "io_source", "io_destination", "storage_unavailable":
             "look at the disk or the network share; \"sluice workers\" shows who paused because of it"
+        case "root_forbids": "write elsewhere, or change the rules of the worker's --root"
         case "unknown_root", "unable": "start a worker that has the root or the codec that is missing"
         case "room_crash": "the file may be hostile or hit a bug: try it alone with \"sluice convert\""
         case "stalled", "deadline_exceeded": "it took too long; look at the worker's disk and processor"

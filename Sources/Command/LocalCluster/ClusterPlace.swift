@@ -87,21 +87,28 @@ struct ClusterPlace: Sendable {
         try Self.makeFolders(folder, mode: account == nil ? 0o700 : 0o711)
         try Self.makeFolder(logs, mode: 0o700)
         try Self.makeFolder(serverLogs, mode: 0o700)
-        if let account {
+        if account != nil {
             // PostgreSQL's account goes through to its own folder. An earlier release closed the way.
-            guard chmod(logs, 0o711) == 0, chown(serverLogs, account.user, account.group) == 0 else {
-                throw ClusterError(errno, "give \(serverLogs) to \(account.name)")
-            }
+            guard chmod(logs, 0o711) == 0 else { throw ClusterError(errno, "open the way through \(logs)") }
         }
+        try give(serverLogs)
         try Self.makeFolder(sockets, mode: 0o700)
-        if let account, chown(sockets, account.user, account.group) != 0 {
-            throw ClusterError(errno, "give \(sockets) to \(account.name)")
-        }
-        // In /tmp somebody else may have been there first.
+        try give(sockets)
+    }
+
+    /// Gives a folder to PostgreSQL's account, once it is known to be a folder of this user or that account and closed to others: in
+    /// /tmp somebody else may have put a link there first, and what it leads to must not change hands.
+    private func give(_ path: String) throws(ClusterError) {
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        defer { if folder >= 0 { close(folder) } }
         var facts = stat()
-        guard lstat(sockets, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR,
-            facts.st_uid == (account?.user ?? geteuid()), facts.st_mode & 0o077 == 0
-        else { throw ClusterError("\(sockets) is not a folder of this user's alone", hint: "look who made it") }
+        guard folder >= 0, fstat(folder, &facts) == 0, facts.st_mode & 0o077 == 0,
+            facts.st_uid == geteuid() || facts.st_uid == account?.user
+        else { throw ClusterError("\(path) is not a folder of this user's alone", hint: "look who made it") }
+        guard let account, facts.st_uid != account.user else { return }
+        guard fchown(folder, account.user, account.group) == 0 else {
+            throw ClusterError(errno, "give \(path) to \(account.name)")
+        }
     }
 
     private static func makeFolders(_ path: String, mode: mode_t) throws(ClusterError) {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Ledger
+import PumpRoom
 
 /// Keeps the parts of the private cluster running, and ends them in order when asked to.
 final class ClusterSupervisor {
@@ -120,8 +121,10 @@ final class ClusterSupervisor {
             state.coordinator = started
         case .worker:
             let slots = wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+            // One's own files on one's own machine, whatever its kernel has.
+            let lock = ["--sandbox", RoomSandbox.bestEffort.rawValue]
             started = try Daemon.start(
-                [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "local=/"],
+                [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "local=/"] + lock,
                 log: place.workerLog.path,
                 variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.workerLog.path]
             )

@@ -8,14 +8,16 @@ enum ServiceOptions {
     static let root = Option<WorkerConfiguration.RootPlace>(
         "root",
         .rootPlace,
-        "what is called NAME: in sources and destinations lies in the folder PATH here",
+        "the folder PATH is NAME: in jobs; :RULES limit what they may do there",
         isRepeatable: true,
         in: .work
     )
 
     static func open(_ places: [WorkerConfiguration.RootPlace]) throws(StorageError) -> StorageRoots {
         var roots: [StorageRoot] = []
-        for place in places { roots.append(try StorageRoot.open(name: place.name, path: place.path)) }
+        for place in places {
+            roots.append(try StorageRoot.open(name: place.name, path: place.path, rules: place.rules))
+        }
         return try StorageRoots(roots)
     }
 
@@ -36,12 +38,14 @@ enum ServiceOptions {
 }
 
 extension ValueType where Value == WorkerConfiguration.RootPlace {
-    static let rootPlace = ValueType(placeholder: "NAME=PATH", completion: .folders) { text throws(Misfit) in
+    static let rootPlace = ValueType(placeholder: "NAME=PATH[:RULES]", completion: .folders) { text throws(Misfit) in
         guard let sign = text.firstIndex(of: "="), sign != text.startIndex, text.index(after: sign) != text.endIndex
         else { throw Misfit(why: "has to be NAME=PATH", hint: "as in --root archive=/mnt/archive") }
-        return WorkerConfiguration.RootPlace(
-            name: String(text[..<sign]),
-            path: String(text[text.index(after: sign)...])
-        )
+        let (name, path) = (String(text[..<sign]), text[text.index(after: sign)...])
+        // A path may have a colon in it: what follows the last one is rules if it reads like rules.
+        guard let colon = path.lastIndex(of: ":"), colon != path.startIndex,
+            let rules = RootRules(path[path.index(after: colon)...])
+        else { return WorkerConfiguration.RootPlace(name: name, path: String(path)) }
+        return WorkerConfiguration.RootPlace(name: name, path: String(path[..<colon]), rules: rules)
     }
 }

@@ -49,9 +49,41 @@ enum WorkerCommand {
             case .off: "no lock, to find out what it has to do with a failure"
             }
         },
-        fallback: "best-effort",
+        fallback: "require",
         "how far pump rooms have to be locked",
         environment: "SLUICE_SANDBOX",
+        in: .work
+    )
+    private static let inFlight = SettledOption<Int>(
+        "in-flight-limit",
+        .whole(in: 1...64),
+        fallback: "8",
+        "jobs that a pump room holds at one time; 1 keeps their files apart",
+        environment: "SLUICE_IN_FLIGHT_LIMIT",
+        in: .work
+    )
+    private static let jobsPerRoom = SettledOption<Int>(
+        "jobs-per-room",
+        .whole(in: 1...1_000_000),
+        fallback: "1000",
+        "jobs after which a pump room is replaced; 1 gives each its own",
+        environment: "SLUICE_JOBS_PER_ROOM",
+        in: .work
+    )
+    private static let roomMemory = SettledOption<ByteSize>(
+        "room-memory",
+        .size("64MiB", "64GiB"),
+        fallback: "1GiB",
+        "memory that a pump room may take",
+        environment: "SLUICE_ROOM_MEMORY",
+        in: .work
+    )
+    private static let outputLimit = SettledOption<ByteSize>(
+        "output-limit",
+        .size("1kB", "1024TiB"),
+        fallback: "1TiB",
+        "bytes that no output exceeds, whatever its recipe says",
+        environment: "SLUICE_OUTPUT_LIMIT",
         in: .work
     )
 
@@ -71,16 +103,20 @@ enum WorkerCommand {
             "A job whose roots or codec this worker does not have is left for one that has them. Where a disk or a mount "
                 + "fails, the jobs of that root are left to others until it is back; a worker without another root pauses, "
                 + "says so, and goes on by itself. A database that goes away is waited for.",
+            "RULES of a root, with commas between them: ro (nothing is written there), wo (nothing is read there), create (nothing is "
+                + "replaced), ext=flac+mp3 (outputs end in these), mode=640 (permissions of outputs, which are otherwise at most "
+                + "those of their source).",
             "Every attempt is a line on standard error: of JSON, or readable on a terminal.",
         ],
         options: [
             slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, withoutCodec.form, sandbox.form,
+            inFlight.form, jobsPerRoom.form, roomMemory.form, outputLimit.form,
         ]
             + LedgerOptions.forms,
         examples: [
             Example(
-                line: "sluice worker --root in=/mnt/uploads --root out=/mnt/archive",
-                purpose: "work on jobs of these two roots"
+                line: "sluice worker --root in=/mnt/uploads:ro --root out=/mnt/archive",
+                purpose: "read in one root, write in the other"
             ),
             Example(
                 line: "sluice worker --slots 2 --queue nightly --root audio=/srv/audio",
@@ -101,6 +137,10 @@ enum WorkerCommand {
         configuration.gracePeriod = invocation[grace]
         configuration.codecsToLeave = Set(invocation.all(withoutCodec))
         configuration.room.sandbox = invocation[sandbox]
+        configuration.room.inFlightLimit = invocation[inFlight]
+        configuration.room.jobsPerRoom = invocation[jobsPerRoom]
+        configuration.room.memoryLimitBytes = invocation[roomMemory].bytes
+        configuration.room.outputLimitBytes = invocation[outputLimit].bytes
         let journal = Journal(console, invocation)
         do {
             let worker = try AudioWorker(configuration, ledger: LedgerOptions.configuration(invocation)) { event in

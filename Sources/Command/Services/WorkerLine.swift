@@ -192,7 +192,7 @@ struct WorkerLine: JournalRecord {
 
 extension WorkerConfiguration.RootPlace {
     /// As `--root` takes it.
-    fileprivate var words: String { "\(name)=\(path)" }
+    fileprivate var words: String { "\(name)=\(path)\(rules.words.isEmpty ? "" : ":")\(rules.words)" }
 }
 
 extension String {

@@ -46,9 +46,10 @@ extension String {
         var text = ""
         for scalar in unicodeScalars {
             if scalar.isUnprintable {
-                // None of them lies beyond the first 65,536.
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
             } else {
                 text.unicodeScalars.append(scalar)
             }
@@ -56,9 +57,10 @@ extension String {
         return text
     }
 
-    /// As it can be shown whatever it holds: control characters, and those that turn the direction of writing, are escaped.
+    /// As it can be shown whatever it holds: control characters, those that turn the direction of writing, and those that cannot be
+    /// seen are escaped.
     ///
-    /// Names and tags come out of other people's files. Raw, they could move the cursor or forge a line.
+    /// Names and tags come out of other people's files. Raw, they could move the cursor, forge a line, or look like another name.
     var printable: String { plain }
 }
 

@@ -1,12 +1,17 @@
 extension String {
-    /// As it can be shown whatever it holds: control characters, and those that turn the direction of writing, are escaped.
+    /// As it can be shown whatever it holds: control characters, those that turn the direction of writing, and those that cannot be
+    /// seen are escaped.
     ///
-    /// Names and tags come out of other people's files. Raw, they could move the cursor or forge a line.
+    /// Names and tags come out of other people's files. Raw, they could move the cursor, forge a line, or look like another name.
     package var plain: String {
-        guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
+        let scalars = unicodeScalars
+        guard scalars.contains(where: { $0.isUnprintable || $0.isJoiner }) else { return self }
         var text = ""
-        for scalar in unicodeScalars {
-            if scalar.isUnprintable {
+        for place in scalars.indices {
+            let scalar = scalars[place]
+            // Between letters of scripts that need them, and in emoji, joiners change what is seen.
+            let joins = scalar.isJoiner && place > scalars.startIndex && !scalars[scalars.index(before: place)].isASCII
+            if scalar.isUnprintable || scalar.isJoiner && !joins {
                 text += "\\u{\(String(scalar.value, radix: 16))}"
             } else {
                 text.unicodeScalars.append(scalar)
@@ -28,11 +33,20 @@ extension Unicode.Scalar {
         if isASCII { return value < 0x20 || value == 0x7F }
         return switch properties.generalCategory {
         case .control, .surrogate, .lineSeparator, .paragraphSeparator: true
-        // Direction marks, embeddings, overrides and isolates.
+        // Direction marks, embeddings, overrides, isolates, spaces without width and tags. Signs of numbers in Arabic and other
+        // scripts are of the category as well and can be seen.
         case .format:
-            (0x200E...0x200F).contains(value) || (0x202A...0x202E).contains(value)
-                || (0x2066...0x2069).contains(value) || value == 0x061C
+            switch value {
+            case 0xAD, 0x061C, 0x180E, 0x200B, 0x200E...0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF,
+                0xFFF9...0xFFFB,
+                0xE0001...0xE007F:
+                true
+            default: false
+            }
         default: false
         }
     }
+
+    /// Joins the letters beside it, or keeps them apart, and is not seen itself.
+    fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 }

@@ -27,17 +27,31 @@ enum SystemCallFilter {
             // Memory that is not to be executed.
             Rule("mmap", isNotExecutable), Rule("mprotect", isNotExecutable), Rule("munmap"), Rule("mremap"),
             Rule("brk"),
-            Rule("madvise"),
             // Waiting, telling time, being counted.
-            Rule("futex"), Rule("clock_gettime"), Rule("clock_getres"), Rule("gettimeofday"), Rule("clock_nanosleep"),
-            Rule("nanosleep"), Rule("sched_yield"), Rule("restart_syscall"), Rule("getrusage"), Rule("getrandom"),
+            Rule("clock_gettime", isPlainClock), Rule("clock_getres", isPlainClock), Rule("gettimeofday"),
+            Rule("clock_nanosleep", isPlainClock), Rule("nanosleep"), Rule("sched_yield"), Rule("restart_syscall"),
+            Rule("getrusage"), Rule("getrandom"),
             Rule("sysinfo"), Rule("sched_getaffinity", equal(0, 0)), Rule("prlimit64", equal(0, 0), equal(2, 0)),
             Rule("getpid"), Rule("gettid"),
             // Dying: abort sends itself a signal.
             Rule("rt_sigprocmask"), Rule("rt_sigreturn"), Rule("tgkill", equal(0, UInt64(process))), Rule("exit"),
             Rule("exit_group"),
-        ]
+        ] + advice.map { Rule("madvise", equalWord(2, $0)) } + futexes.map { Rule("futex", operation(1, $0)) }
     }
+
+    /// What the C library and `ProcessMemory` advise: to take memory back, and to use large pages. Merging equal pages would tell a
+    /// room what others hold.
+    private static let advice = [MADV_NORMAL, MADV_WILLNEED, MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE]
+
+    /// What the C library and Swift's locks are made of: waiting, waking, and locks that inherit priority. The kernel's ways to move
+    /// waiting threads are not among them: they have had most of its faults.
+    private static let futexes: [Int32] = [
+        0, 1,  // FUTEX_WAIT, FUTEX_WAKE
+        6, 7, 8, 13,  // FUTEX_LOCK_PI, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI, FUTEX_LOCK_PI2
+        9, 10,  // FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET
+    ]
+    /// FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME, which go with any of them.
+    private static let futexFlags: UInt64 = 128 | 256
 
     /// Filters for all threads that there are; none can be started later, because cloning is not among the rules.
     static func load() throws(RoomLock.Refusal) {
@@ -83,6 +97,29 @@ enum SystemCallFilter {
     private static func equal(_ place: UInt32, _ value: UInt64) -> scmp_arg_cmp {
         scmp_arg_cmp(arg: place, op: SCMP_CMP_EQ, datum_a: value, datum_b: 0)
     }
+
+    /// For arguments of 32 bits: the kernel does not look at the upper half of the register.
+    private static func equalWord(_ place: UInt32, _ value: Int32, ignoring flags: UInt64 = 0) -> scmp_arg_cmp {
+        scmp_arg_cmp(
+            arg: place,
+            op: SCMP_CMP_MASKED_EQ,
+            datum_a: 0xFFFF_FFFF & ~flags,
+            datum_b: UInt64(UInt32(bitPattern: value))
+        )
+    }
+
+    private static func operation(_ place: UInt32, _ value: Int32) -> scmp_arg_cmp {
+        equalWord(place, value, ignoring: futexFlags)
+    }
+
+    /// The clocks of the machine and of the room itself, which have numbers below 8. Other processes have clocks as well, which would
+    /// tell that they exist and how busy they are.
+    private static let isPlainClock = scmp_arg_cmp(
+        arg: 0,
+        op: SCMP_CMP_MASKED_EQ,
+        datum_a: 0xFFFF_FFF8,
+        datum_b: 0
+    )
 
     private static let isNotExecutable = scmp_arg_cmp(
         arg: 2,

@@ -28,6 +28,7 @@ package struct FileFacts {
     let linkCount: Int
     let owner: UInt32
     let mode: UInt32
+    let group: UInt32
     /// When content or names last changed, in seconds since 1970, by the clock of the file system.
     let changedAt: Int64
     /// When content last changed, in nanoseconds since 1970, by the clock of the file system.
@@ -49,11 +50,14 @@ package struct FileFacts {
         linkCount = Int(raw.st_nlink)
         owner = raw.st_uid
         mode = UInt32(raw.st_mode)
+        group = raw.st_gid
         changedAt = Int64(raw.st_ctim.tv_sec)
         // Beyond the year 2262 all times are one.
         let (nanoseconds, isTooFar) = Int64(raw.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
         modifiedAt = isTooFar ? .max : nanoseconds &+ Int64(raw.st_mtim.tv_nsec)
     }
+
+    var permissions: FilePermissions { FilePermissions(mode: mode & 0o777, group: group) }
 
     /// What an open descriptor is; `nil` with `errno` set if the kernel will not say.
     static func of(_ descriptor: Int32) -> FileFacts? {

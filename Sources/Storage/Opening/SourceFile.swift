@@ -10,12 +10,15 @@ public struct SourceFile: ~Copyable {
     public let byteCount: Int64
     /// When its content last changed, in nanoseconds since 1970.
     public let modifiedAt: Int64
+    /// `nil` for what is no file.
+    public let permissions: FilePermissions?
 
     private init(adopting descriptor: consuming Descriptor, _ facts: FileFacts) {
         identity = facts.identity
         kind = facts.kind
         byteCount = facts.byteCount
         modifiedAt = facts.modifiedAt
+        permissions = facts.kind == .file ? facts.permissions : nil
         self.descriptor = descriptor.release()
     }
 

@@ -33,13 +33,14 @@ public struct OutputFile: ~Copyable {
     /// Opens a file in the folder of `path` after looking at all that would stop it later.
     ///
     /// Links are followed: a link as destination stays, and what it leads to is replaced. `source` is the file that is
-    /// read and must not be replaced, by whatever name.
+    /// read and must not be replaced, by whatever name; `mode` says who may read the output.
     public static func prepare(
         at path: String,
         onConflict policy: Recipe.ConflictPolicy,
-        source: FileIdentity? = nil
+        source: FileIdentity? = nil,
+        mode: OutputMode = .withinSource(nil)
     ) throws(StorageError) -> Preparation {
-        try prepare(at: path, onConflict: policy, source: source, mustBeHidden: false)
+        try prepare(at: path, onConflict: policy, source: source, mode: mode, mustBeHidden: false)
     }
 
     /// The same; `mustBeHidden` does without unnamed files, as some file systems have to.
@@ -47,6 +48,7 @@ public struct OutputFile: ~Copyable {
         at path: String,
         onConflict policy: Recipe.ConflictPolicy,
         source: FileIdentity? = nil,
+        mode: OutputMode = .withinSource(nil),
         mustBeHidden: Bool
     ) throws(StorageError) -> Preparation {
         var place = try DestinationPath(path)
@@ -73,6 +75,7 @@ public struct OutputFile: ~Copyable {
         }
         let folder = try Folder.open(place.folder)
         let file = try UnfinishedFile.create(in: folder, for: place.name, mustBeHidden: mustBeHidden)
+        try file.permit(mode)
         return .ready(OutputFile(file: file, policy: policy))
     }
 
@@ -83,6 +86,7 @@ public struct OutputFile: ~Copyable {
         _ name: String,
         onConflict policy: Recipe.ConflictPolicy,
         source: FileIdentity?,
+        mode: OutputMode,
         mustBeHidden: Bool,
         mayExist: Bool = false
     ) throws(StorageError) -> Preparation {
@@ -96,6 +100,7 @@ public struct OutputFile: ~Copyable {
             }
         }
         let file = try UnfinishedFile.create(in: folder, for: name, mustBeHidden: mustBeHidden)
+        try file.permit(mode)
         return .ready(OutputFile(file: file, policy: policy))
     }
 

@@ -51,7 +51,10 @@ extension StorageRoots {
             folders[key] = folder
             results.append(
                 folder.flatMap { folder in
-                    Result { () throws(StorageError) in try folder.publish(order) }
+                    Result { () throws(StorageError) in
+                        let rules = try root(of: order.location).rules
+                        return try folder.publish(order, onConflict: rules.policy(order.onConflict))
+                    }
                 }
             )
         }
@@ -98,15 +101,18 @@ extension PublishOrder {
 
 extension Folder {
     /// Gives the file of an attempt its final name, or finds that it has it.
-    fileprivate func publish(_ order: PublishOrder) throws(StorageError) -> PublishOutcome {
+    fileprivate func publish(
+        _ order: PublishOrder,
+        onConflict policy: Recipe.ConflictPolicy
+    ) throws(StorageError) -> PublishOutcome {
         let name = order.location.name
         let hidden = order.attempt.fileName(for: name)
-        guard let attempt = try facts(of: hidden, at: .publish) else { return try adopt(order) }
+        guard let attempt = try facts(of: hidden, at: .publish) else { return try adopt(order, onConflict: policy) }
         guard attempt.kind == .file, attempt.byteCount == order.fingerprint.byteCount else {
             throw refusal(.attemptConflict, "its file is not what the ledger says", hidden)
         }
         do throws(StorageError) {
-            if order.onConflict == .replace {
+            if policy == .replace {
                 // A rename would replace a device or a link as well.
                 if let present = try facts(of: name, at: .publish), present.kind != .file {
                     throw refusal(.notAFile, "it is a \(present.kind.rawValue)", name)
@@ -117,11 +123,11 @@ extension Folder {
             if try move(hidden, toFree: name) { return .published }
         } catch  where error.errnoName == "ENOENT" {
             // Somebody else carries out the same order, and was faster.
-            return try adopt(order)
+            return try adopt(order, onConflict: policy)
         }
         let outcome: PublishOutcome
         do throws(StorageError) {
-            outcome = try adopt(order)
+            outcome = try adopt(order, onConflict: policy)
         } catch {
             // Its place is taken for good. After any other failure the file is still wanted.
             if error.code == .destinationExists { try remove(hidden) }
@@ -132,14 +138,16 @@ extension Folder {
     }
 
     /// What the order comes to if its attempt's file is gone, or its place is taken.
-    private func adopt(_ order: PublishOrder) throws(StorageError) -> PublishOutcome {
+    private func adopt(
+        _ order: PublishOrder,
+        onConflict policy: Recipe.ConflictPolicy
+    ) throws(StorageError) -> PublishOutcome {
         let name = order.location.name
-        if try holds(order.fingerprint, as: name), order.onConflict == .replace || !isMarkedByOther(name, order.attempt)
-        {
+        if try holds(order.fingerprint, as: name), policy == .replace || !isMarkedByOther(name, order.attempt) {
             return .adopted
         }
         let isThere = try facts(of: name, at: .publish) != nil
-        switch order.onConflict {
+        switch policy {
         case .skip where isThere: return .skipped
         case .fail where isThere: throw refusal(.destinationExists, "something else has its name", name)
         default:

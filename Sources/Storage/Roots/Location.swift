@@ -29,8 +29,14 @@ public struct Location: Sendable, Hashable {
         if names.isEmpty || path.hasSuffix("/") || path.hasSuffix("/.") {
             throw Self.refusal("it names no file", whole)
         }
-        // Control characters make names that no list can show.
-        if path.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
+        // Control characters and line ends make names that no list can show. Marks of direction are part of many real names: they are
+        // escaped where they are shown.
+        if path.unicodeScalars.contains(where: { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: true
+            default: false
+            }
+        }) {
             throw Self.refusal("it contains control characters", whole)
         }
         self.root = root

@@ -5,6 +5,7 @@ import Glibc
 public final class StorageRoot: Sendable {
     public let name: String
     public let path: String
+    public let rules: RootRules
     private let descriptor: Int32
     let identity: FileIdentity
     private let beneath: Beneath
@@ -15,12 +16,14 @@ public final class StorageRoot: Sendable {
     private init(
         _ name: String,
         _ path: String,
+        _ rules: RootRules,
         _ folder: consuming Descriptor,
         _ identity: FileIdentity,
         _ beneath: Beneath
     ) {
         self.name = name
         self.path = path
+        self.rules = rules
         self.identity = identity
         self.beneath = beneath
         realPath = FileSystemFacts.path(of: folder.number)
@@ -31,12 +34,21 @@ public final class StorageRoot: Sendable {
     deinit { close(descriptor) }
 
     /// Opens the folder at `path`, through links, as the root `name`.
-    public static func open(name: String, path: String) throws(StorageError) -> StorageRoot {
-        try open(name: name, path: path, withoutOpenat2: false)
+    public static func open(
+        name: String,
+        path: String,
+        rules: RootRules = RootRules()
+    ) throws(StorageError) -> StorageRoot {
+        try open(name: name, path: path, rules: rules, withoutOpenat2: false)
     }
 
     /// The same; `withoutOpenat2` does as on kernels that lack it.
-    package static func open(name: String, path: String, withoutOpenat2: Bool) throws(StorageError) -> StorageRoot {
+    package static func open(
+        name: String,
+        path: String,
+        rules: RootRules = RootRules(),
+        withoutOpenat2: Bool
+    ) throws(StorageError) -> StorageRoot {
         if let problem = Location.problem(ofRootName: name) {
             throw StorageError(.invalidLocation, at: .open, "name the root", problem, place: name)
         }
@@ -52,7 +64,7 @@ public final class StorageRoot: Sendable {
             throw StorageError(errno: errno, .destination, at: .open, "open the root", place: path)
         }
         let beneath = withoutOpenat2 ? Beneath(means: .steps) : Beneath.available(in: opened)
-        return StorageRoot(name, path, folder, facts.identity, beneath)
+        return StorageRoot(name, path, rules, folder, facts.identity, beneath)
     }
 
     /// Throws `storage_unavailable` if the root's path no longer leads to the folder that was opened.
@@ -69,6 +81,7 @@ public final class StorageRoot: Sendable {
 
     /// Opens the file at `location`, which must lie below this root.
     public func openSource(_ location: Location) throws(StorageError) -> SourceFile {
+        guard rules.mayRead else { throw forbidden("open the source", "the root is write-only", location) }
         // Looked at first: opening a device may do something.
         let place = Descriptor(adopting: try open(location, KernelFlag.placeOnly))
         guard let facts = FileFacts.of(place.number) else { throw cannotOpen(errno, location) }
@@ -105,12 +118,14 @@ public final class StorageRoot: Sendable {
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
         source: FileIdentity? = nil,
+        permissions: FilePermissions? = nil,
         mayExist: Bool = false
     ) throws(StorageError) -> OutputFile.Preparation {
         try prepareOutput(
             at: location,
             onConflict: policy,
             source: source,
+            permissions: permissions,
             mayExist: mayExist,
             mustBeHidden: false
         )
@@ -121,18 +136,41 @@ public final class StorageRoot: Sendable {
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
         source: FileIdentity? = nil,
+        permissions: FilePermissions? = nil,
         mayExist: Bool = false,
         mustBeHidden: Bool
     ) throws(StorageError) -> OutputFile.Preparation {
+        try allow(location)
         let folder = try folder(of: location, at: .open, creating: true)
-        return try OutputFile.prepare(
-            in: folder,
-            location.name,
-            onConflict: policy,
-            source: source,
-            mustBeHidden: mustBeHidden,
-            mayExist: mayExist
-        )
+        do throws(StorageError) {
+            return try OutputFile.prepare(
+                in: folder,
+                location.name,
+                onConflict: rules.policy(policy),
+                source: source,
+                mode: rules.mode.map(OutputMode.fixed) ?? .withinSource(permissions),
+                mustBeHidden: mustBeHidden,
+                mayExist: mayExist
+            )
+        } catch  where error.code == .destinationExists && policy == .replace {
+            throw forbidden("replace", "nothing below the root may be replaced", location)
+        }
+    }
+
+    /// Throws `root_forbids` unless an output may lie at `location`.
+    private func allow(_ location: Location) throws(StorageError) {
+        try assertOurs(location)
+        guard rules.mayWrite else { throw forbidden("write to", "the root is read-only", location) }
+        guard !rules.extensions.isEmpty else { return }
+        let parts = location.name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count > 1, let last = parts.last, rules.extensions.contains(last.lowercased()) else {
+            let allowed = rules.extensions.sorted().joined(separator: ", ")
+            throw forbidden("write to", "outputs below the root end in \(allowed)", location)
+        }
+    }
+
+    private func forbidden(_ operation: String, _ detail: String, _ location: Location) -> StorageError {
+        StorageError(.rootForbids, at: .open, operation, detail, place: "\(location)")
     }
 
     /// The folder in which `location` lies.

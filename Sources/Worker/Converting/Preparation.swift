@@ -125,7 +125,8 @@ enum Preparation: Sendable {
             }
             if claim.losses > 0 { removeRemains(of: claim, at: to, in: roots) }
             let work = Self.work(of: recipe, file)
-            let owner = try owner(of: to, output.onConflict, for: claim, madeOf: work, in: roots)
+            let policy = try roots.root(of: to).rules.policy(output.onConflict)
+            let owner = try owner(of: to, policy, for: claim, madeOf: work, in: roots)
             if case .job(let fingerprint) = owner {
                 return .made(MadeOutput(location: to, fingerprint: fingerprint))
             }
@@ -133,6 +134,7 @@ enum Preparation: Sendable {
                 at: to,
                 onConflict: output.onConflict,
                 source: file.identity,
+                permissions: file.permissions,
                 mayExist: owner == .unknown
             )
             switch consume preparation {

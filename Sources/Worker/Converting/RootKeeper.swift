@@ -64,7 +64,9 @@ final class RootKeeper: Sendable {
     /// Opens all. Throws if one cannot be opened: a worker that is started wrongly says so.
     init(_ configuration: WorkerConfiguration) throws(StorageError) {
         var roots: [StorageRoot] = []
-        for place in configuration.roots { roots.append(try StorageRoot.open(name: place.name, path: place.path)) }
+        for place in configuration.roots {
+            roots.append(try StorageRoot.open(name: place.name, path: place.path, rules: place.rules))
+        }
         let all = try StorageRoots(roots)
         let named = Dictionary(roots.map { ($0.name, $0) }) { first, _ in first }
         state = Mutex(State(roots: named, all: all, usable: all))
@@ -190,7 +192,7 @@ final class RootKeeper: Sendable {
         guard case .present = came else { return came }
         let opened: StorageRoot
         do throws(StorageError) {
-            opened = try StorageRoot.open(name: root.name, path: root.path)
+            opened = try StorageRoot.open(name: root.name, path: root.path, rules: root.rules)
         } catch {
             return .refused(error.detail)
         }

@@ -36,6 +36,9 @@ struct DisplayWidthTests {
         ("bell\u{7}", "bell\\u{7}"), ("\r", "\\u{d}"), ("\r\n", "\\u{d}\\u{a}"), ("\u{9B}2J", "\\u{9b}2J"),
         ("\u{7F}", "\\u{7f}"), ("gpj\u{202E}.exe", "gpj\\u{202e}.exe"), ("\u{2066}x\u{2069}", "\\u{2066}x\\u{2069}"),
         ("\u{200F}\u{61C}", "\\u{200f}\\u{61c}"), ("\u{2028}\u{2029}", "\\u{2028}\\u{2029}"),
+        ("talk\u{200B}.wav", "talk\\u{200b}.wav"), ("\u{FEFF}talk\u{2060}\u{AD}", "\\u{feff}talk\\u{2060}\\u{ad}"),
+        ("a\u{200D}b\u{200C}", "a\\u{200d}b\\u{200c}"), ("می\u{200C}خواهم", "می\u{200C}خواهم"),
+        ("x\u{E0041}", "x\\u{e0041}"),
         ("👩\u{200D}🚀", "👩\u{200D}🚀"), ("e\u{301}", "e\u{301}"), ("tab\t", "tab\\u{9}"),
     ])
     func whatCouldForgeALineIsEscaped(text: String, shown: String) {

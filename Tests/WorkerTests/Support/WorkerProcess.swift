@@ -31,6 +31,7 @@ final class WorkerProcess: @unchecked Sendable {
         var worker: Int64?
         var count: Int?
         var root: String?
+        var roots: [String]?
         var note: String?
         var file_system: String?
     }

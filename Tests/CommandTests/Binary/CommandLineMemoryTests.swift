@@ -1,0 +1,30 @@
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// What other users of the machine see of a command.
+struct CommandLineMemoryTests {
+    private func words(_ process: pid_t) throws -> String {
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/cmdline"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test func aPasswordIsNotShownByPs() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(2)
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: [jobs[1]]))
+        let address = try #require(bench.environment["SLUICE_DATABASE_URL"])
+        let url = address + (address.contains("?") ? "&" : "?") + "password=hunter2"
+        let following = try RunningSluice(
+            ["jobs", "--follow", "--batch", "1", "-q", "--ended-since", "1h", "--database", url],
+            in: bench.folder
+        )
+        try following.waitForOutput("\(jobs[1])\n")
+        let seen = try words(following.id)
+        #expect(seen.contains("\0--database\0"))
+        #expect(seen.contains("password=***") && !seen.contains("hunter2"))
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: jobs))
+        #expect(try following.end() == .exited(0))
+    }
+}
