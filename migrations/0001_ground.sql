@@ -16,7 +16,7 @@ begin
     end if;
     -- Roles belong to the whole cluster; two schemas may be made at the same time.
     perform pg_advisory_xact_lock(hashtextextended('sluice roles', 0));
-    foreach wanted in array array['sluice_owner', 'sluice_worker', 'sluice_submitter', 'sluice_viewer'] loop
+    foreach wanted in array array['sluice_owner', 'sluice_operator', 'sluice_worker', 'sluice_submitter', 'sluice_viewer'] loop
         continue when exists (select from pg_roles where rolname = wanted);
         begin
             execute format('create role %I nologin', wanted);
@@ -109,6 +109,9 @@ create table setting (
     -- So many rooms may die of one job before it is put in quarantine. One death may be the room's own fault or a neighbour's
     -- memory; a second one, in another room, is the file's.
     room_deaths_allowed smallint not null default 2 check (room_deaths_allowed > 0),
+    -- So many workers may be lost while they ran a job before it is put in quarantine: what crashes one worker after another would
+    -- take the jobs beside it along for ever.
+    workers_lost_allowed smallint not null default 3 check (workers_lost_allowed > 0),
     -- So many losses go back at once; later ones back off, or a job that fells its workers would keep the fleet busy.
     losses_without_delay smallint not null default 3 check (losses_without_delay >= 0),
     max_attempts smallint not null default 3 check (max_attempts between 1 and 1000),
@@ -118,6 +121,15 @@ create table setting (
     deadline_grace interval not null default '2 min' check (deadline_grace >= '0'),
     -- When a publication is nobody's in particular any more and anybody may finish it.
     publish_grace interval not null default '60 s' check (publish_grace > '0'),
+    -- Bytes of a recipe, and of a job's labels: a worker holds those of all jobs that it has claimed.
+    recipe_bytes integer not null default 131072 check (recipe_bytes between 1024 and 16777216),
+    -- Kinds of needs in one submission, and lines with waiting jobs that one submitter may have opened: claims look at each line.
+    lanes_per_submission integer not null default 64 check (lanes_per_submission > 0),
+    lanes_per_submitter integer not null default 512 check (lanes_per_submitter > 0),
+    -- Whose jobs a submitter sees: `all`, or his `own`. Viewers and operators see all.
+    submitters_see text not null default 'all' check (submitters_see in ('all', 'own')),
+    -- How many queues submissions may make.
+    queues_allowed integer not null default 1000 check (queues_allowed > 0),
     -- Ids per partition. Counts for partitions yet to be made.
     span_size bigint not null default 1000000 check (span_size between 1000 and 100000000),
     -- How long finished jobs and their attempts are kept. Null keeps them for ever.
@@ -137,11 +149,18 @@ create function ledger_time() returns timestamptz
 language plpgsql volatile security definer set search_path from current
 as $$ begin return (select clock_timestamp() + clock_shift from setting); end $$;
 
+-- MARK: Figures
+
+-- A number of other people's making as a column can hold it: without its fraction, from 0 to `highest`; null stays null.
+create function bounded(figure numeric, highest bigint) returns bigint
+language sql immutable parallel safe
+as $$ select case when figure is not null then trunc(least(greatest(figure, 0), highest))::bigint end $$;
+
 -- MARK: Rights
 
 -- Who may do what. Roles get functions and views, never tables; what stands here is all that they get.
 create table permission (
-    role_name text not null check (role_name in ('sluice_worker', 'sluice_submitter', 'sluice_viewer')),
+    role_name text not null check (role_name in ('sluice_worker', 'sluice_submitter', 'sluice_operator', 'sluice_viewer')),
     -- A function (all its forms) or a view.
     object_name text not null,
     primary key (role_name, object_name)
@@ -160,7 +179,8 @@ begin
     execute format('revoke all on all functions in schema %I from public', home);
     execute format('revoke all on all tables in schema %I from public', home);
     for wanted in
-        select r.rolname from pg_roles r where r.rolname in ('sluice_worker', 'sluice_submitter', 'sluice_viewer')
+        select r.rolname from pg_roles r
+        where r.rolname in ('sluice_worker', 'sluice_submitter', 'sluice_operator', 'sluice_viewer')
     loop
         execute format('revoke all on all functions in schema %I from %I', home, wanted.rolname);
         execute format('revoke all on all tables in schema %I from %I', home, wanted.rolname);
@@ -186,6 +206,24 @@ begin
     end loop;
 end $$;
 
+-- Whether the caller may steer what others submitted: an operator, or who owns the ledger.
+create function is_operator() returns boolean
+language sql stable security definer set search_path from current
+as $$
+    select pg_has_role(session_user, n.nspowner, 'member') or exists (
+        select from pg_roles r where r.rolname = 'sluice_operator' and pg_has_role(session_user, r.oid, 'member'))
+    from pg_namespace n where n.nspname = current_schema()
+$$;
+
+-- Whether the caller sees the jobs of others.
+create function sees_all() returns boolean
+language sql stable security definer set search_path from current
+as $$
+    select s.submitters_see = 'all' or is_operator() or exists (
+        select from pg_roles r where r.rolname = 'sluice_viewer' and pg_has_role(session_user, r.oid, 'member'))
+    from setting s
+$$;
+
 -- Lists `objects` for `role_name`; apply_permissions() makes it so. Each migration closes with both.
 create function allow(role_name text, variadic objects text[]) returns void
 language sql set search_path from current
@@ -196,5 +234,6 @@ $$;
 select allow('sluice_worker', 'ledger_time', 'applied_migration');
 select allow('sluice_submitter', 'ledger_time', 'applied_migration');
 select allow('sluice_viewer', 'ledger_time', 'applied_migration');
+select allow('sluice_operator', 'ledger_time', 'applied_migration');
 select apply_permissions();
 select set_config('role', 'none', true);

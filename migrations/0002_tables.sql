@@ -28,7 +28,8 @@ create table queue (
 insert into queue (name) values ('default');
 
 -- The jobs of one queue and priority that ask the same of a worker, in a line of their own: a worker looks only at the
--- lines it can serve, so jobs that it cannot do cost it nothing. There are few: queues x priorities x kinds of needs.
+-- lines it can serve, so jobs that it cannot do cost it nothing. There are few: queues x priorities x kinds of needs. Claims look
+-- at open ones only, so that lines which were used once cost nothing either.
 create table lane (
     id integer generated always as identity primary key,
     queue integer not null references queue,
@@ -43,8 +44,30 @@ create table lane (
     tail bigint not null default 0,
     -- When housekeeping last saw the line move.
     moved_at timestamptz not null default '-infinity',
+    -- Whether a job may wait in it; housekeeping keeps it. A line that is not open and that `opened` names is open all the same.
+    is_open boolean not null default false,
+    made_by text not null default session_user,
     unique (queue, priority, needs)
 ) with (fillfactor = 50);
+create index lane_open on lane (id) where is_open;
+
+-- Lines that jobs were put into while they were closed. Added to and never updated, so that two who open a line do not wait for
+-- each other; housekeeping takes the rows out.
+create table opened (lane integer not null);
+create index opened_lane on opened (lane);
+
+-- The lines in which jobs may wait.
+--
+-- A function that the planner puts into the query: a view would be one more relation for the roles to be kept from.
+create function open_lane() returns setof lane
+language sql stable
+as $$
+    select l.* from lane l where l.is_open
+    union all
+    -- From the few to the many, whatever the planner knows of either.
+    select l.* from (select distinct lane from opened) o
+    cross join lateral (select * from lane where lane.id = o.lane and not lane.is_open limit 1) l
+$$;
 
 -- MARK: What was asked
 
@@ -78,6 +101,7 @@ create table batch (
 ) with (fillfactor = 70);
 create index batch_created_at on batch (created_at);
 create index batch_last_job on batch (last_job);
+create index batch_submitter on batch (submitter, first_job);
 
 create sequence job_id as bigint;
 
@@ -154,6 +178,13 @@ create table running (
     moved_at timestamptz not null,
     check (epoch > 0)
 ) with (fillfactor = 70);
+
+-- Jobs whose workers were lost while they ran them, since they were submitted or last retried. Few, and so not a column of every
+-- job. A row stays until the job is retried or dropped.
+create table suspect (
+    job bigint primary key,
+    workers_lost smallint not null check (workers_lost > 0)
+);
 
 -- How far the jobs that came back into a line have brought their batch there, so that a thousand retries of one batch are
 -- spread like its first tries and do not go before everybody else's work.
@@ -257,6 +288,8 @@ create table worker (
     -- later ones are greater; both together stay below 2^53.
     id bigint primary key
         default (extract(epoch from clock_timestamp()) * 1000)::bigint * 1024 + floor(random() * 1024)::bigint,
+    -- By which a worker proves that it is the one that registered. No role can read it.
+    secret uuid not null default gen_random_uuid(),
     name text not null,
     host text not null,
     build text not null,
@@ -375,7 +408,7 @@ do $$
 declare hot text;
 begin
     foreach hot in array array['waiting', 'delayed', 'running', 'publishing', 'count_delta', 'failure_delta', 'lane',
-                               'worker', 'house', 'chore', 'queue_count'] loop
+                               'worker', 'house', 'chore', 'queue_count', 'opened'] loop
         execute format('alter table %I set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, '
                        'autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.1)', hot);
     end loop;

@@ -49,15 +49,20 @@ end $$;
 
 -- MARK: Lines
 
--- Keeps the floors of `lanes` where they are until the transaction ends, so that no turn given out meanwhile ends up below.
+-- Keeps the floors of `lanes` where they are until the transaction ends, so that no turn given out meanwhile ends up below, and
+-- opens those that are closed.
 --
--- Has to be called before the floors are read, in a statement of its own. Costs no write; any number may hold a lane.
+-- Has to be called before the floors are read, in a statement of its own. Costs no write where a line is open; any number may hold
+-- a lane.
 create function hold_lanes(lanes integer[]) returns void
 language plpgsql security definer set search_path from current
 as $$
 begin
     perform pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, l.id)
     from (select distinct id from unnest(lanes) as given (id) where id is not null order by id) l;
+    -- Nobody closes it from here on.
+    insert into opened (lane)
+    select l.id from lane l where l.id = any (lanes) and not l.is_open;
 end $$;
 
 -- Raises the floor of a line to its first job. The caller holds the line for itself alone, by a lock that it got in a statement
@@ -104,7 +109,7 @@ begin
     select coalesce(min(h.turn + q.shift) filter (
                         where q.running_limit is null and l.moved_at > ledger_time() - interval '1 min'
                     ), min(h.turn + q.shift)) into first
-    from lane l join queue q on q.id = l.queue
+    from open_lane() l join queue q on q.id = l.queue
     cross join lateral (
         select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
     ) h
@@ -130,6 +135,20 @@ begin
     return found_id;
 end $$;
 
+-- Refuses to open a line for a submitter who has opened too many.
+create function check_lanes(lanes integer[], most integer) returns void
+language plpgsql security definer set search_path from current
+as $$
+begin
+    if exists (select from unnest(lanes) as g (id) where not exists (select from open_lane() l where l.id = g.id))
+        and (select count(*) from open_lane() l where l.made_by = session_user) >= most
+    then
+        raise exception '% has jobs with % different needs, queues and priorities that wait, and may have no more',
+            session_user, most
+            using errcode = 'invalid_parameter_value', hint = 'let some of them end, or cancel them';
+    end if;
+end $$;
+
 -- The queue of that name, made if need be.
 create function queue_for(queue_name text) returns integer
 language plpgsql security definer set search_path from current
@@ -139,12 +158,52 @@ begin
     loop
         select id into found_id from queue where name = queue_name;
         exit when found;
+        if (select count(*) from queue) >= (select queues_allowed from setting) then
+            raise exception 'there is no queue "%", and there are as many as the ledger makes', left(queue_name, 100)
+                using errcode = 'invalid_parameter_value', hint = 'submit to a queue that exists';
+        end if;
         insert into queue (name) values (queue_name) on conflict do nothing;
     end loop;
     return found_id;
 end $$;
 
 -- MARK: Submitting
+
+-- When a job may be begun: a century from now at the latest, since a job that never ends keeps all later ones from being dropped.
+create function sooner(run_at timestamptz, t timestamptz) returns timestamptz
+language sql immutable parallel safe
+as $$ select case when run_at is not null then least(run_at, t + interval '100 years') end $$;
+
+-- What is wrong with a job that is to be submitted, in a sentence; null if nothing is. Whatever else a recipe says is for workers
+-- to judge, who read it strictly; this bounds what the ledger and its workers have to carry or to compute with.
+--
+-- Touches no table, and is not pinned: that would cost more than it does.
+create function job_fault(recipe jsonb, needs jsonb, labels jsonb, most integer) returns text
+language sql immutable parallel safe
+as $$
+    select case
+        -- A value that is stored small may be large when it is read: compression takes off 255 parts of 256 at most.
+        when pg_column_size(recipe) > most / 300 and octet_length(recipe::text) > most
+            then format('a recipe takes %s bytes, and may take %s', octet_length(recipe::text), most)
+        when pg_column_size(labels) > most / 300 and octet_length(labels::text) > most
+            then format('the labels of a job take %s bytes, and may take %s', octet_length(labels::text), most)
+        when jsonb_typeof(needs) not in ('array', 'null') then 'the needs of a job are no list'
+        when jsonb_typeof(needs) = 'array' and (
+            jsonb_array_length(needs) > 32
+            or exists (select from jsonb_array_elements(needs) n where jsonb_typeof(n) <> 'string' or length(n::text) > 200)
+        ) then 'a job may need 32 words of up to 200 letters'
+        when recipe ? 'version' and (jsonb_typeof(recipe -> 'version') <> 'number' or length(recipe ->> 'version') > 9)
+            then 'the version of a recipe is no whole number of up to nine digits'
+        when recipe ? 'limits' and jsonb_typeof(recipe -> 'limits') <> 'null' and (
+            jsonb_typeof(recipe -> 'limits') <> 'object'
+            or exists (
+                select from jsonb_each(case when jsonb_typeof(recipe -> 'limits') = 'object' then recipe -> 'limits' end) f
+                where jsonb_typeof(f.value) not in ('number', 'null')
+                   or jsonb_typeof(f.value) = 'number' and not (f.value::text::numeric between 0 and 9223372036854775807)
+            )
+        ) then 'a limit of a recipe is no number from 0 to 2^63 - 1'
+    end
+$$;
 
 -- Makes the temporary table `staged_job` for this transaction; the caller may only insert into it.
 --
@@ -207,6 +266,10 @@ declare
     kinds jsonb;
     lane_of_kind jsonb;
     the_attempts smallint;
+    most integer;
+    most_kinds integer;
+    most_lanes integer;
+    fault text;
     first_id bigint;
     last_id bigint;
     ready bigint;
@@ -250,6 +313,31 @@ begin
         return;
     end if;
 
+    select s.recipe_bytes, s.lanes_per_submission, s.lanes_per_submitter into most, most_kinds, most_lanes from setting s;
+    if greatest(octet_length(submit.batch_name), octet_length(submit.batch_key)) > 1000
+        or octet_length(submit.batch_labels::text) > most or octet_length(submit.request_digest) > 1000
+    then
+        raise exception 'the name, the key or the labels of the batch are too long'
+            using errcode = 'invalid_parameter_value', hint = format('1000 bytes for names and keys, %s for labels', most);
+    end if;
+    if submit.jobs is null then
+        select f.fault into fault from pg_temp.staged_job s
+        cross join lateral (select job_fault(s.recipe, to_jsonb(s.needs), s.labels, most) as fault offset 0) f
+        -- Nearly all are plain, and there may be a million.
+        where (pg_column_size(s.recipe) > most / 300 or s.recipe ? 'limits' or s.recipe -> 'version' is distinct from '1'
+               or pg_column_size(s.labels) > most / 300 or pg_column_size(s.needs) > 1000)
+          and f.fault is not null
+        order by s.ordinal limit 1;
+    else
+        select f.fault into fault from jsonb_array_elements(submit.jobs) with ordinality as j (job, place)
+        cross join lateral (
+            select job_fault(j.job -> 'recipe', j.job -> 'needs', j.job -> 'labels', most) as fault
+        ) f where f.fault is not null order by j.place limit 1;
+    end if;
+    if fault is not null then
+        raise exception '%', fault using errcode = 'invalid_parameter_value';
+    end if;
+
     -- Each kind of needs is looked up once, not once per job.
     if submit.jobs is null then
         select coalesce(sum(k.jobs), 0), jsonb_agg(distinct jsonb_build_array(coalesce(to_jsonb(k.needs), '[]'), k.version))
@@ -265,6 +353,11 @@ begin
     if asked = 0 then
         raise exception 'a submission has at least one job' using errcode = 'invalid_parameter_value';
     end if;
+    if jsonb_array_length(kinds) > most_kinds then
+        raise exception 'the jobs need % different things, and those of one submission may need %',
+            jsonb_array_length(kinds), most_kinds
+            using errcode = 'invalid_parameter_value', hint = 'submit jobs of different needs in several batches';
+    end if;
     select array_agg(lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
     from (
         select kind::text as kind,
@@ -272,6 +365,7 @@ begin
                         array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1))) as lane_id
         from jsonb_array_elements(kinds) as k (kind)
     ) found_lanes;
+    perform check_lanes(lanes, most_lanes);
     perform hold_lanes(lanes);
 
     heads := (select array_agg(current_turn(l.id) order by l.place) from unnest(lanes) with ordinality as l (id, place));
@@ -294,7 +388,7 @@ begin
                            case when cardinality(lanes) = 1 then lanes[1]
                                 else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
                            g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
-                           coalesce(g.max_attempts, the_attempts), coalesce(g.run_at, submit.run_at), g.labels,
+                           coalesce(g.max_attempts, the_attempts), sooner(coalesce(g.run_at, submit.run_at), t), g.labels,
                            g.work, g.source_bytes, g.source_modified
                     from given g
                     returning id, lane, cost, run_at
@@ -335,7 +429,7 @@ begin
                            case when cardinality(lanes) = 1 then lanes[1]
                                 else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
                            g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
-                           coalesce(g.max_attempts, the_attempts), coalesce(g.run_at, submit.run_at), g.labels,
+                           coalesce(g.max_attempts, the_attempts), sooner(coalesce(g.run_at, submit.run_at), t), g.labels,
                            g.work, g.source_bytes, g.source_modified
                     from given g
                     returning id, lane, cost, run_at
@@ -394,7 +488,7 @@ as $$
     cross join lateral (
         select id from job where batch = b.id and id > after and id between b.first_job and b.last_job order by id limit page
     ) j
-    where b.id = batch_id
+    where b.id = batch_id and ((select sees_all()) or b.submitter = session_user)
 $$;
 
 -- The latest job of each of some destinations, with what a submitter compares with the files that are there. Destinations
@@ -442,5 +536,6 @@ $$;
 
 select allow('sluice_submitter', 'stage_jobs', 'submit', 'find_batch', 'batch_jobs', 'find_earlier');
 select allow('sluice_viewer', 'find_batch', 'batch_jobs');
+select allow('sluice_operator', 'find_batch', 'batch_jobs');
 select apply_permissions();
 select set_config('role', 'none', true);

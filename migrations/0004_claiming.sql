@@ -13,10 +13,10 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 
 -- Enters a worker that has just started. `abilities` are words of `needs`: `recipe:1`, `codec:flac`, `root:archive`.
 --
--- Answers its id and how long it may work after a beat, this call counting as the first.
+-- Answers its id, how long it may work after a beat, this call counting as the first, and the secret that held() asks for.
 create function register_worker(
     worker_name text, worker_host text, worker_build text, worker_slots integer, worker_abilities text[]
-) returns table (worker bigint, lease_seconds double precision)
+) returns table (worker bigint, lease_seconds double precision, secret uuid)
 language plpgsql security definer set search_path from current
 as $$
 declare
@@ -29,7 +29,7 @@ begin
             values (worker_name, worker_host, worker_build, worker_slots, worker_abilities, t, t, t + ttl)
             -- Of two that start in one millisecond one in a thousand draws the other's number.
             on conflict (id) do nothing
-            returning w.id, extract(epoch from ttl)::double precision;
+            returning w.id, extract(epoch from ttl)::double precision, w.secret;
         exit when found;
     end loop;
 end $$;
@@ -62,7 +62,7 @@ begin
     return query
         select l.id, q.id, l.priority, h.turn, q.shift, q.running_limit,
                l.floor < h.turn and l.moved_at < t - interval '200 ms'
-        from lane l join queue q on q.id = l.queue
+        from open_lane() l join queue q on q.id = l.queue
         cross join lateral (
             select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
         ) h
@@ -79,7 +79,7 @@ create function claim(
 )
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
-    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint
+    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint, workers_lost smallint
 )
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
@@ -197,7 +197,8 @@ begin
                 cross join (values ('waiting'::job_state, -1), ('running', 1)) as s (state, sign)
             )
             select h.job, h.epoch, h.lease_id, h.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
-                   h.spent + 1, j.max_attempts, h.lost, h.room_deaths
+                   h.spent + 1, j.max_attempts, h.lost, h.room_deaths,
+                   coalesce((select s.workers_lost from suspect s where s.job = h.job), 0::smallint)
             from held h join lane l on l.id = h.lane join queue q on q.id = l.queue join job j on j.id = h.job
             order by h.turn + q.shift, h.job;
         get diagnostics taken = row_count;
@@ -245,24 +246,33 @@ as $$
     update worker w set claims_from = greatest(w.claims_from, up_to + 1) where w.id = worker_id
 $$;
 
--- All that a worker holds, as claim() answered it: for a worker whose claim was not answered.
-create function held(worker_id bigint)
+-- All that a worker holds, as claim() answered it: for a worker whose claim was not answered. Fences are the right to write, so
+-- they are told to nobody but the worker, by the secret of its registration.
+create function held(worker_id bigint, worker_secret uuid)
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
-    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint
+    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint, workers_lost smallint
 )
-language sql stable security definer set search_path from current set jit = off
+language plpgsql stable security definer set search_path from current set jit = off
 as $$
-    select r.job, r.epoch, r.lease_id, r.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
-           r.spent + 1, j.max_attempts, r.lost, r.room_deaths
+#variable_conflict use_column
+begin
+    if not exists (select from worker w where w.id = held.worker_id and w.secret = held.worker_secret) then
+        raise exception 'worker % did not register with this secret', held.worker_id
+            using errcode = 'invalid_authorization_specification';
+    end if;
+    return query select r.job, r.epoch, r.lease_id, r.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
+           r.spent + 1, j.max_attempts, r.lost, r.room_deaths,
+           coalesce((select s.workers_lost from suspect s where s.job = r.job), 0::smallint)
     from running r join lane l on l.id = r.lane join queue q on q.id = l.queue join job j on j.id = r.job
-    where r.worker = worker_id order by r.job
-$$;
+    where r.worker = held.worker_id order by r.job;
+end $$;
 
 -- The sign of life of a whole worker process: one statement, whatever the number of slots.
 --
 -- Renews the lease, unless it is over: an expired lease is never revived, for somebody may have looked already. Stores how far
--- the given jobs are; `frames_totals` and `slots` may hold nulls. The answer is one row:
+-- the given jobs are; `frames_totals` and `slots` may hold nulls. A job with a slot has begun: if its worker is lost, that counts
+-- against it. The answer is one row:
 -- `alive`: false means that all is lost: stop everything, write nothing, register anew.
 -- `cancelled`: of the given jobs, those to be stopped and reported with fail() or release().
 -- `lost`: of the given jobs, those that are no longer this worker's to write (or that it has just finished itself).

@@ -120,13 +120,18 @@ begin
     end if;
 
     with weighed as materialized (
-        select e.*, j.max_attempts, l.queue,
+        select e.*, case when e.outcome = 'lost' then 'workers_lost' else 'room_crash' end as why, j.max_attempts, l.queue,
                case when e.need is null then e.lane
                     else lane_for(l.queue, l.priority, l.needs || e.need) end as next_lane,
-               e.spent + (e.outcome = 'failed' and e.class <> 'infrastructure')::integer as spent_now,
-               e.lost + (e.outcome = 'lost' or e.outcome = 'failed' and e.class = 'infrastructure')::integer as lost_now,
-               e.room_deaths + coalesce(e.room_death, false)::integer as deaths_now,
-               s.retry_base, s.retry_cap, s.room_deaths_allowed, s.losses_without_delay
+               least(32767, e.spent + (e.outcome = 'failed' and e.class <> 'infrastructure')::integer) as spent_now,
+               least(32767, e.lost + (e.outcome = 'lost' or e.outcome = 'failed' and e.class = 'infrastructure')::integer)
+                   as lost_now,
+               least(32767, e.room_deaths + coalesce(e.room_death, false)::integer) as deaths_now,
+               -- A job that has a slot had begun. Others only waited in the worker.
+               case when e.outcome = 'lost' and e.slot is not null then least(
+                   32767, 1 + coalesce((select p.workers_lost from suspect p where p.job = e.job), 0)
+               ) end as workers_now,
+               s.retry_base, s.retry_cap, s.room_deaths_allowed, s.workers_lost_allowed, s.losses_without_delay
         from unnest(endings) e
         join job j on j.id = e.job join lane l on l.id = e.lane, setting s
     ), judged as materialized (
@@ -135,6 +140,7 @@ begin
                    when w.cancel_asked or w.outcome = 'cancelled' then 'cancelled'
                    when w.outcome = 'failed' and w.class = 'permanent' then 'failed'
                    when w.room_death and w.deaths_now >= w.room_deaths_allowed then 'quarantined'
+                   when w.workers_now >= w.workers_lost_allowed then 'quarantined'
                    when w.outcome = 'failed' and w.class = 'transient' and w.spent_now >= w.max_attempts then 'failed'
                    when w.outcome = 'failed' and w.class = 'transient' then 'backed off'
                    when w.outcome <> 'released' and w.lost_now > w.losses_without_delay then 'backed off'
@@ -162,10 +168,14 @@ begin
         insert into finished (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at, worker, code, class, stage)
         select v.job, v.batch, v.queue, (case v.verdict when 'cancelled' then 'cancelled' else 'failed' end)::job_state,
                v.epoch, v.spent_now, v.lost_now, v.deaths_now, t, v.worker,
-               case v.verdict when 'cancelled' then null when 'quarantined' then 'room_crash' else v.code end,
+               case v.verdict when 'cancelled' then null when 'quarantined' then v.why else v.code end,
                case v.verdict when 'cancelled' then null when 'quarantined' then 'permanent' else v.class end,
                case when v.verdict <> 'cancelled' then v.stage end
         from judged v where v.verdict in ('failed', 'quarantined', 'cancelled')
+    ), suspected as (
+        insert into suspect as p (job, workers_lost)
+        select v.job, v.workers_now from judged v where v.workers_now is not null and v.verdict <> 'cancelled'
+        on conflict (job) do update set workers_lost = excluded.workers_lost
     ), put_off as (
         insert into delayed (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, ready_at, code, class, stage)
         select v.job, v.batch, v.next_lane, v.turn, v.epoch, v.spent_now, v.lost_now, v.deaths_now, t, t + v.pause,
@@ -181,7 +191,7 @@ begin
         ) n group by n.queue, n.batch, n.state
     ), told as (
         insert into failure_delta (queue, code, class, stage, jobs, attempts, example, at)
-        select v.queue, case v.verdict when 'quarantined' then 'room_crash' else v.code end as code,
+        select v.queue, case v.verdict when 'quarantined' then v.why else v.code end as code,
                case v.verdict when 'quarantined' then 'permanent' else v.class end, v.stage,
                count(*) filter (where v.verdict in ('failed', 'quarantined')), count(*), max(v.job), t
         from judged v where v.outcome in ('failed', 'lost') and v.verdict <> 'cancelled' group by 1, 2, 3, 4
@@ -244,7 +254,7 @@ begin
                                      cpu_ms, peak_bytes, report)
         select r.job, r.batch, r.lane, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, t, r.lease_id, r.worker,
                coalesce(g.slot, r.slot), r.since, g.attempt_name, decode(g.digest, 'hex'), g.size, t, g.frames_in,
-               g.frames_out, g.audio_ms, g.cpu_ms, g.peak_bytes, g.report::jsonb
+               g.frames_out, bounded(g.audio_ms, 3155760000000), g.cpu_ms, g.peak_bytes, g.report::jsonb
         from gone r join given g on g.job = r.job where not r.cancel_asked
         returning p.job
     ), counted as (
@@ -259,7 +269,8 @@ begin
     select array(select m.job from moved m),
            array(select row(r.job, r.batch, r.lane, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, r.lease_id, r.worker,
                             r.since, true, 'cancelled', 'cancelled', null, 'publish', null, null, null, null, null, null,
-                            null, null, coalesce(g.slot, r.slot), g.frames_in, g.frames_out, g.audio_ms, g.cpu_ms,
+                            null, null, coalesce(g.slot, r.slot), g.frames_in, g.frames_out,
+                            bounded(g.audio_ms, 3155760000000), g.cpu_ms,
                             g.peak_bytes, g.report::jsonb, false, null, null)::ending
                  from gone r join given g on g.job = r.job where r.cancel_asked)
     into moved, stopped;
@@ -321,7 +332,7 @@ begin
         select l.queue, n.batch, s.state, s.sign * n.jobs, case s.sign when 1 then n.audio_ms end, n.began, t
         from (
             select p.lane, p.batch, p.placement is not distinct from 'skipped' as was_skipped, count(*)::integer as jobs,
-                   sum(p.audio_ms)::bigint as audio_ms, min(p.started_at) as began
+                   bounded(sum(p.audio_ms), 9000000000000000000) as audio_ms, min(p.started_at) as began
             from gone p group by 1, 2, 3
         ) n join lane l on l.id = n.lane
         cross join lateral (

@@ -68,7 +68,8 @@ end $$;
 -- report, need (what a worker must be able to do that this one cannot).
 --
 -- Permanent failures end the job, transient ones spend an attempt and back off, infrastructure spends none. `expired` and
--- `lost` change nothing. A job that was to be stopped ends as cancelled.
+-- `lost` change nothing. A job that was to be stopped ends as cancelled. Figures are other people's: one that its column cannot
+-- hold is stored as the nearest that it can, since to refuse it would leave the job with nobody.
 create function fail(failures jsonb)
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
@@ -76,6 +77,7 @@ language plpgsql security definer set search_path from current
 as $$
 #variable_conflict use_column
 declare
+    most constant bigint := 9223372036854775807;
     t timestamptz := ledger_time();
     endings ending[];
     ids bigint[];
@@ -89,16 +91,19 @@ begin
     endings := array(select e from take_out(ids, epochs, leases, true, true, t) e);
     endings := array(
         select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
-                   e.started_at, e.cancel_asked, 'failed', f.code, f.class, f.stage, f.stream, f.position, f.frame,
-                   f.libav_name, f.libav_text, f.message, f.hint, f.last_words, coalesce(f.slot, e.slot), f.frames_in,
-                   coalesce(f.frames_out, e.frames_out), f.audio_ms, f.cpu_ms, f.peak_bytes, f.report,
+                   e.started_at, e.cancel_asked, 'failed', f.code, f.class, f.stage,
+                   case when f.stream between 0 and 2147483647 then f.stream end, f.position, bounded(f.frame, most),
+                   f.libav_name, f.libav_text, f.message, f.hint, f.last_words,
+                   coalesce(bounded(f.slot, 32767), e.slot), bounded(f.frames_in, most),
+                   coalesce(bounded(f.frames_out, most), e.frames_out), bounded(f.audio_ms, 3155760000000),
+                   bounded(f.cpu_ms, most), bounded(f.peak_bytes, most), f.report,
                    coalesce(f.room_death, false), f.need, null)::ending
         from unnest(endings) e
         join jsonb_to_recordset(failures) as f (
-            job bigint, epoch integer, lease_id uuid, code text, class failure_class, stage text, stream integer,
-            "position" text, frame bigint, libav_name text, libav_text text, message text, hint text, last_words text,
-            room_death boolean, slot smallint, frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint,
-            peak_bytes bigint, report jsonb, need text
+            job bigint, epoch integer, lease_id uuid, code text, class failure_class, stage text, stream numeric,
+            "position" text, frame numeric, libav_name text, libav_text text, message text, hint text, last_words text,
+            room_death boolean, slot numeric, frames_in numeric, frames_out numeric, audio_ms numeric, cpu_ms numeric,
+            peak_bytes numeric, report jsonb, need text
         ) on f.job = e.job and f.epoch = e.epoch
     );
     perform end_attempts(endings);

@@ -33,6 +33,16 @@ begin
     return end_workers(silent, 'lost', t);
 end $$;
 
+-- How long a job may take by its recipe; null if it does not say so in a number. A century at most: what a submitter wrote there
+-- must not end the look at everybody's jobs.
+create function wall_limit(recipe jsonb) returns interval
+language sql immutable parallel safe
+as $$
+    select case when jsonb_typeof(recipe #> '{limits,wallSeconds}') = 'number' then make_interval(
+        secs => least(greatest((recipe #>> '{limits,wallSeconds}')::numeric, 0), 3155760000)::double precision
+    ) end
+$$;
+
 -- Looks through everything that runs: jobs of workers that have ended, jobs whose frames stand still under a worker that
 -- beats, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this is for workers whose clocks hang.
 create function audit_running() returns integer
@@ -53,8 +63,7 @@ begin
                    when w.id is null or w.ended_at is not null then 'worker_lost'
                    when r.moved_at < t - s.stall then 'stalled'
                    when r.since < t - s.deadline_grace
-                        and r.since + make_interval(secs => (j.recipe #>> '{limits,wallSeconds}')::double precision)
-                            + s.deadline_grace < t then 'deadline_exceeded'
+                        and r.since + wall_limit(j.recipe) + s.deadline_grace < t then 'deadline_exceeded'
                end as reason
         from running r
         cross join setting s
@@ -118,17 +127,27 @@ $$;
 
 -- MARK: Lines and counts
 
--- Raises the floors of the lines to their first jobs. A line into which somebody is submitting is left for the next time:
--- what is not committed yet cannot be seen, and may be lower.
+-- Raises the floors of the lines to their first jobs, and closes lines in which nothing has waited for a while. A line into which
+-- somebody is submitting is left for the next time: what is not committed yet cannot be seen, and may be lower.
 create function raise_floors() returns integer
 language plpgsql security definer set search_path from current
     set lock_timeout = '20ms'
 as $$
 declare
     l record;
+    t timestamptz := ledger_time();
     raised integer := 0;
 begin
-    for l in select id from lane order by id loop
+    with gone as (
+        delete from opened returning lane
+    )
+    update lane set is_open = true, moved_at = greatest(moved_at, t) where id in (select g.lane from gone g) and not is_open;
+    -- Each line is a lock until the tick ends, and a server has room for some thousands: beginning somewhere else each time, all
+    -- have their turn.
+    for l in
+        select id, moved_at from lane
+        where is_open order by id < (select floor(random() * max(id)) from lane where is_open), id limit 2000
+    loop
         begin
             -- Waited for shortly, so that an unbroken run of small submissions cannot keep it away for ever.
             perform pg_advisory_xact_lock('lane'::regclass::oid::integer, l.id);
@@ -136,6 +155,11 @@ begin
             continue;
         end;
         raised := raised + lift_floor(l.id)::integer;
+        if l.moved_at < t - interval '10 min' then
+            update lane o set is_open = false
+            where o.id = l.id and o.moved_at < t - interval '10 min'
+              and not exists (select from waiting w where w.lane = o.id and w.turn >= o.floor);
+        end if;
     end loop;
     return raised;
 end $$;
@@ -147,6 +171,8 @@ as $$
 declare
     folded integer;
     failures integer;
+    -- A sum that would not fit stays at this, or nothing would ever be folded again.
+    most constant bigint := 9000000000000000000;
 begin
     with gone as (
         delete from count_delta returning *
@@ -164,11 +190,11 @@ begin
                coalesce(sum(g.jobs) filter (where g.state = 'completed'), 0),
                coalesce(sum(g.jobs) filter (where g.state = 'failed'), 0),
                coalesce(sum(g.jobs) filter (where g.state = 'cancelled'), 0),
-               coalesce(sum(g.audio_ms), 0), min(coalesce(g.began, g.at))
+               coalesce(bounded(sum(g.audio_ms), most), 0), min(coalesce(g.began, g.at))
         from gone g where g.state in ('completed', 'failed', 'cancelled') and g.jobs > 0 group by 1, 2
         on conflict (minute, queue) do update
         set completed = p.completed + excluded.completed, failed = p.failed + excluded.failed,
-            cancelled = p.cancelled + excluded.cancelled, audio_ms = p.audio_ms + excluded.audio_ms,
+            cancelled = p.cancelled + excluded.cancelled, audio_ms = bounded(p.audio_ms::numeric + excluded.audio_ms, most),
             began = least(p.began, excluded.began)
     ), batches as (
         update batch b
@@ -268,6 +294,7 @@ begin
     execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id, 'attempt_' || old.first_id);
     delete from span where first_id = old.first_id;
     delete from flow f using batch b where f.batch = b.id and b.last_job < old.next_id;
+    delete from suspect where job < old.next_id;
     delete from batch where last_job < old.next_id;
     delete from worker w where w.ended_at < (select min(b.created_at) from batch b);
     delete from failure_count where hour < t - kept_for;

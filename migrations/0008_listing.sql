@@ -3,7 +3,7 @@
 --
 -- Filters are JSON objects, all fields optional, all of them have to hold:
 --   ids [..], states [..], batch, queue, codes [..], classes [..], stages [..], source_prefix,
---   submitted_from, submitted_before, ended_from, ended_before.
+--   submitted_from, submitted_before, ended_from, ended_before, submitter.
 -- Pages go from the newest job to the oldest; with a source_prefix by source. Each row's `next` is the cursor behind it.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
@@ -39,7 +39,7 @@ as $$
            sum(c.jobs) filter (where c.state = 'completed')::bigint, sum(c.jobs) filter (where c.state = 'skipped')::bigint,
            sum(c.jobs) filter (where c.state = 'failed')::bigint,
            sum(c.jobs) filter (where c.state = 'cancelled')::bigint,
-           (select min(h.since) from lane l cross join lateral (
+           (select min(h.since) from open_lane() l cross join lateral (
                 select w.since from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
             ) h),
            w.alive, w.quiet, w.slots, p.completed, p.audio_ms, p.seconds, h.tick_at, h.quiet_until, ledger_time()
@@ -49,7 +49,8 @@ as $$
         from worker w where w.ended_at is null and w.lease_until > ledger_time()
     ) w
     cross join (
-        select coalesce(sum(p.completed), 0)::bigint as completed, coalesce(sum(p.audio_ms), 0)::bigint as audio_ms,
+        select coalesce(sum(p.completed), 0)::bigint as completed,
+               coalesce(bounded(sum(p.audio_ms), 9000000000000000000), 0) as audio_ms,
                least(3600, extract(epoch from ledger_time() - min(p.began)))::double precision as seconds
         from pace p where p.minute > ledger_time() - interval '1 hour'
     ) p
@@ -98,9 +99,10 @@ language sql stable security definer set search_path from current set jit = off
 as $$
     with chosen as materialized (
         (select b.* from batch b where only_batch is null and b.id < coalesce(before, 9223372036854775807)
+           and ((select sees_all()) or b.submitter = session_user)
          order by b.id desc limit page)
         union all
-        select b.* from batch b where b.id = only_batch
+        select b.* from batch b where b.id = only_batch and ((select sees_all()) or b.submitter = session_user)
     ), newer as materialized (
         select d.batch, d.state, sum(d.jobs) as jobs from count_delta d
         where d.batch in (select id from chosen) group by d.batch, d.state
@@ -145,7 +147,7 @@ language plpgsql stable security definer set search_path from current
 as $$
 declare
     known constant text[] := array['ids', 'states', 'batch', 'queue', 'codes', 'classes', 'stages', 'source_prefix',
-                                   'submitted_from', 'submitted_before', 'ended_from', 'ended_before'];
+                                   'submitted_from', 'submitted_before', 'ended_from', 'ended_before', 'submitter'];
     wrong text := (select k from jsonb_object_keys(filter) k where not k = any (known) limit 1);
     states job_state[] := enum_range(null::job_state);
     lowest bigint := 0;
@@ -162,6 +164,9 @@ declare
     up_to text := case when page is not null then 'limit ' || page else '' end;
     parts text[] := '{}';
 begin
+    if not sees_all() then
+        filter := coalesce(filter, '{}') || jsonb_build_object('submitter', session_user);
+    end if;
     if wrong is not null then
         raise exception 'a filter has no field "%"', wrong
             using errcode = 'invalid_parameter_value', hint = 'known: ' || array_to_string(known, ', ');
@@ -190,6 +195,12 @@ begin
             order by created_at desc limit 1000) n), 0));
         plain := plain || format(' and exists (select from batch b where b.id = t.batch and b.created_at < %L)',
                                  (filter ->> 'submitted_before')::timestamptz);
+    end if;
+    if filter ? 'submitter' then
+        lowest := greatest(lowest, coalesce(
+            (select min(first_job) from batch where submitter = filter ->> 'submitter'), highest));
+        plain := plain || format(' and exists (select from batch b where b.id = t.batch and b.submitter = %L)',
+                                 filter ->> 'submitter');
     end if;
     if filter ? 'ids' then
         plain := plain || format(' and t.job = any (%L::bigint[])',
@@ -310,14 +321,44 @@ begin
         jobs_query(filter, behind, page));
 end $$;
 
--- How many jobs a filter finds. Told from folded counts where the filter allows it, else counted.
-create function count_jobs(filter jsonb default '{}') returns bigint
+-- The filter as far as the caller may change what it finds: submitters steer their own batches.
+create function steerable(filter jsonb) returns jsonb
+language plpgsql stable security definer set search_path from current
+as $$
+declare
+    owner text;
+begin
+    if is_operator() then
+        return filter;
+    end if;
+    -- What is no object would take no further field.
+    if jsonb_typeof(filter) <> 'object' then
+        raise exception 'a filter is an object' using errcode = 'invalid_parameter_value';
+    end if;
+    if filter ? 'batch' then
+        select b.submitter into owner from batch b where b.id = (filter ->> 'batch')::bigint;
+        if owner <> session_user then
+            raise exception 'batch % belongs to %', filter ->> 'batch', owner
+                using errcode = 'insufficient_privilege', hint = 'ask for the role sluice_operator';
+        end if;
+    end if;
+    return coalesce(filter, '{}') || jsonb_build_object('submitter', session_user);
+end $$;
+
+-- How many jobs a filter finds. Told from folded counts where the filter allows it, else counted. With `to_steer` only those that
+-- the caller may change.
+create function count_jobs(filter jsonb default '{}', to_steer boolean default false) returns bigint
 language plpgsql stable security definer set search_path from current set jit = off set random_page_cost = 1
 as $$
 declare
     found_jobs bigint;
     states job_state[] := enum_range(null::job_state);
 begin
+    if to_steer then
+        filter := steerable(filter);
+    elsif not sees_all() then
+        filter := coalesce(filter, '{}') || jsonb_build_object('submitter', session_user);
+    end if;
     if (filter - '{states,queue}'::text[]) = '{}' then
         if filter ? 'states' then
             states := array(select s::job_state from jsonb_array_elements_text(filter -> 'states') s);
@@ -331,6 +372,8 @@ begin
 end $$;
 
 select allow('sluice_viewer', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers', 'find_jobs',
+             'count_jobs');
+select allow('sluice_operator', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers', 'find_jobs',
              'count_jobs');
 select allow('sluice_submitter', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers', 'find_jobs',
              'count_jobs');

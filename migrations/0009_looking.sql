@@ -81,6 +81,20 @@ as $$
     join queue q on q.id = l.queue
 $$;
 
+-- Those of some jobs that the caller may see.
+create function visible(job_ids bigint[]) returns bigint[]
+language plpgsql stable security definer set search_path from current
+    set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+as $$
+begin
+    if sees_all() then
+        return job_ids;
+    end if;
+    return array(
+        select j.id from job j join batch b on b.id = j.batch where j.id = any (job_ids) and b.submitter = session_user
+    );
+end $$;
+
 -- Every attempt at some jobs, by job and oldest first; one that is under way comes last of its job's and has no outcome.
 create function list_attempts(job_ids bigint[])
 returns table (
@@ -97,15 +111,15 @@ as $$
            a.stage, a.stream, a.position, a.frame, a.libav_name, a.libav_text, a.message, a.hint, a.last_words,
            a.frames_in, a.frames_out, a.audio_ms, a.cpu_ms, a.peak_bytes, a.report
     from (
-        select * from attempt where job = any (job_ids)
+        select * from attempt where job = any (visible(job_ids))
         union all
         select r.job, r.epoch, r.lease_id, r.worker, r.slot, r.since, null, null, null, null, null, null, null, null, null,
                null, null, null, null, null, r.frames, null, null, null, null
-        from running r where r.job = any (job_ids)
+        from running r where r.job = any (visible(job_ids))
         union all
         select p.job, p.epoch, p.lease_id, p.worker, p.slot, p.started_at, null, null, null, null, null, null, null, null,
                null, null, null, null, null, p.frames_in, p.frames_out, p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
-        from publishing p where p.job = any (job_ids)
+        from publishing p where p.job = any (visible(job_ids))
     ) a left join worker w on w.id = a.worker
     order by a.job, a.epoch
 $$;
@@ -117,7 +131,7 @@ language sql stable security definer set search_path from current set jit = off 
 as $$
     select j.id, (a ->> 'until')::integer, a ->> 'damage', (a ->> 'conceal_seconds')::integer, (a ->> 'at')::timestamptz, a ->> 'by'
     from job j cross join jsonb_array_elements(j.amendments) with ordinality as e (a, place)
-    where j.id = any (job_ids) and j.amendments is not null order by j.id, e.place
+    where j.id = any (visible(job_ids)) and j.amendments is not null order by j.id, e.place
 $$;
 
 -- A page of the outputs that completed jobs have recorded: where each is, and what it was when it got its name. Filter (its
@@ -174,7 +188,8 @@ as $$
 begin
     if batch_id is not null then
         return query
-            select g.code, g.class, g.stage, g.jobs, null::bigint, g.last_at, g.example, j.source
+            select g.code, g.class, g.stage, g.jobs, null::bigint, g.last_at, g.example,
+                   case when (select sees_all()) then j.source end
             from (
                 select f.code::text as code, f.class, f.stage, count(*) as jobs, max(f.ended_at) as last_at,
                        max(f.job) as example
@@ -187,7 +202,8 @@ begin
         return;
     end if;
     return query
-        select g.code, g.class, g.stage, g.jobs, g.attempts, g.last_at, g.example, j.source
+        select g.code, g.class, g.stage, g.jobs, g.attempts, g.last_at, g.example,
+                   case when (select sees_all()) then j.source end
         from (
             select n.code::text as code, n.class, n.stage, sum(n.jobs)::bigint as jobs, sum(n.attempts)::bigint as attempts,
                    max(n.last_at) as last_at, (array_agg(n.example order by n.jobs > 0 desc, n.last_at desc))[1] as example
@@ -214,7 +230,7 @@ as $$
            array(select n from unnest(l.needs) n where not exists (
                select from worker w where w.ended_at is null and w.lease_until > ledger_time() and n = any (w.abilities))),
            h.job
-    from lane l join queue q on q.id = l.queue
+    from open_lane() l join queue q on q.id = l.queue
     cross join lateral (
         select w.job from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
     ) h
@@ -230,6 +246,8 @@ language sql stable security definer set search_path from current
 as $$ select c.name, c.due_at, c.took_ms, c.error, c.error_at from chore c order by c.place $$;
 
 select allow('sluice_viewer', 'list_jobs', 'show_jobs', 'list_attempts', 'list_amendments', 'list_failures', 'list_unable',
+             'list_chores', 'list_outputs', 'list_makers');
+select allow('sluice_operator', 'list_jobs', 'show_jobs', 'list_attempts', 'list_amendments', 'list_failures', 'list_unable',
              'list_chores', 'list_outputs', 'list_makers');
 select allow('sluice_submitter', 'list_jobs', 'show_jobs', 'list_attempts', 'list_amendments', 'list_failures', 'list_unable',
              'list_chores', 'list_outputs', 'list_makers');

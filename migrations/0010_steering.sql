@@ -1,6 +1,7 @@
 -- Why: what people may change: cancel, retry and reprioritise jobs by id, batch or any filter; pause and limit queues; quieten
--- workers. Jobs are changed a chunk per call, each in a transaction of its own, so that a million of them block nobody; the
--- answer holds the cursor for the next call, null at the end. count_jobs() says beforehand how many it would be.
+-- workers. Submitters change jobs of their own batches; what concerns others is for operators. Jobs are changed a chunk per call,
+-- each in a transaction of its own, so that a million of them block nobody; the answer holds the cursor for the next call, null at
+-- the end. count_jobs() says beforehand how many it would be.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- Only states in which the change means something, of those that the filter asks for.
@@ -23,7 +24,8 @@ declare
     ids bigint[];
 begin
     select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
-    from find_jobs(narrowed(filter, '{delayed,waiting,running}'), behind, page) with ordinality as f (job, state, next, place);
+    from find_jobs(narrowed(steerable(filter), '{delayed,waiting,running}'), behind, page)
+        with ordinality as f (job, state, next, place);
     with unheld as materialized (
         select w.job from waiting w where w.job = any (ids) order by w.job for update of w
     ), undue as materialized (
@@ -90,7 +92,8 @@ begin
             using errcode = 'invalid_parameter_value';
     end if;
     select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
-    from find_jobs(narrowed(filter, '{delayed,failed,cancelled}'), behind, page) with ordinality as f (job, state, next, place);
+    from find_jobs(narrowed(steerable(filter), '{delayed,failed,cancelled}'), behind, page)
+        with ordinality as f (job, state, next, place);
     with chosen as materialized (
         select f.job from finished f
         where f.job = any (ids) and f.state in ('failed', 'cancelled') order by f.job for update of f
@@ -111,6 +114,7 @@ begin
     from gone g join job j on j.id = g.job;
     if again is not null then
         perform enter_lines(again, false, t);
+        delete from suspect s where s.job = any (amended);
     end if;
 
     -- Those whose time has come go by themselves; they count if their recipes change.
@@ -162,7 +166,7 @@ declare
     later bigint;
 begin
     select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
-    from find_jobs(narrowed(filter, '{delayed,waiting}'), behind, page) with ordinality as f (job, state, next, place);
+    from find_jobs(narrowed(steerable(filter), '{delayed,waiting}'), behind, page) with ordinality as f (job, state, next, place);
     with chosen as materialized (
         select w.job from waiting w join lane l on l.id = w.lane
         where w.job = any (ids) and l.priority <> new_priority order by w.job for update of w
@@ -175,6 +179,7 @@ begin
     select array_agg(row(g.job, g.batch, n.new_lane, 0, g.epoch, g.spent, g.lost, g.room_deaths, g.since)::waiting) into moved
     from gone g join lanes n on n.id = g.lane;
     if moved is not null then
+        perform check_lanes(array(select m.lane from unnest(moved) m), (select lanes_per_submitter from setting));
         perform enter_lines(moved, false, t);
     end if;
 
@@ -244,12 +249,12 @@ language sql security definer set search_path from current
 as $$
     update queue q set shift = q.shift + greatest(0, coalesce((
         select max(o.front - m.head) from (
-            select l.priority, min(h.turn) as head from lane l cross join lateral (
+            select l.priority, min(h.turn) as head from open_lane() l cross join lateral (
                 select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
             ) h where l.queue = queue_id group by l.priority
         ) m join (
             select l.priority, min(h.turn + other.shift - mine.shift) as front
-            from queue mine cross join lane l join queue other on other.id = l.queue cross join lateral (
+            from queue mine cross join open_lane() l join queue other on other.id = l.queue cross join lateral (
                 select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
             ) h where mine.id = queue_id and l.queue <> queue_id and not other.paused group by l.priority
         ) o on o.priority = m.priority
@@ -265,7 +270,8 @@ as $$
     select exists (select from wished)
 $$;
 
-select allow('sluice_submitter', 'cancel_jobs', 'retry_jobs', 'prioritize_jobs', 'pause_queue', 'limit_queue', 'weigh_queue',
+select allow('sluice_submitter', 'cancel_jobs', 'retry_jobs', 'prioritize_jobs');
+select allow('sluice_operator', 'cancel_jobs', 'retry_jobs', 'prioritize_jobs', 'pause_queue', 'limit_queue', 'weigh_queue',
              'wish_worker');
 select apply_permissions();
 select set_config('role', 'none', true);

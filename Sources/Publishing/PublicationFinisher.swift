@@ -104,8 +104,13 @@ public struct PublicationFinisher: Sendable {
             return (index, FinishedJob(due[index].fence, Placement(outcome)))
         }
         if !finished.isEmpty {
-            let answers = try await ledger.finish(finished.map(\.job), within: limit)
-            for ((index, _), answer) in zip(finished, answers) where !answer.stands { endings[index] = .overtaken }
+            let answers = try await each(finished.map(\.job)) { try await ledger.finish($0, within: limit) }
+            for ((index, _), answer) in zip(finished, answers) {
+                switch answer {
+                case .success(let answer): if !answer.stands { endings[index] = .overtaken }
+                case .failure(let error): endings[index] = .postponed(error.failure)
+                }
+            }
         }
         var failures: [(index: Int, report: AttemptFailure)] = []
         for index in endings.indices {
@@ -113,9 +118,37 @@ public struct PublicationFinisher: Sendable {
             failures.append((index, AttemptFailure(due[index].fence, failure)))
         }
         guard !failures.isEmpty else { return }
-        let answers = try await ledger.fail(failures.map(\.report), within: limit)
-        for (failure, answer) in zip(failures, answers) where answer == .lost { endings[failure.index] = .overtaken }
+        let answers = try await each(failures.map(\.report)) { try await ledger.fail($0, within: limit) }
+        for (failure, answer) in zip(failures, answers) where (try? answer.get()) == .lost {
+            endings[failure.index] = .overtaken
+        }
     }
+
+    /// What the ledger says of each. Where it refuses the group, each is said by itself, so that one that it cannot take
+    /// keeps none of the others.
+    private func each<Word: Sendable>(
+        _ words: [Word],
+        _ say: ([Word]) async throws -> [JobAnswer]
+    ) async throws -> [Result<JobAnswer, LedgerError>] {
+        do {
+            return try await say(words).map { .success($0) }
+        } catch let error as LedgerError where words.count > 1 && error.isRefusal {
+            var answers: [Result<JobAnswer, LedgerError>] = []
+            for word in words {
+                do {
+                    answers += try await say([word]).map { .success($0) }
+                } catch let error as LedgerError where error.isRefusal {
+                    answers.append(.failure(error))
+                }
+            }
+            return answers
+        }
+    }
+}
+
+extension LedgerError {
+    /// Whether the ledger took the words for wrong, rather than having no time for them.
+    fileprivate var isRefusal: Bool { !isTransient && code != .cancelled }
 }
 
 extension Placement {

@@ -21,8 +21,10 @@ struct GrantTests {
             "set_abilities", "stop_worker", "keep_house", "take_unfinished", "standing_fences",
         ],
         "sluice_submitter": looking.union([
-            "stage_jobs", "submit", "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue",
-            "weigh_queue", "wish_worker", "find_earlier",
+            "stage_jobs", "submit", "cancel_jobs", "retry_jobs", "prioritize_jobs", "find_earlier",
+        ]),
+        "sluice_operator": looking.union([
+            "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue", "wish_worker",
         ]),
         "sluice_viewer": looking,
     ]
@@ -172,6 +174,8 @@ struct GrantTests {
             { _ = try await viewer.submit(recipes: [LedgerLab.recipe("x")]) },
             { try await viewer.apply(.cancel, to: JobFilter()) },
             { try await viewer.setPaused(true, queue: "default") },
+            { try await submitter.setPaused(true, queue: "default") },
+            { _ = try await submitter.wish(.drain, of: entry.worker) },
             { _ = try await viewer.claim(1, for: entry.worker) }, { _ = try await submitter.keepHouse() },
             { _ = try await submitter.register(WorkerRegistration(name: "w", host: "h", build: "1", slots: 1)) },
         ] {

@@ -103,6 +103,63 @@ struct LossTests {
         #expect(worker.lines("attempt").isEmpty)
     }
 
+    /// One that the ledger cannot take keeps none of its group.
+    @Test func publicationThatTheLedgerRefusesHoldsUpNoOther() async throws {
+        let lab = try await WorkerLab(lease: "3 s", publishGrace: "1 s")
+        try lab.addSource()
+        try await lab.submit(3)
+        let entry = try await lab.ledger.register(
+            WorkerRegistration(name: "gone", host: "h", build: "1", slots: 3, abilities: ["root:in", "root:out"])
+        )
+        let claims = try await lab.ledger.claim(3, for: entry.worker).jobs
+        try #require(claims.count == 3)
+        try await lab.ledger.publish(try LeftBehind.publish(claims, in: lab.path("out")))
+        try lab.sql(
+            "alter table \(lab.schema).attempt add constraint poisoned check (job <> \(claims[1].fence.job)) not valid"
+        )
+        let worker = try lab.worker()
+        try await lab.wait(for: 2, "completed")
+        #expect(try lab.truth() == ["completed": 2, "publishing": 1])
+        try lab.sql("alter table \(lab.schema).attempt drop constraint poisoned")
+        try await lab.wait(for: 3, "completed")
+        #expect(try await worker.stop() == .exited(0))
+    }
+
+    /// The ledger knows which job it was also where the worker dies before its next beat.
+    @Test func jobThatEndsOneWorkerAfterAnotherIsPutAway() async throws {
+        let lab = try await WorkerLab(lease: "3 s")
+        try lab.set("workers_lost_allowed = 2")
+        let killer = try await lab.submitLong(1)[0]
+        let bystanders = try await lab.submitLong(3, "bystander")
+        let coordinator = try lab.coordinator()
+        for round in 1...2 {
+            let doomed = try lab.worker("--slots", "1")
+            try await lab.waitForMovement()
+            doomed.kill()
+            try await lab.wait("its jobs are back") { try lab.truth()["running"] == nil }
+            #expect(try lab.truth()["failed"] == (round == 2 ? 1 : nil))
+        }
+        #expect(try await coordinator.stop() == .exited(0))
+        let story = try #require(try await lab.ledger.story(of: killer))
+        #expect((story.summary.code, story.summary.kind) == ("workers_lost", .permanent))
+        for bystander in bystanders {
+            #expect(try await lab.ledger.story(of: bystander)?.summary.state == .waiting)
+        }
+    }
+
+    /// Suspects take turns, so that one of them that ends workers does not take the others along again and again.
+    @Test func jobsWhoseWorkerWasLostAreRunOneAtATime() async throws {
+        let lab = try await WorkerLab(lease: "60 s")
+        let suspects = try await lab.submitLong(3, "suspect")
+        for job in suspects { try lab.sql("insert into \(lab.schema).suspect values (\(job), 1)") }
+        try await lab.submitLong(1, "other")
+        let worker = try lab.worker("--slots", "3")
+        try await lab.waitForMovement(2)
+        let running = try lab.sql("select job from \(lab.schema).running where slot is not null order by job")
+        #expect(running == "\(suspects[0])\n\(suspects[2] + 1)")
+        #expect(try await worker.stop() == .exited(0))
+    }
+
     @Test func twoWorkersShareAQueueAndDoNothingTwice() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()

@@ -139,7 +139,7 @@ struct LedgerExamination: Sendable {
                 .fail(
                     "role",
                     "\(report.user.printable) may do nothing",
-                    "grant sluice_viewer, sluice_submitter or sluice_worker to it"
+                    "grant sluice_viewer, sluice_submitter, sluice_operator or sluice_worker to it"
                 )
             ]
         }

@@ -17,6 +17,8 @@ public struct Claim: Sendable, Hashable {
     public var losses: Int
     /// How many pump rooms died of it. One that killed some is better run alone.
     public var roomDeaths: Int
+    /// How many workers were lost while they ran it. Such jobs are run one at a time.
+    public var workersLost: Int
 }
 
 /// What a claim gave.
@@ -58,6 +60,7 @@ extension ClaimedRow {
         let (attempt, maxAttempts, losses, deaths): (Int, Int, Int, Int) = try (
             row["attempt"], row["max_attempts"], row["lost"], row["room_deaths"]
         )
+        let workersLost: Int = try row["workers_lost"]
         self.fence = fence
         recipeText = text
         recipe = reader.recipe(text)
@@ -73,7 +76,8 @@ extension ClaimedRow {
                 attempt: attempt,
                 maxAttempts: maxAttempts,
                 losses: losses,
-                roomDeaths: deaths
+                roomDeaths: deaths,
+                workersLost: workersLost
             )
         }
     }

@@ -28,21 +28,41 @@ public struct Heartbeat: Sendable {
         return try await source.settle("beat", within: limit, tryLimit: source.configuration.operationTimeout) {
             connection,
             _ in
-            let sentAt = ContinuousClock.now
-            let reply = try connection.first(
-                """
-                select * from \(schema).beat(
-                    \(worker), \(jobs.map(\.fence.job)), \(jobs.map(\.fence.epoch)), \(jobs.map(\.fence.lease)),
-                    \(jobs.map(\.frames)), \(jobs.map(\.totalFrames)), \(jobs.map(\.slot)), \(status))
-                """
-            ) { try BeatReply($0, sentAt: sentAt) }
-            guard let reply else { throw connection.failure(.unexpectedAnswer, "the ledger did not answer a beat") }
-            return reply
+            try connection.beat(worker, jobs, status, schema)
         }
     }
 
     /// Closes the connection.
     public func close() async { await source.close() }
+}
+
+extension JobLedger {
+    /// Tells that a worker begins some jobs, on a connection of the ledger's own: the signs of life do not wait for it.
+    public func begin(_ jobs: [RunningJob], of worker: Int64, within limit: Duration? = nil) async throws {
+        _ = try await settle("begin jobs", within: limit) { connection, _ in
+            try connection.beat(worker, jobs, nil, schema)
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func beat(
+        _ worker: Int64,
+        _ jobs: [RunningJob],
+        _ status: JSON?,
+        _ schema: SchemaName
+    ) throws -> BeatReply {
+        let sentAt = ContinuousClock.now
+        let reply = try first(
+            """
+            select * from \(schema).beat(
+                \(worker), \(jobs.map(\.fence.job)), \(jobs.map(\.fence.epoch)), \(jobs.map(\.fence.lease)),
+                \(jobs.map(\.frames)), \(jobs.map(\.totalFrames)), \(jobs.map(\.slot)), \(status))
+            """
+        ) { try BeatReply($0, sentAt: sentAt) }
+        guard let reply else { throw failure(.unexpectedAnswer, "the ledger did not answer a beat") }
+        return reply
+    }
 }
 
 /// A job in a worker's hands, and how far it is.

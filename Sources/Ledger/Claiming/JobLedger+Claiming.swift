@@ -1,4 +1,5 @@
 public import Conversion
+import FoundationEssentials
 import Synchronization
 
 extension JobLedger {
@@ -13,11 +14,13 @@ extension JobLedger {
                     \(worker.name), \(worker.host), \(worker.build), \(worker.slots), \(worker.allAbilities))
                 """
             ) { row in
-                WorkerEntry(
+                let entry = WorkerEntry(
                     worker: try row["worker"],
                     leaseLength: .seconds(try row["lease_seconds"] as Double),
                     sentAt: sentAt
                 )
+                WorkerSecrets[entry.worker] = try row["secret"] as UUID
+                return entry
             }
             guard let entry else { throw connection.failure(.unexpectedAnswer, "the ledger gave no entry") }
             return entry
@@ -58,7 +61,8 @@ extension JobLedger {
         return try await sorted(rows)
     }
 
-    /// All that the ledger thinks a worker is working on, for one that wants to be sure.
+    /// All that the ledger thinks a worker is working on, for one that wants to be sure. Throws `permissionDenied` if another process
+    /// registered the worker.
     public func held(by worker: Int64) async throws -> Claims {
         let rows = try await settle("look up what a worker holds") { connection, _ in
             try connection.held(by: worker, schema)
@@ -105,7 +109,7 @@ private enum ClaimNumber {
 
 extension Connection {
     fileprivate func held(by worker: Int64, _ schema: SchemaName) throws -> [ClaimedRow] {
-        try claimedRows("select * from \(schema).held(\(worker))")
+        try claimedRows("select * from \(schema).held(\(worker), \(WorkerSecrets[worker]))")
     }
 
     fileprivate func claimedRows(_ statement: Statement) throws -> [ClaimedRow] {

@@ -28,6 +28,14 @@ extension JobLedger {
         }
     }
 
+    /// The same of those that the caller may change.
+    func countSteerable(_ filter: JobFilter) async throws -> Int {
+        let json = try JSON(filter)
+        return try await settle("count jobs") { connection, _ in
+            try connection.value("select \(schema).count_jobs(\(json), true)")
+        }
+    }
+
     /// Failures by code, class and stage, the most first: of everything, of a queue, or of a batch.
     public func failures(since: Date? = nil, queue: String? = nil, batch: Int64? = nil) async throws -> [FailureGroup] {
         try await settle("group failures") { connection, _ in

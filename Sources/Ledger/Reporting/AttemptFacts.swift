@@ -42,6 +42,9 @@ struct AttemptReport: Codable, Sendable, Hashable {
 }
 
 extension Duration {
-    /// Rounded to the nearest.
-    var wholeMilliseconds: Int64 { Int64((self / .milliseconds(1)).rounded()) }
+    /// Rounded to the nearest; the nearest that 64 bits hold.
+    var wholeMilliseconds: Int64 {
+        let rounded = (self / .milliseconds(1)).rounded()
+        return Int64(exactly: rounded) ?? (rounded < 0 ? .min : .max)
+    }
 }

@@ -80,9 +80,11 @@ extension JobLedger {
     /// A worker's goodbye: what it still holds goes back, unspent. How many jobs that were.
     @discardableResult
     public func stop(_ worker: Int64, within limit: Duration? = nil) async throws -> Int {
-        try await settle("stop a worker", within: limit) { connection, _ in
+        let count: Int = try await settle("stop a worker", within: limit) { connection, _ in
             try connection.value("select \(schema).stop_worker(\(worker))")
         }
+        WorkerSecrets[worker] = nil
+        return count
     }
 
     /// What the ledger says of each, by calls in which no job comes twice and that are not too long.

@@ -11,12 +11,15 @@ public enum LedgerVerdict: String, Sendable, Hashable, Codable, CaseIterable {
     /// So many pump rooms died of the job that it is tried no more.
     case roomCrash = "room_crash"
 
+    /// So many workers were lost while they ran the job that it is tried no more.
+    case workersLost = "workers_lost"
+
     /// What another try is worth.
     public var kind: Failure.Kind {
         switch self {
         case .workerLost: .infrastructure
         case .stalled, .deadlineExceeded: .transient
-        case .roomCrash: .permanent
+        case .roomCrash, .workersLost: .permanent
         }
     }
 }

@@ -1,7 +1,8 @@
 extension JobLedger {
-    /// How many jobs a change would be about, for people to see before they say yes.
+    /// How many jobs a change would be about, for people to see before they say yes: of all batches for operators, else of the
+    /// caller's own.
     public func count(of change: JobChange, matching filter: JobFilter) async throws -> Int {
-        try await count(matching: filter.narrowed(to: change.states))
+        try await countSteerable(filter.narrowed(to: change.states))
     }
 
     /// Changes all jobs that a filter finds, a chunk at a time, each in a transaction of its own, so that nobody waits.

@@ -4,6 +4,8 @@ import FoundationEssentials
 struct RequestWriter {
     /// From so many jobs on they are sent by COPY.
     static let smallCount = 200
+    /// Bytes of a recipe, as the ledger allows unless its owner says otherwise.
+    static let recipeLimit = 128 << 10
     static let columns = [
         "ordinal", "recipe", "cost", "needs", "max_attempts", "run_at", "labels", "work", "source_bytes",
         "source_modified",
@@ -64,6 +66,15 @@ struct RequestWriter {
             throw LedgerError(.refused, during: "submit jobs", "job \(count + 1): \(error)")
         }
         count += 1
+        let bytes = recipe.json.utf8.count
+        guard bytes <= Self.recipeLimit else {
+            throw LedgerError(
+                .refused,
+                during: "submit jobs",
+                "job \(count): its recipe takes \(bytes) bytes, and may take \(Self.recipeLimit)",
+                hint: "shorten its tags, or its list of ranges"
+            )
+        }
         if takesJobs { addToDigest(request, recipe.json) }
         return Written(ordinal: count, recipe: recipe.json, work: request.work ?? recipe.work, request: request)
     }

@@ -144,7 +144,7 @@ final class RoomDesk: Sendable {
         let job = errand.job
         let report: (ConversionProgress) -> Void = { progress in
             self.state.withLock { state in
-                state.unsaid = progress
+                state.unsaid = progress.bounded
                 self.sayWhatIsDue(&state, coder)
             }
         }

@@ -100,7 +100,8 @@ final class Room {
         }
         takenCount += 1
         hasLastJob = job.errand.endsRoom
-        inFlight.append(SentJob(job))
+        let limits = configuration.limits(for: job.errand.limits)
+        inFlight.append(SentJob(job, bounds: JobBounds(limits, source: job.errand.descriptors[0])))
         outbox.append((job.id, bytes, job.errand.descriptors))
         flush()
     }
@@ -309,7 +310,7 @@ final class Room {
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
         case .converted(let job, let report, let spent):
             guard let place = begun(job), case .convert = inFlight[place].job.errand, spent.isCredible,
-                report.isCredible
+                report.isCredible(within: inFlight[place].bounds)
             else { return "a report of job \(job) that cannot be true" }
             let outcome = { [child] (sent: SentJob) -> RoomAnswer in
                 var cost = sent.cost(spent)

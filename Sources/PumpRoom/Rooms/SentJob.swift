@@ -11,6 +11,8 @@ struct SentJob {
     }
 
     let job: RoomJob
+    /// What its numbers can come to.
+    let bounds: JobBounds
     /// What the room had used when it began, as it says and as the kernel does.
     private(set) var spentAtBegin: WireCost?
     private var cpuAtBegin: Int64?
@@ -26,7 +28,7 @@ struct SentJob {
     private(set) var sinceStop = Duration.zero
     private var progressCount = 0
 
-    init(_ job: RoomJob) { self.job = job }
+    init(_ job: RoomJob, bounds: JobBounds = JobBounds()) { (self.job, self.bounds) = (job, bounds) }
 
     var id: Int64 { job.id }
     var hasBegun: Bool { spentAtBegin != nil }
@@ -40,7 +42,7 @@ struct SentJob {
     mutating func advance(to progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
         progressCount += 1
         // A room says so ten times a second; a thousand are what may lie in the socket while we sleep.
-        guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50, progress.isCredible(after: last),
+        guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50, progress.isCredible(after: last, within: bounds),
             isWithinBudget(progress, configuration)
         else { return false }
         if progress.frames > last?.frames ?? 0 || progress.verifiedFrames ?? 0 > last?.verifiedFrames ?? 0 {

@@ -20,7 +20,7 @@ enum Bound {
 extension String {
     /// Text of strangers as people and tables may have it: nothing in it that a terminal obeys but ends of lines, which our own
     /// sentences have too, and at most `limit` bytes.
-    fileprivate func told(to limit: Int) -> String { shortened(to: limit).plainLines.shortened(to: limit) }
+    func told(to limit: Int) -> String { shortened(to: limit).plainLines.shortened(to: limit) }
 
     /// At most `limit` bytes of UTF-8, with an ellipsis in place of what was left out.
     func shortened(to limit: Int) -> String {
@@ -41,6 +41,10 @@ extension Failure {
         failure.libavName = libavName?.told(to: Bound.name)
         failure.libavText = libavText?.told(to: Bound.sentence)
         failure.hint = hint?.told(to: Bound.sentence)
+        // A broken file may name a place that no sound has.
+        if let position, !FigureBound.holds(position) { failure.position = nil }
+        if let frame, !FigureBound.holds(frames: frame) { failure.frame = nil }
+        if let stream, !(0...FigureBound.stream).contains(stream) { failure.stream = nil }
         failure.refusals = refusals.map { reasons in
             reasons.prefix(Bound.refusals).map { reason in
                 FormatRefusal.Reason(
@@ -80,8 +84,11 @@ extension SourceReport {
             let rest = "… \(chapters.count - count) more"
             report.chapters.append(ChapterReport(start: chapters[count].start, end: last.end, title: rest))
         }
+        report.tracks = tracks.map(\.bounded)
         report.presets = presets?.prefix(Bound.presets).map(\.bounded)
-        report.scan?.damage.stretches = Array((scan?.damage.stretches ?? []).prefix(Bound.stretches))
+        report.scan = scan.map {
+            ScanReport(frames: $0.frames.bounded(to: FigureBound.frames), damage: $0.damage.bounded)
+        }
         return report
     }
 }
@@ -94,6 +101,8 @@ extension PresetFit {
         fit.summary = summary.told(to: Bound.name)
         fit.reasons = reasons.prefix(Bound.refusals).map { $0.told(to: Bound.sentence) }
         fit.hints = hints.prefix(Bound.refusals).map { $0.told(to: Bound.sentence) }
+        if let frames, !FigureBound.holds(frames: frames) { fit.frames = nil }
+        if let estimatedBytes, !(0...FigureBound.bytes).contains(estimatedBytes) { fit.estimatedBytes = nil }
         return fit
     }
 }
@@ -105,18 +114,14 @@ extension ConversionReport {
         var report = self
         report.source.codec = source.codec.told(to: Bound.name)
         report.digest = digest?.told(to: Bound.name)
-        report.damage.stretches = damage.stretches.prefix(Bound.stretches).map { stretch in
-            var stretch = stretch
-            stretch.code = stretch.code.told(to: Bound.code)
-            return stretch
-        }
+        report.damage = damage.bounded
         if lostTags.count > Bound.tags {
             let listed = Bound.tags - 1
             report.lostTags = lostTags.prefix(listed) + ["… and \(lostTags.count - listed) more"]
         }
         report.lostTags = report.lostTags.map { $0.told(to: Bound.name) }
         report.remarks = remarks.prefix(Bound.remarks).map { remark in
-            Remark(remark.kind, remark.detail.told(to: Bound.name), count: remark.count)
+            Remark(remark.kind, remark.detail.told(to: Bound.name), count: remark.count?.bounded(to: FigureBound.count))
         }
         return report
     }

@@ -37,9 +37,10 @@ struct ConversionPace: Sendable {
     /// For people, to a tenth; `nil` as long as nothing can be said.
     func told(of job: Int64) -> JobPace? {
         let seconds = (last.time - first.time) / .seconds(1)
-        let framesPerSecond = Double(last.frames - first.frames) / seconds
+        let framesPerSecond = (Double(last.frames) - Double(first.frames)) / seconds
         guard seconds > 0, rateHz > 0, framesPerSecond > 0, framesPerSecond.isFinite else { return nil }
-        let remaining = isVerifying ? nil : totalFrames.map { Double(max(0, $0 - last.frames)) / framesPerSecond }
+        let remaining =
+            isVerifying ? nil : totalFrames.map { max(0, Double($0) - Double(last.frames)) / framesPerSecond }
         return JobPace(
             job: job,
             speed: Self.tenths(framesPerSecond / Double(rateHz)),

@@ -18,6 +18,28 @@ final class JobBoard: Sendable {
         var pace: Pace
         var isClosed = false
 
+        /// Jobs in hand whose workers were lost while they ran them. They begin one at a time: one that ends its worker then does not
+        /// take the others along again.
+        var suspects = 0
+
+        /// Which job of the queue begins next: the first that may.
+        var nextPlace: Int? {
+            guard suspects > 1, let first = queue.first, isSuspect(first), isRunningASuspect else {
+                return queue.indices.first
+            }
+            return queue.firstIndex { !isSuspect($0) }
+        }
+
+        /// How many of the queue wait for a suspect to end.
+        var heldUp: Int {
+            guard suspects > 1 else { return 0 }
+            return max(0, queue.count(where: isSuspect) - (isRunningASuspect ? 0 : 1))
+        }
+
+        private var isRunningASuspect: Bool { converting.keys.contains(where: isSuspect) }
+
+        private func isSuspect(_ fence: Fence) -> Bool { jobs[fence]?.isSuspect == true }
+
         /// For how long each conversion has been under way.
         var runningFor: [Duration] {
             let now = ContinuousClock.now
@@ -45,6 +67,7 @@ final class JobBoard: Sendable {
             for claim in claims {
                 state.jobs[claim.fence] = JobInHand(claim: claim, session: session, claimedAt: now)
                 state.queue.append(claim.fence)
+                if claim.workersLost > 0 { state.suspects += 1 }
             }
         }
         bell.ring()
@@ -54,8 +77,11 @@ final class JobBoard: Sendable {
     var wanted: Int {
         state.withLock { state in
             guard !state.isClosed, state.unpublished < unpublishedLimit else { return 0 }
+            // Idle slots get other jobs, but a worker does not collect all suspects there are.
+            let heldUp = state.heldUp
+            guard heldUp <= slots else { return 0 }
             return state.pace.wanted(
-                queued: state.queue.count,
+                queued: state.queue.count - heldUp,
                 busySlots: state.busy.count,
                 running: state.runningFor
             )
@@ -70,13 +96,13 @@ final class JobBoard: Sendable {
     /// counts, and leave idle slots their share.
     func start(in slot: Int, lane: Int) -> JobInHand? {
         let job = state.withLock { state -> JobInHand? in
-            guard !state.isClosed, state.unpublished < unpublishedLimit, let first = state.queue.first else {
+            guard !state.isClosed, state.unpublished < unpublishedLimit, let place = state.nextPlace else {
                 return nil
             }
             if lane > 0 {
                 guard state.pace.isShort, state.queue.count > slots - state.busy.count else { return nil }
             }
-            state.queue.removeFirst()
+            let first = state.queue.remove(at: place)
             guard var job = state.jobs[first] else { return nil }
             job.phase = .converting
             job.slot = slot
@@ -151,7 +177,9 @@ final class JobBoard: Sendable {
         state.withLock { state in
             var hasQueued = false
             for fence in fences {
-                switch state.jobs.removeValue(forKey: fence)?.phase {
+                let job = state.jobs.removeValue(forKey: fence)
+                if job?.isSuspect == true { state.suspects -= 1 }
+                switch job?.phase {
                 case .queued: hasQueued = true
                 case .ending, .publishing: state.unpublished -= 1
                 case .converting, nil: break

@@ -34,6 +34,9 @@ struct JobInHand: Sendable {
 
     var fence: Fence { claim.fence }
 
+    /// Whether a worker was lost while it ran the job.
+    var isSuspect: Bool { claim.workersLost > 0 }
+
     /// Whether anything may still be said of it to the ledger.
     var isOurs: Bool { stop?.isLoss != true && session.holds }
 }

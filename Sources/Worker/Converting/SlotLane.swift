@@ -31,6 +31,7 @@ struct SlotLane: Sendable {
         switch await files.run({ Preparation.of(claim, in: roots, codecs: codecs, disks, mounts) }) {
         case .ready(let prepared):
             shop.sweeper.use(prepared.location, for: job.fence)
+            await tellBeginning(of: job)
             await convert(job, prepared)
         case .skipped: end(job, .skipped)
         case .made(let output): end(job, .made(output, facts()))
@@ -44,6 +45,15 @@ struct SlotLane: Sendable {
         case .withoutRoom(let facts): end(job, shop.putOff(facts))
         case .withoutMount(let lost): end(job, shop.putOff(lost))
         }
+    }
+
+    /// Has the ledger know that a job begins that was lost before. Of others a beat tells soon enough; this one may be what ends
+    /// its workers, before they beat.
+    private func tellBeginning(of job: JobInHand) async {
+        guard job.claim.losses > 0 else { return }
+        let begun = RunningJob(job.fence, slot: Int16(clamping: slot))
+        // Without an answer it begins all the same: conversions go on while the ledger is away.
+        try? await shop.ledger.begin([begun], of: job.session.worker, within: .seconds(5))
     }
 
     private func convert(_ job: JobInHand, _ prepared: PreparedJob) async {

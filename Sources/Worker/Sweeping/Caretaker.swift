@@ -121,7 +121,8 @@ struct Caretaker: Sendable {
         while !Task.isCancelled {
             await rest(.seconds(1))
             let now = ContinuousClock.now
-            let late = shop.board.takeQueued { now - $0.claimedAt > patience }
+            // Suspects take turns by themselves, and would come back at once where there is no other worker.
+            let late = shop.board.takeQueued { now - $0.claimedAt > patience && !$0.isSuspect }
             shop.handBack(late, because: .handedBack)
         }
     }

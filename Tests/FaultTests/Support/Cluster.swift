@@ -41,7 +41,7 @@ final class Cluster: Sendable {
         try Sluice.run(["migrate", "--database", url]).checked()
         let milliseconds = Int(lease / .milliseconds(1))
         try server.run(
-            "update sluice.setting set lease = '\(milliseconds) ms', publish_grace = '1 s', retry_base = '100 ms', losses_without_delay = 1000"
+            "update sluice.setting set lease = '\(milliseconds) ms', publish_grace = '1 s', retry_base = '100 ms', losses_without_delay = 1000, workers_lost_allowed = 1000"
         )
         if !settings.isEmpty { try server.run("update sluice.setting set \(settings)") }
         ledger = try JobLedger(LedgerConfiguration(url: url))

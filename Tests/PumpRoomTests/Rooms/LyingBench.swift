@@ -45,11 +45,12 @@ final class LyingBench: Sendable {
                 job = hear()["convert"]["job"]
                 say({"begun": {"job": job, "spent": spent}})
                 return job
-            def progress(job, frames):
-                say({"progress": {"job": job, "_1": {"position": f"{frames}/8000", "frames": frames}}})
+            def progress(job, frames, total=None):
+                say({"progress": {"job": job, "_1": {"position": f"{frames}/8000", "frames": frames,
+                    "totalFrames": total}}})
             def convert(job, report): say({"converted": {"job": job, "_1": report, "_2": spent}})
-            def fail(job, code, stage="decode", kind="permanent"):
-                failure = {"code": code, "class": kind, "stage": stage, "message": "so it is said"}
+            def fail(job, code, stage="decode", kind="permanent", **more):
+                failure = {"code": code, "class": kind, "stage": stage, "message": "so it is said"} | more
                 say({"failed": {"job": job, "_1": failure, "_2": spent}})
             report = json.loads('''\(try reportText())''')
 

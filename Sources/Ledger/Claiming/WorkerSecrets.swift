@@ -1,0 +1,13 @@
+import FoundationEssentials
+import Synchronization
+
+/// The secrets of the workers that this process has registered, by which the ledger tells a worker what it holds, and nobody else.
+enum WorkerSecrets {
+    private static let known = Mutex<[Int64: UUID]>([:])
+
+    /// `nil` for a worker that another process registered.
+    static subscript(worker: Int64) -> UUID? {
+        get { known.withLock { $0[worker] } }
+        set { known.withLock { $0[worker] = newValue } }
+    }
+}

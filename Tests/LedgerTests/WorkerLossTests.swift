@@ -1,0 +1,75 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// Jobs whose workers are lost, again and again.
+struct WorkerLossTests {
+    /// A worker claims all there is, begins `begun` of its jobs, and is not heard of again.
+    private func loseWorker(_ lab: LedgerLab, begun: (Claim) -> Bool) async throws -> [Claim] {
+        let worker = try await lab.worker()
+        let claims = try await lab.claim(100, for: worker)
+        let running = claims.filter(begun).map { RunningJob($0.fence, slot: 1) }
+        #expect(try await lab.heartbeat.beat(worker.worker, running).isAlive)
+        try await lab.lab.run { connection in
+            try connection.execute(
+                "update \(lab.schema).worker set lease_until = lease_until - interval '2 h' where id = \(worker.worker)"
+            )
+        }
+        // Past any back-off, and as a coordinator that never slept.
+        try await lab.lab.run { connection in
+            try connection.execute("select count(*) from \(lab.schema).keep_house()")
+            try connection.execute(
+                "update \(lab.schema).house set quiet_until = '-infinity', tick_at = \(lab.schema).ledger_time()"
+            )
+            try connection.execute("select \(lab.schema).reap()")
+            try connection.execute("update \(lab.schema).delayed set ready_at = \(lab.schema).ledger_time()")
+        }
+        return claims
+    }
+
+    @Test func jobWhoseWorkersAreLostWhileTheyRunItIsPutAway() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("workers_lost_allowed = 3")
+        let (killer, bystander) = (try await lab.submit(1).firstJob, try await lab.submit(1).firstJob)
+        for loss in 0..<3 {
+            let claims = try await loseWorker(lab) { $0.fence.job == killer }
+            #expect(claims.map(\.fence.job).sorted() == [killer, bystander])
+            #expect(claims.first { $0.fence.job == killer }?.workersLost == loss)
+            #expect(claims.first { $0.fence.job == bystander }?.workersLost == 0)
+        }
+        let story = try #require(try await lab.ledger.story(of: killer))
+        #expect((story.summary.state, story.summary.code, story.summary.kind) == (.failed, "workers_lost", .permanent))
+        #expect(story.attempts.map(\.failure?.code) == ["worker_lost", "worker_lost", "worker_lost"])
+        #expect(try await lab.state(bystander) == "waiting")
+        #expect(try await lab.ledger.failures().map(\.code).contains("workers_lost"))
+
+        // A person who tries it again gives it all its chances.
+        #expect(try await lab.ledger.apply(.retry, to: JobFilter(ids: [killer])).changed == 1)
+        let again = try await loseWorker(lab) { $0.fence.job == killer }
+        #expect(again.first { $0.fence.job == killer }?.workersLost == 0)
+        #expect(try await lab.state(killer) != "failed")
+    }
+
+    @Test func jobThatOnlyWaitedInLostWorkersIsNeverPutAway() async throws {
+        let lab = try await LedgerLab()
+        let job = try await lab.submit(1).firstJob
+        for _ in 0..<12 { _ = try await loseWorker(lab) { _ in false } }
+        #expect(["waiting", "delayed"].contains(try await lab.state(job)))
+    }
+
+    /// A worker that is stopped, or that failed its job, was not lost.
+    @Test func otherEndsDoNotCount() async throws {
+        let lab = try await LedgerLab()
+        let job = try await lab.submit(1).firstJob
+        for _ in 0..<6 {
+            let worker = try await lab.worker()
+            let claim = try #require(try await lab.claim(1, for: worker).first)
+            _ = try await lab.heartbeat.beat(worker.worker, [RunningJob(claim.fence, slot: 1)])
+            try await lab.ledger.stop(worker.worker)
+        }
+        #expect(try await lab.state(job) == "waiting")
+    }
+}

@@ -1,0 +1,209 @@
+import Conversion
+import Foundation
+import TestSupport
+
+@testable import PumpRoom
+
+/// Messages of a room that lies: whole ones of which a few values, picked by a seed, are what no room of ours says.
+struct ReplyGenerator {
+    /// JSON that keeps its shape while values in it are exchanged.
+    private indirect enum Tree {
+        case object([(key: String, value: Tree)])
+        case list([Tree])
+        /// As it is written.
+        case leaf(String)
+
+        init(_ value: Any) {
+            switch value {
+            case let object as [String: Any]:
+                self = .object(object.sorted { $0.key < $1.key }.map { ($0.key, Tree($0.value)) })
+            case let list as [Any]: self = .list(list.map(Tree.init))
+            default:
+                let data = try? JSONSerialization.data(withJSONObject: value, options: .fragmentsAllowed)
+                self = .leaf(data.map { String(decoding: $0, as: UTF8.self) } ?? "null")
+            }
+        }
+
+        func write(into text: inout String) {
+            switch self {
+            case .object(let members):
+                text += "{"
+                for (place, member) in members.enumerated() {
+                    text += place == 0 ? "\"" : ",\""
+                    text += member.key
+                    text += "\":"
+                    member.value.write(into: &text)
+                }
+                text += "}"
+            case .list(let items):
+                text += "["
+                for (place, item) in items.enumerated() {
+                    if place > 0 { text += "," }
+                    item.write(into: &text)
+                }
+                text += "]"
+            case .leaf(let leaf): text += leaf
+            }
+        }
+
+        /// Exchanges a value somewhere in it.
+        mutating func twist(_ generator: inout SeededGenerator) {
+            switch self {
+            case .object(var members):
+                guard !members.isEmpty else { return }
+                let place = generator.whole(in: 0..<members.count)
+                if generator.whole(in: 0..<40) == 0 {
+                    members.remove(at: place)
+                } else {
+                    members[place].value.twist(&generator)
+                }
+                self = .object(members)
+            case .list(var items):
+                if items.isEmpty || generator.whole(in: 0..<20) == 0 {
+                    self = .list(Array(repeating: .leaf("\"x\""), count: generator.whole(in: 0..<300)))
+                    return
+                }
+                items[generator.whole(in: 0..<items.count)].twist(&generator)
+                self = .list(items)
+            case .leaf(let leaf):
+                // Mostly of its own type, so that most messages can be read.
+                let isNumber = leaf.first.map { $0.isNumber || $0 == "-" } ?? false
+                let pool = (generator.whole(in: 0..<20) == 0) != isNumber ? Self.numbers : Self.texts
+                self = .leaf(pool[generator.whole(in: 0..<pool.count)])
+            }
+        }
+
+        private static let numbers = [
+            "0", "1", "-1", "2", "255", "32767", "32768", "65536", "65537", "2147483647", "2147483648", "-2147483649",
+            "4294967296", "1099511627776", "281474976710656", "281474976710657", "9007199254740993",
+            "1152921504606846976", "4611686018427387904", "9223372036854775807", "9223372036854775808",
+            "-9223372036854775808", "-9223372036854775809", "18446744073709551615", "1e18", "1e300", "1e400", "0.5",
+            "-0.0", "1001", "44100", "768000", "null",
+        ]
+
+        private static let texts = [
+            "\"\"", "\"\\u0000\"", "\"\\ud800\"", "\"\\u001b[31m\"", "\"\\u202e\"", "\"' or 1=1 --\"", "\"{}\"",
+            "\"a\\\\\"",
+            "\"9223372036854775807/1\"", "\"-9223372036854775807/1\"", "\"1/2147483647\"", "\"1/0\"", "\"inf\"",
+            "\"NaN\"", "\"nan\"", "\"indefinite\"", "\"0xffffffffffffffff\"", "\"discrete 9223372036854775807\"",
+            "\"stereo\"", "\"wav\"", "\"flac\"", "\"permanent\"", "\"cancelled\"", "\"publish\"", "\"unexpected\"",
+            "true", "false", "null", "\"" + String(repeating: "ü", count: 5_000) + "\"", "[]", "{}",
+        ]
+    }
+
+    private var generator: SeededGenerator
+    private let kinds: [Tree]
+
+    init(seed: UInt64) throws {
+        generator = SeededGenerator(seed: seed)
+        let spent = WireCost(cpuMicroseconds: 12_000, peakBytes: 1 << 24)
+        let progress = ConversionProgress(
+            position: MediaTime(frames: 8_000, rate: 8_000),
+            frames: 8_000,
+            totalFrames: 16_000,
+            verifiedFrames: 4_000
+        )
+        let failure = Failure(
+            code: "corrupt_stream",
+            kind: .permanent,
+            stage: "decode",
+            message: "a frame is broken",
+            stream: 1,
+            position: MediaTime(frames: 4_000, rate: 8_000),
+            frame: 4_000,
+            libavName: "INVALIDDATA",
+            libavText: "t",
+            hint: "h",
+            refusals: [FormatRefusal.Reason(field: "f", value: "v", why: "w", allowed: "a", hint: "h")]
+        )
+        let replies: [RoomReply] = [
+            .progress(job: 1, progress), .converted(job: 1, try Self.report(), spent), .failed(job: 1, failure, spent),
+            .described(job: 1, try Self.description(), spent), .begun(job: 1, spent: spent),
+        ]
+        let coder = WireCoder()
+        kinds = try replies.map { Tree(try JSONSerialization.jsonObject(with: Data(coder.bytes($0)))) }
+    }
+
+    /// The next message; a third of them is honest.
+    mutating func next() -> [UInt8] {
+        // Reports and failures are what the ledger keeps.
+        var tree = kinds[[0, 1, 1, 2, 2, 3, 4][generator.whole(in: 0..<7)]]
+        for _ in 0..<generator.whole(in: 0..<3) { tree.twist(&generator) }
+        var text = ""
+        tree.write(into: &text)
+        return Array(text.utf8)
+    }
+
+    static func report() throws -> ConversionReport {
+        ConversionReport(
+            source: .init(track: 0, codec: "pcm_s16le", sampleRateHz: 8_000, channelCount: 2, frames: 8_000),
+            format: try format(),
+            plannedFrames: 8_000,
+            writtenFrames: 8_000,
+            decodedFrames: 8_000,
+            bytes: 32_044,
+            damage: DamageReport(
+                frames: 3,
+                stretchCount: 1,
+                stretches: [.init(start: 5, frames: 3, code: "truncated")]
+            ),
+            isVerified: true,
+            digest: "00ff",
+            lostTags: ["title"],
+            remarks: [Remark(.tags, "one tag", count: 1)]
+        )
+    }
+
+    private static func format() throws -> ResolvedFormat {
+        try AudioFormat(container: .wav, codec: .pcm).resolved(
+            for: AudioShape(
+                sampleRateHz: 8_000,
+                channelCount: 2,
+                bitDepth: 16,
+                codecName: "pcm_s16le",
+                isLossless: true
+            )
+        )
+    }
+
+    private static func description() throws -> SourceReport {
+        SourceReport(
+            container: "wav",
+            tracks: [
+                TrackReport(
+                    track: 0,
+                    isMain: true,
+                    codec: "pcm_s16le",
+                    sampleRateHz: 8_000,
+                    channelCount: 2,
+                    layout: "stereo",
+                    bitDepth: 16,
+                    sampleKind: .integer,
+                    isLossless: true,
+                    bitRate: 256_000,
+                    frames: 8_000,
+                    exactness: .exact,
+                    delayFrames: 0,
+                    paddingFrames: 0,
+                    isProtected: false
+                )
+            ],
+            tags: [TagReport(name: "n", value: "v", isTechnical: false)],
+            chapters: [ChapterReport(start: .zero, end: MediaTime(frames: 1, rate: 1), title: "t")],
+            cover: CoverReport(type: "image/png", width: 1, height: 1, bytes: 70),
+            isProtected: false,
+            scan: ScanReport(frames: 8_000, damage: DamageReport()),
+            presets: [
+                PresetFit(
+                    preset: "p",
+                    summary: "s",
+                    format: try format(),
+                    frames: 8_000,
+                    estimatedBytes: 32_044,
+                    reasons: [],
+                    hints: []
+                )
+            ]
+        )
+    }
+}
