@@ -28,6 +28,7 @@ demo: ## build it and show it at work; ARGS=formats and ARGS=damage look closer
 test: ## build and run all tests
 	@scripts/prepare build test demo python
 	swift build -c release --product pump-allocations
+	swift build -c release --product reading-process
 	swift build -c release --product sluice
 	swift build -c release --product poisoned-sluice
 	swift build --build-tests

@@ -86,6 +86,13 @@ let package = Package(
             path: "Tests/MediaProcess",
             swiftSettings: house
         ),
+        // What every command does with a file that it reads, in a process that a trap may end.
+        .executableTarget(
+            name: "reading-process",
+            dependencies: ["Media", "Conversion", "TestSupport"],
+            path: "Tests/ReadingProcess",
+            swiftSettings: house
+        ),
         .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
         .executableTarget(
             name: "pump-allocations",
@@ -161,7 +168,7 @@ let package = Package(
         ),
         .testTarget(
             name: "MediaTests",
-            dependencies: ["Media", "TestSupport", "media-process", "pump-allocations"],
+            dependencies: ["Media", "TestSupport", "media-process", "reading-process", "pump-allocations"],
             swiftSettings: house
         ),
         .testTarget(

@@ -24,7 +24,8 @@ extension Converter.Request {
             outputBytes: recipe.limits?.outputBytes,
             decodedSeconds: recipe.limits?.decodedSeconds,
             expansionRatio: recipe.limits?.expansionRatio,
-            cpuSeconds: recipe.limits?.cpuSeconds
+            cpuSeconds: recipe.limits?.cpuSeconds,
+            openSeconds: recipe.limits?.openSeconds
         )
     }
 }

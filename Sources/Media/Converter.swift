@@ -90,6 +90,7 @@ public struct Converter: Sendable {
                 damage: request.damage,
                 concealSeconds: request.concealSeconds,
                 checksDigest: request.verifies,
+                openSeconds: request.budget.openSeconds,
                 stop: stop
             )
         )

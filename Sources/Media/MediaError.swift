@@ -90,6 +90,7 @@ extension MediaError {
         case decodedSecondsExceeded = "decoded_seconds_exceeded"
         case expansionExceeded = "expansion_exceeded"
         case cpuExceeded = "cpu_seconds_exceeded"
+        case openSecondsExceeded = "open_seconds_exceeded"
     }
 }
 
@@ -111,6 +112,7 @@ extension MediaError.Code {
         case .destinationNotSeekable: "headers are completed at the end; write to a file, then copy it"
         case .lossRefused: "without --strict-loss the conversion goes on and tells what is lost"
         case .passthroughRefused: "choose a codec to convert instead of copying packets"
+        case .openSecondsExceeded: "take tags out of the file, or raise openSeconds if the file is what it should be"
         default: nil
         }
     }

@@ -11,6 +11,14 @@ public final class StopSignal: Sendable {
 
     public var isStopped: Bool { flag.load(ordering: .relaxed) }
 
+    /// Set once a source has been opened by whoever holds the signal.
+    private let opened = Atomic<Bool>(false)
+
+    /// Whether a source is open. What takes long before that may be libav's work on a header, which it does not break off.
+    package var hasOpened: Bool { opened.load(ordering: .relaxed) }
+
+    func noteOpened() { opened.store(true, ordering: .relaxed) }
+
     func check(at stage: MediaError.Stage) throws {
         if isStopped { throw MediaError(.cancelled, at: stage, "the conversion was asked to stop") }
     }

@@ -39,7 +39,7 @@ final class FuzzedFile: @unchecked Sendable {
         fill(with: bytes)
         let probe = outcome { () throws(Failure) -> String in
             let report = try SourceProbe(nameHint: nil, limits: Self.limits)
-                .describe(source, scanning: choice & 1 == 0)
+                .describe(source, scanning: choice & 1 == 0, fitting: choice & 2 == 0)
             return "\(report.container) of \(report.tracks.count) tracks"
         }
         let (name, recipe) = recipe(choice >> 1)

@@ -15,6 +15,10 @@ enum SeedFiles {
         "mov -c:a pcm_s16le", "avi -c:a pcm_s16le", "avi -c:a libmp3lame", "voc -c:a pcm_s16le", "flv -c:a aac",
         "flv -c:a nellymoser -ac 1", "flv -c:a adpcm_swf -ar 22050", "ogg -c:a libspeex -ar 16000 -ac 1",
         "rm -c:a real_144 -ar 8000 -ac 1", "rm -c:a ac3", "sox -c:a pcm_s32le", "wav -c:a adpcm_yamaha",
+        "ircam -c:a pcm_s16le", "thd -c:a truehd -strict -2 -ar 48000", "mlp -c:a mlp -strict -2 -ar 48000",
+        "mkv -c:a truehd -strict -2 -ar 48000", "vob -c:a ac3 -ar 48000", "vob -c:a pcm_dvd -ar 48000",
+        "mpg -c:a mp2 -ar 48000",
+        "mmf -c:a adpcm_yamaha -ar 22050 -ac 1",
     ]
 
     /// A fifth of a second: several packets in most formats, and a few kilobytes in all.
@@ -30,6 +34,11 @@ enum SeedFiles {
             let exact = ["-fflags", "+bitexact", "-flags:a", "+bitexact"]
             let rate = words.contains("libopus") ? ["-ar", "48000"] : []
             try FFmpeg.encode(source, to: "\(folder)/\(number).\(words[0])", exact + tags + rate + words.dropFirst())
+        }
+        for (name, bytes) in RareFile.short { try Bytes.write(bytes, to: "\(folder)/\(name)") }
+        // Kinds that only SoX writes.
+        for name in ["a.sph", "a.8svx"] {
+            try Run.program("sox", ["-D", source, "-b", name == "a.8svx" ? "8" : "16", "\(folder)/\(name)"]).checked()
         }
     }
 }

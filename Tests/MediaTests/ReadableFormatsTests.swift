@@ -77,6 +77,7 @@ struct ReadCase: Sendable, CustomTestStringConvertible {
         ReadCase("a.voc", "-c:a pcm_s16le", "pcm_s16le"),
         ReadCase("u8.voc", "-c:a pcm_u8", "pcm_u8", rate: 8_000, channels: 1, format: .u8),
         ReadCase("pcm.flv", "-c:a pcm_s16le", "pcm_s16le"),
+        ReadCase("dvd.vob", "-c:a pcm_dvd", "pcm_dvd", rate: 48_000),
         ReadCase("a.sox", "-c:a pcm_s32le", "pcm_s32le", format: .s32),
     ]
 
@@ -145,6 +146,11 @@ struct ReadCase: Sendable, CustomTestStringConvertible {
         ReadCase("nelly.flv", "-c:a nellymoser", "nellymoser", count: .reference, channels: 1),
         ReadCase("a.rm", "-c:a real_144", "ra_144", count: .reference, rate: 8_000, channels: 1),
         ReadCase("ac3.rm", "-c:a ac3", "ac3", count: .reference),
+        ReadCase("ac3.vob", "-c:a ac3", "ac3", count: .reference, rate: 48_000, channels: 6),
+        ReadCase("dts.vob", "-c:a dca -strict -2", "dts", count: .reference, rate: 48_000),
+        ReadCase("mp2.mpg", "-c:a mp2", "mp2", .near(60), count: .reference),
+        ReadCase("mp3.mpg", "-c:a libmp3lame", "mp3", count: .reference),
+        ReadCase("a.mmf", "-c:a adpcm_yamaha", "adpcm_yamaha", count: .reference, rate: 22_050, channels: 1),
     ]
 }
 
@@ -204,6 +210,7 @@ struct ReadCase: Sendable, CustomTestStringConvertible {
             ("v.ts", "-c:v mpeg2video -c:a mp2", "mp2"), ("h.ts", "-c:v libx264 -c:a aac", "aac"),
             ("v.wmv", "-c:v wmv2 -c:a wmav2", "wmav2"), ("v.ogg", "-c:v libtheora -c:a libvorbis", "vorbis"),
             ("h.mp4", "-c:v libx264 -c:a ac3 -movflags +faststart", "ac3"),
+            ("v.mpg", "-c:v mpeg1video -r 25 -c:a mp2", "mp2"), ("v.vob", "-c:v mpeg2video -r 25 -c:a ac3", "ac3"),
         ]
     ) func soundOfVideoIsRead(name: String, arguments: String, codec: String) throws {
         let path = folder.path(name)

@@ -60,6 +60,7 @@ import Testing
 
     @Test(arguments: [
         "a.sph", "a.sf", "a.sox", "a.voc", "mu.sph -e u-law", "al.sph -e a-law", "mu.sf -e u-law", "s8.voc -b 8",
+        "a.8svx -b 8",
     ])
     func samplesAreThose(of line: String) throws {
         let words = line.split(separator: " ").map(String.init)

@@ -28,7 +28,7 @@ final class ForegroundRoom: Sendable {
             // Whoever waits decides how long. A pipe may have nothing to say for hours.
             configuration.stallLimit = .seconds(10 * 365 * 86_400)
             configuration.slowestPace = nil
-            configuration.usualLimits = Recipe.Limits()
+            configuration.usualLimits = Recipe.Limits(openSeconds: RoomConfiguration.usualOpenSeconds)
             configuration.highestLimits = Recipe.Limits()
             let slot = RoomSlot(1, configuration: configuration) { [weak state] warning in
                 state?.value.withLock { $0.warning = warning }

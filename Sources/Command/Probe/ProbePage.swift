@@ -37,7 +37,7 @@ struct ProbePage {
         var first = [track.codec.printable]
         if let bits = track.bitDepth { first.append((track.sampleKind == .float ? "f" : "s") + "\(bits)") }
         if let rate = track.bitRate, rate > 0, !track.isLossless {
-            first.append(Figures.bitRate((rate + 500) / 1000 * 1000))
+            first.append(Figures.bitRate(rate < 1 << 50 ? (rate + 500) / 1000 * 1000 : rate))
         }
         first.append(Figures.hertz(track.sampleRateHz))
         first.append(track.layout ?? Figures.count(track.channelCount, "channel"))

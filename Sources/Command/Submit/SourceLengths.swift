@@ -30,7 +30,9 @@ struct SourceLengths: Sendable {
     private mutating func add(_ finding: Finding) {
         switch finding {
         case .length(let length, let isEstimate):
-            microseconds += length
+            // As long as can be said: a room may say anything, and so may headers, of many files together.
+            let (sum, overflows) = microseconds.addingReportingOverflow(length)
+            microseconds = overflows ? .max : sum
             if isEstimate { estimates += 1 }
         case .unknown: unknown += 1
         case .elsewhere: elsewhere += 1
@@ -103,8 +105,7 @@ struct SourceLengths: Sendable {
                 return .unreadable("\(source): no sound".printable)
             }
             guard let frames = track.frames, track.sampleRateHz > 0 else { return .unknown }
-            let (seconds, rest) = frames.quotientAndRemainder(dividingBy: Int64(track.sampleRateHz))
-            let length = seconds * 1_000_000 + rest * 1_000_000 / Int64(track.sampleRateHz)
+            let length = Int64(clamping: Int128(frames) * 1_000_000 / Int128(track.sampleRateHz))
             return .length(microseconds: length, isEstimate: track.exactness != .exact)
         } catch {
             let failure = Failure(of: error)

@@ -87,7 +87,9 @@ extension Resolution {
     mutating func checkLength(_ format: ResolvedFormat, _ rule: FormatRule) {
         guard let limit = rule.maximumBytes, let sourceFrames = source.frames, source.sampleRateHz > 0 else { return }
         let frames = Double(sourceFrames) * Double(format.sampleRateHz) / Double(source.sampleRateHz)
-        guard let estimate = format.estimatedBytes(frames: Int64(frames.rounded(.up))), estimate.bytes > limit else {
+        guard frames < 0x1p56, let estimate = format.estimatedBytes(frames: Int64(frames.rounded(.up))),
+            estimate.bytes > limit
+        else {
             return
         }
         refuse(

@@ -21,6 +21,8 @@ extension ResolvedFormat {
     /// `nil` where only encoding can tell: lossless compression, passthrough, variable bit rates, and AAC and Opus,
     /// to whose encoders a bit rate is only a target (60 s of silence at 128 kbit/s AAC are 27 kB).
     public func estimatedBytes(frames: Int64) -> (bytes: Int64, exactness: Exactness)? {
+        // Beyond that only a header that is wrong promises sound, and what follows would not fit into 64 bits.
+        guard (0...(1 << 56)).contains(frames) else { return nil }
         if let bytesPerFrame {
             let data = frames.multipliedReportingOverflow(by: Int64(bytesPerFrame))
             guard !data.overflow, data.partialValue <= .max - 1024 else { return nil }

@@ -26,6 +26,15 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
     /// Whether the codec gives back the very samples it gets at this depth. With `copy`: the very packets.
     public var isLossless: Bool { codec.isLossless }
 
+    /// Whether the file says which speaker each of three or more channels is for, where that is known.
+    public var storesLayout: Bool {
+        switch container {
+        case .au, .raw: false
+        case .mka: codec != .pcm
+        default: true
+        }
+    }
+
     /// A format that nobody checked; `AudioFormat.resolved(for:)` makes checked ones.
     public init(
         container: Container,

@@ -159,7 +159,8 @@ extension Recipe.Output: Decodable {
 
 extension Recipe.Limits: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
-        case outputBytes, decodedSeconds, expansionRatio, cpuSeconds, wallSeconds, stallSeconds, concealSeconds
+        case outputBytes, decodedSeconds, expansionRatio, cpuSeconds, wallSeconds, stallSeconds, concealSeconds,
+            openSeconds
     }
 
     /// Reads strictly.
@@ -172,7 +173,8 @@ extension Recipe.Limits: Decodable {
             cpuSeconds: try fields.optional(.cpuSeconds),
             wallSeconds: try fields.optional(.wallSeconds),
             stallSeconds: try fields.optional(.stallSeconds),
-            concealSeconds: try fields.optional(.concealSeconds)
+            concealSeconds: try fields.optional(.concealSeconds),
+            openSeconds: try fields.optional(.openSeconds)
         )
     }
 }

@@ -90,7 +90,7 @@ extension Recipe.Limits {
             ("outputBytes", outputBytes.map { Double($0) }), ("decodedSeconds", decodedSeconds.map { Double($0) }),
             ("expansionRatio", expansionRatio), ("cpuSeconds", cpuSeconds.map { Double($0) }),
             ("wallSeconds", wallSeconds.map { Double($0) }), ("stallSeconds", stallSeconds.map { Double($0) }),
-            ("concealSeconds", concealSeconds.map { Double($0) }),
+            ("concealSeconds", concealSeconds.map { Double($0) }), ("openSeconds", openSeconds.map { Double($0) }),
         ]
         for (name, value) in fields {
             guard let value, !(value > 0 && value.isFinite) else { continue }

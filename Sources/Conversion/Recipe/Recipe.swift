@@ -166,6 +166,8 @@ extension Recipe {
         public var stallSeconds: Int?
         /// Seconds of silence that may stand for missing sound.
         public var concealSeconds: Int?
+        /// Seconds of CPU until the source is open.
+        public var openSeconds: Int?
 
         /// No limit that is not said.
         public init(
@@ -175,7 +177,8 @@ extension Recipe {
             cpuSeconds: Int? = nil,
             wallSeconds: Int? = nil,
             stallSeconds: Int? = nil,
-            concealSeconds: Int? = nil
+            concealSeconds: Int? = nil,
+            openSeconds: Int? = nil
         ) {
             self.outputBytes = outputBytes
             self.decodedSeconds = decodedSeconds
@@ -184,6 +187,7 @@ extension Recipe {
             self.wallSeconds = wallSeconds
             self.stallSeconds = stallSeconds
             self.concealSeconds = concealSeconds
+            self.openSeconds = openSeconds
         }
     }
 }

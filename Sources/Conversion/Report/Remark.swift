@@ -6,6 +6,8 @@ public struct Remark: Sendable, Hashable, Codable {
         case channelsMixed = "channels_mixed"
         /// The source names no speakers, and the output's codec or container names some.
         case layoutAssumed = "layout_assumed"
+        /// The source names its speakers, and the output's container has no place for them.
+        case layoutLost = "layout_lost"
         /// Samples beyond full scale were cut off at full scale.
         case samplesClipped = "samples_clipped"
         /// The output has fewer significant bits for each sample than the source.
@@ -26,7 +28,7 @@ public struct Remark: Sendable, Hashable, Codable {
         /// Whether something of the source is missing in the output.
         public var isLoss: Bool {
             switch self {
-            case .channelsMixed, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
+            case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
             case .layoutAssumed, .partialFrame, .headerLengthIgnored: false
             }
         }
@@ -49,6 +51,7 @@ public struct Remark: Sendable, Hashable, Codable {
         switch kind {
         case .channelsMixed: "channels mixed"
         case .layoutAssumed: "layout assumed"
+        case .layoutLost: "layout lost"
         case .samplesClipped: counted("sample", "clipped")
         case .depthReduced: "depth reduced"
         case .tags: counted("tag", "lost")

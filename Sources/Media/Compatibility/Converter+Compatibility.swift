@@ -80,10 +80,10 @@ extension ResolvedFormat.Exactness {
     /// No estimate is better than what it rests on.
     fileprivate func widened(by length: LengthPromise) -> ResolvedFormat.Exactness {
         guard case .about(let frames, let tolerance) = length else { return self }
-        let share = Int((tolerance * 100 + frames - 1) / max(1, frames))
+        let share = Int(clamping: (Int128(tolerance) * 100 + Int128(frames) - 1) / Int128(max(1, frames)))
         switch self {
         case .exact: return .within(percent: share)
-        case .within(let percent): return .within(percent: percent + share)
+        case .within(let percent): return .within(percent: Int(Int64(percent).addingSaturated(Int64(share))))
         }
     }
 }

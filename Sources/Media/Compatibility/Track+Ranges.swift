@@ -14,7 +14,7 @@ extension Track {
         for range in ranges {
             let end = range.isOpenEnded ? length.frames : range.end.frames(atRate: sampleRateHz)?.frames
             guard let end, let start = range.start.frames(atRate: sampleRateHz)?.frames else { return nil }
-            sum += max(0, end - start)
+            sum = sum.addingSaturated(max(0, end.addingSaturated(-start)))
         }
         return sum
     }

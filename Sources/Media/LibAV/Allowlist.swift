@@ -7,7 +7,8 @@ enum Allowlist {
     static let demuxers: [String] = [
         "wav", "w64", "aiff", "caf", "au", "flac", "mp3", "aac", "ogg", "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm",
         "mpegts", "asf", "ape", "mpc", "mpc8", "tta", "dsf", "amr", "amrnb", "amrwb", "ac3", "eac3", "dts", "gsm", "wv",
-        "avi", "flv", "voc", "rm", "nistsphere", "ircam", "sox",
+        "avi", "flv", "voc", "rm", "nistsphere", "ircam", "sox", "mpeg", "truehd", "mlp", "mmf", "qcp", "iff", "bit",
+        "oma",
         // Headerless PCM, opened by name alone and never by probing.
         "u8", "s8", "s16le", "s16be", "s24le", "s24be", "s32le", "s32be", "f32le", "f32be", "f64le", "f64be", "mulaw",
         "alaw",
@@ -17,11 +18,13 @@ enum Allowlist {
         "pcm_u8", "pcm_s8", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le",
         "pcm_f32be", "pcm_f64le", "pcm_f64be", "pcm_mulaw", "pcm_alaw", "pcm_bluray", "pcm_dvd", "pcm_lxf",
         "pcm_u16le", "pcm_u16be", "pcm_u24le", "pcm_u24be", "pcm_u32le", "pcm_u32be", "pcm_s16le_planar",
+        "pcm_s8_planar",
         "adpcm_ima_wav", "adpcm_ms", "adpcm_ima_qt", "g722", "g726",
         "flac", "alac", "aac", "aac_latm", "mp3float", "mp2float", "mp1float", "vorbis", "opus", "wavpack",
         "wmav1", "wmav2", "wmapro", "wmalossless", "wmavoice", "ape", "mpc7", "mpc8", "tta",
         "dsd_lsbf", "dsd_msbf", "dsd_lsbf_planar", "dsd_msbf_planar", "amrnb", "amrwb", "ac3", "eac3", "dca", "gsm",
         "gsm_ms", "libspeex", "adpcm_swf", "adpcm_yamaha", "nellymoser", "real_144",
+        "truehd", "mlp", "mace3", "mace6", "qcelp", "g729", "atrac3", "cook", "real_288", "sipr",
     ]
 
     static let demuxerList = demuxers.joined(separator: ",")

@@ -18,8 +18,12 @@ final class ByteSource {
     static let openingBytes: Int64 = 64 << 20
     /// Set once the container is open.
     var isOpen = false
-    /// Whether opening went on for too long.
+    /// Whether opening read too much.
     var isOverBudget: Bool { progress.isOverBudget }
+    /// Processor time of the opening thread at which opening ends; `nil` for no limit.
+    var openUntil: Duration?
+    /// Whether that time has come while something was read.
+    private(set) var isOverTime = false
     /// Bytes that libav asked for and got.
     var readBytes: Int64 { progress.bytes }
     /// Whether a read has met the end of the bytes.
@@ -29,8 +33,19 @@ final class ByteSource {
     /// The errno of the first read that failed.
     private(set) var failure: Int32?
 
-    /// What libav gets to see at some places instead of what is there.
+    /// What libav gets to see at some places instead of what is there: as long as the source lives, and for now.
+    private var lasting: [SourcePatch] = []
+    private var passing: [SourcePatch] = []
     private var patches: [SourcePatch] = []
+
+    /// Reads ahead for small pieces that are looked at one behind the other; only while `work` runs, for files may change.
+    func readingAhead<Result>(_ work: () -> Result) -> Result {
+        window = ReadAhead()
+        defer { window = nil }
+        return work()
+    }
+
+    private var window: ReadAhead?
 
     struct Progress {
         fileprivate(set) var bytes: Int64 = 0
@@ -83,6 +98,7 @@ final class ByteSource {
     }
 
     private func read(into bytes: UnsafeMutablePointer<UInt8>, upTo count: Int) -> Int32 {
+        if isLate() { return SLUICE_AVERROR_INVALIDDATA }
         if !isOpen, readBytes >= Self.openingBytes {
             progress.isOverBudget = true
             return SLUICE_AVERROR_INVALIDDATA
@@ -114,27 +130,44 @@ final class ByteSource {
         return SLUICE_AVERROR_EXIT
     }
 
+    /// Asked at every read of libav's until the container is open.
+    private func isLate() -> Bool {
+        if !isOpen, !isOverTime, let openUntil, ThreadClock.cpu() > openUntil { isOverTime = true }
+        return isOverTime
+    }
+
     private func seek(to target: Int64, whence: Int32) -> Int64 {
+        let place: Int64
         switch whence & ~AVSEEK_FORCE {
         case AVSEEK_SIZE: return size ?? -Int64(ENOSYS)
-        case SEEK_SET: offset = target
-        case SEEK_CUR: offset += target
-        case SEEK_END: offset = (size ?? 0) + target
+        case SEEK_SET: place = target
+        case SEEK_CUR: place = offset.addingSaturated(target)
+        case SEEK_END: place = (size ?? 0).addingSaturated(target)
         default: return -Int64(EINVAL)
         }
-        return offset
+        // Demuxers reckon with what the file says, and with no place that is none.
+        guard place >= 0 else { return -Int64(EINVAL) }
+        offset = place
+        return place
     }
 
     /// Shows libav `patches` from now on, from the start of a regular file. Who reads without libav sees the file as it
     /// is.
     func show(_ patches: [SourcePatch]) {
         guard isSeekable, let context else { return }
-        self.patches = patches
+        passing = patches
+        self.patches = lasting + patches
         offset = 0
         // What is buffered was read without the patches, or with others.
         context.pointee.buf_ptr = context.pointee.buffer
         context.pointee.buf_end = context.pointee.buffer
         (context.pointee.pos, context.pointee.eof_reached, context.pointee.error) = (0, 0, 0)
+    }
+
+    /// Shows libav `patches` for good, from the start of a regular file.
+    func alwaysShow(_ patches: [SourcePatch]) {
+        lasting += patches
+        show(passing)
     }
 
     /// Shows libav the whole file again, as if it had read no more than at `progress`.
@@ -154,6 +187,7 @@ final class ByteSource {
     /// Reads bytes at a place of a regular file, for the few headers that libav does not hand out; `nil` elsewhere.
     func bytes(at place: Int64, count: Int) -> [UInt8]? {
         guard isSeekable, place >= 0, count > 0 else { return nil }
+        if let window, count <= window.reach { return window.bytes(at: place, count: count, of: descriptor) }
         var bytes = [UInt8](repeating: 0, count: count)
         let got = pread(descriptor, &bytes, count, off_t(place))
         guard got > 0 else { return nil }

@@ -13,6 +13,8 @@ final class Demuxer {
     private let stop: StopSignal
     /// Set where the header states no usable length.
     let streamed: StreamedHeader?
+    /// Whether some tags or chapters of the file were not shown to libav.
+    let hidesTags: Bool
     /// A packet that was read to see what the stream is; it comes first.
     private var first: Packet
     private var holdsFirst = false
@@ -23,18 +25,23 @@ final class Demuxer {
         LibAVLog.forget()
         _ = Demuxer.allocationLimit
         self.source = source
+        source.openUntil = reading.openSeconds.map { ThreadClock.cpu() + .seconds($0) }
         first = try Packet()
         self.stop = source.stop
         let format =
             try reading.raw.map { try Demuxer.rawFormat($0) } ?? Demuxer.recognise(source, nameHint: reading.nameHint)
         name = String(cString: format.pointee.name)
         streamed = reading.raw == nil ? StreamedHeader(source, container: name) : nil
-        if let patches = streamed?.patches, !patches.isEmpty { source.show(patches) }
+        let cap = reading.raw == nil ? try TagCap(source, container: name) : nil
+        hidesTags = cap != nil
+        let patches = (streamed?.patches ?? []) + (cap?.patches ?? [])
+        if !patches.isEmpty { source.alwaysShow(patches) }
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, source, reading)
         discardAllButAudio(sparesUnknown: true)
         if name == "wav" { readFirstPacket() }
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)
+            if source.isOverTime { throw Demuxer.overTime(name) }
             if result < 0 {
                 let error = LibAVError.ofSource("avformat_find_stream_info", result)
                 let detail = "the streams of this \(name) file cannot be described"
@@ -46,9 +53,11 @@ final class Demuxer {
         if reading.raw == nil, streams.first?.isAudio == true {
             framed = FramedPackets(source, streams[0], demuxer: name)
         }
+        if source.isOverTime { throw Demuxer.overTime(name) }
         if Int(context!.pointee.nb_streams) > Demuxer.mostStreams { throw Demuxer.tooManyStreams(name) }
         try refuseHugeMetadata()
         source.isOpen = true
+        stop.noteOpened()
     }
 
     deinit { avformat_close_input(&context) }
@@ -187,8 +196,8 @@ final class Demuxer {
             guard let scale = chapter.time_base.timescale else { return nil }
             let title = pairs(of: chapter.metadata).first { $0.0 == "title" }?.1
             return (
-                MediaTime(value: chapter.start * Int64(chapter.time_base.num), timescale: scale),
-                MediaTime(value: chapter.end * Int64(chapter.time_base.num), timescale: scale), title
+                MediaTime(value: chapter.start, timescale: scale).multiplied(by: Int64(chapter.time_base.num)),
+                MediaTime(value: chapter.end, timescale: scale).multiplied(by: Int64(chapter.time_base.num)), title
             )
         }
     }
@@ -196,7 +205,7 @@ final class Demuxer {
     /// The container's own idea of its length; `nil` where it has none, and libav only reckons one from the bit rate.
     var durationMicroseconds: Int64? {
         if context!.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE { return nil }
-        return context!.pointee.duration == SLUICE_NO_TIMESTAMP ? nil : context!.pointee.duration
+        return Plausible.ticks(context!.pointee.duration)
     }
 
     /// Reads nothing of any other stream from now on.
@@ -316,6 +325,7 @@ extension Demuxer {
         let result = av_probe_input_buffer2(source.context, &format, nameHint ?? "", nil, 0, 1 << 20)
         // A handful of raw AAC frames is too little for libav to be sure, and is taken for anything.
         if result < 25, ADTSSync.isStream(source), let adts = av_find_input_format("aac") { return adts }
+        if source.isOverTime { throw overTime(nil) }
         if result < 0 || format == nil {
             if source.context!.pointee.pos == 0, result == SLUICE_AVERROR_EOF {
                 throw MediaError(.emptyInput, at: .open, "the source has no bytes")
@@ -413,6 +423,7 @@ extension Demuxer {
         if let failure = source.failure {
             return MediaError(LibAVError("read", -failure), .sourceIO, at: .open, "the source cannot be read")
         }
+        if source.isOverTime { return overTime(name) }
         if let mark = Protection.mark(in: source, demuxer: name) {
             return MediaError(error, .protectedContent, at: .open, "the file is protected (\(mark))")
         }
@@ -422,6 +433,11 @@ extension Demuxer {
             return MediaError(error, .unknownContainer, at: .open, "nothing but its name says that this is \(name)")
         }
         return MediaError(error, .unreadableContainer, at: .open, "this looks like \(name), but cannot be opened")
+    }
+
+    private static func overTime(_ name: String?) -> MediaError {
+        let file = name.map { "this \($0) file" } ?? "the source"
+        return MediaError(.openSecondsExceeded, at: .open, "opening \(file) took more processor time than it may")
     }
 
     private static func tooManyStreams(_ name: String) -> MediaError {

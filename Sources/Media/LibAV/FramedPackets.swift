@@ -140,7 +140,9 @@ final class FramedPackets {
         if let known = missing, known.estimate > 0 {
             // Whole frames only, and in the end exactly as many as are missing.
             let one = framesPerPacket
-            let share = lost >= known.estimate ? known.frames : (known.frames / one * lost / known.estimate) * one
+            let share =
+                lost >= known.estimate
+                ? known.frames : ((known.frames / one).scaledSaturated(by: Int(lost), over: Int(known.estimate))) * one
             missing = Missing(frames: known.frames - share, estimate: known.estimate - lost)
             lost = share
         }
@@ -220,6 +222,6 @@ final class FramedPackets {
 
     private func onTrackClock(_ frames: Int64, _ header: FrameHeader) -> Int64 {
         let rate = stream.sampleRateHz
-        return header.sampleRateHz == rate ? frames : frames * Int64(rate) / Int64(header.sampleRateHz)
+        return header.sampleRateHz == rate ? frames : frames.scaledSaturated(by: rate, over: header.sampleRateHz)
     }
 }

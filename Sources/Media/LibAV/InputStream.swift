@@ -35,7 +35,7 @@ struct InputStream {
     var channelMask: UInt64 {
         Decoder.inventsLayout(parameters.codec_id, channelCount) ? 0 : parameters.ch_layout.waveMask
     }
-    var bitRate: Int? { parameters.bit_rate > 0 ? Int(parameters.bit_rate) : nil }
+    var bitRate: Int? { (1...Plausible.bitRate).contains(parameters.bit_rate) ? Int(parameters.bit_rate) : nil }
     var frameSize: Int { Int(parameters.frame_size) }
     var blockAlign: Int { Int(parameters.block_align) }
     var pcmBytesPerFrame: Int { Int(av_get_exact_bits_per_sample(parameters.codec_id)) / 8 * channelCount }
@@ -91,20 +91,26 @@ struct InputStream {
     var isDescribedPCM: Bool { isPCM && sampleRateHz > 0 && channelCount > 0 }
 
     /// The length that the container states, in its own time base.
-    var duration: Int64? { pointer.pointee.duration == SLUICE_NO_TIMESTAMP ? nil : pointer.pointee.duration }
+    var duration: Int64? { Plausible.ticks(pointer.pointee.duration) }
 
-    /// `ticks` of the time base in frames at `rate`; `nil` where they are no whole number of frames.
+    /// `ticks` of the time base in frames at `rate`; `nil` where they are no whole number of frames, and where no track has
+    /// so many.
     func exactFrames(_ ticks: Int64, rate: Int) -> Int64? {
         let base = pointer.pointee.time_base
         guard base.den > 0 else { return nil }
         let (product, overflow) = ticks.multipliedReportingOverflow(by: Int64(base.num) * Int64(rate))
         guard !overflow, product % Int64(base.den) == 0 else { return nil }
-        return product / Int64(base.den)
+        let frames = product / Int64(base.den)
+        return frames == Plausible.boundedFrames(frames) ? frames : nil
     }
 
-    /// `ticks` of the time base in frames at `rate`, to the nearest.
+    /// `ticks` of the time base in frames at `rate`, to the nearest. What no track has is as much as one can have.
     func nearestFrames(_ ticks: Int64, rate: Int) -> Int64 {
-        av_rescale_q(ticks, pointer.pointee.time_base, AVRational(num: 1, den: Int32(rate)))
+        let base = pointer.pointee.time_base
+        guard base.num > 0, base.den > 0 else { return 0 }
+        let (product, divisor) = (Int128(ticks) * Int128(base.num) * Int128(rate), Int128(base.den))
+        let frames = (product.magnitude + divisor.magnitude / 2) / divisor.magnitude
+        return Plausible.boundedFrames(Int64(clamping: ticks < 0 ? -Int128(frames) : Int128(frames)))
     }
 
     /// `frames` at `rate` in ticks of the time base; `nil` where they are no whole number of ticks.

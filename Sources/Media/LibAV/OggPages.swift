@@ -148,12 +148,11 @@ final class OggPages {
         }
         let stated = little(22)
         for index in 22..<26 { buffer[index] = 0 }
-        let sum = av_crc(av_crc_get_table(AV_CRC_32_IEEE), 0, buffer, bytes).byteSwapped
-        guard sum == stated else { return nil }
+        guard Self.sum(buffer, bytes) == stated else { return nil }
         return Page(
             serial: little(14),
             number: little(18),
-            granule: Int64(little(6)) | Int64(Int32(bitPattern: little(10))) << 32,
+            granule: Self.granule(Int64(little(6)) | Int64(Int32(bitPattern: little(10))) << 32),
             bytes: bytes,
             bodyStart: 27 + segments,
             continues: buffer[5] & 1 != 0,
@@ -161,6 +160,22 @@ final class OggPages {
             endsStream: buffer[5] & 4 != 0,
             isOpen: segments > 0 && buffer[26 + segments] == 255
         )
+    }
+
+    /// -1, which is what a page says on which no packet ends, for a position that none can have.
+    private static func granule(_ stated: Int64) -> Int64 {
+        stated == Plausible.boundedFrames(stated) ? stated : -1
+    }
+
+    private static func sum(_ page: UnsafePointer<UInt8>, _ bytes: Int) -> UInt32 {
+        av_crc(av_crc_get_table(AV_CRC_32_IEEE), 0, page, bytes).byteSwapped
+    }
+
+    /// The checksum of a page, as it stands in it from byte 22 on.
+    static func checksum(of page: [UInt8]) -> [UInt8] {
+        var page = page
+        for index in 22..<26 { page[index] = 0 }
+        return bigEndianBytes(Int64(sum(page, page.count)), count: 4).reversed()
     }
 
     private func nextCapture(behind place: Int64) -> Int64? {

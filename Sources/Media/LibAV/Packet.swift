@@ -26,15 +26,15 @@ public struct Packet: ~Copyable {
     var streamIndex: Int { Int(pointer.pointee.stream_index) }
     var isMarkedCorrupt: Bool { pointer.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 }
 
-    /// In the stream's time base; `nil` where the container gives none.
+    /// In the stream's time base; `nil` where the container gives none, or one that cannot be.
     var timestamp: Int64? {
         let time = pointer.pointee.pts == SLUICE_NO_TIMESTAMP ? pointer.pointee.dts : pointer.pointee.pts
-        return time == SLUICE_NO_TIMESTAMP ? nil : time
+        return Plausible.ticks(time)
     }
 
     /// When it is to be decoded, in the stream's time base.
     var decodingTime: Int64? {
-        pointer.pointee.dts == SLUICE_NO_TIMESTAMP ? nil : pointer.pointee.dts
+        Plausible.ticks(pointer.pointee.dts)
     }
 
     /// libav's flags, all of them.
@@ -52,9 +52,17 @@ public struct Packet: ~Copyable {
         pointer.pointee.size -= Int32(count)
     }
 
-    /// In the stream's time base; zero where the container gives none.
+    /// Replaces the content and keeps the times.
+    mutating func setBytes(_ bytes: [UInt8]) throws {
+        guard av_grow_packet(pointer, Int32(bytes.count - byteCount)) >= 0, let data = pointer.pointee.data else {
+            throw LibAVError("av_grow_packet", -ENOMEM)
+        }
+        for (place, byte) in bytes.enumerated() { data[place] = byte }
+    }
+
+    /// In the stream's time base; zero where the container gives none, or one that cannot be.
     var duration: Int64 {
-        get { pointer.pointee.duration }
+        get { Plausible.ticks(pointer.pointee.duration) ?? 0 }
         nonmutating set { pointer.pointee.duration = newValue }
     }
 

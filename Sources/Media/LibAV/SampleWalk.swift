@@ -52,8 +52,7 @@ final class SampleWalk {
     /// As `mov_fix_index` reckons it: from where the edit shows something to the first packet of which it shows all. Right
     /// after opening, a stream that has edits begins where they do.
     private static func seekOffset(of stream: InputStream, upTo last: Int) -> Int64 {
-        let start = stream.pointer.pointee.start_time
-        guard start != SLUICE_NO_TIMESTAMP else { return 0 }
+        guard let start = Plausible.ticks(stream.pointer.pointee.start_time) else { return 0 }
         for number in 0...last {
             guard let entry = entry(number, of: stream) else { return 0 }
             if entry.flags & AVINDEX_DISCARD_FRAME == 0, entry.timestamp >= start { return entry.timestamp - start }
@@ -63,7 +62,10 @@ final class SampleWalk {
 
     /// An entry of libav's own index; `nil` where it has none of that number.
     private static func entry(_ number: Int, of stream: InputStream) -> AVIndexEntry? {
-        avformat_index_get_entry(stream.pointer, Int32(number))?.pointee
+        guard let entry = avformat_index_get_entry(stream.pointer, Int32(number))?.pointee,
+            Plausible.ticks(entry.timestamp) != nil
+        else { return nil }
+        return entry
     }
 
     // MARK: Is it as it should be?
@@ -260,7 +262,7 @@ final class SampleWalk {
     /// Goes to the last packet at or before `time`, or a little earlier, as libav does. From here on, all packets come
     /// from here.
     func seek(to time: Int64) throws {
-        next = max(0, try search(time - seekOffset))
+        next = max(0, try search(time.addingSaturated(-seekOffset)))
         left = 0
     }
 }

@@ -10,17 +10,21 @@ public struct Budget: Sendable, Hashable {
     public var expansionRatio: Double?
     /// Seconds of processor time on the converting thread.
     public var cpuSeconds: Int?
+    /// Seconds of processor time until the source is open. Counted apart: most sources are open in a few milliseconds.
+    public var openSeconds: Int?
 
     public init(
         outputBytes: Int64? = nil,
         decodedSeconds: Int? = nil,
         expansionRatio: Double? = nil,
-        cpuSeconds: Int? = nil
+        cpuSeconds: Int? = nil,
+        openSeconds: Int? = nil
     ) {
         self.outputBytes = outputBytes
         self.decodedSeconds = decodedSeconds
         self.expansionRatio = expansionRatio
         self.cpuSeconds = cpuSeconds
+        self.openSeconds = openSeconds
     }
 
     /// So many bytes may come of a source of any size: a few seconds of silence are no bomb.

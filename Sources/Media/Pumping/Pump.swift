@@ -27,7 +27,7 @@ public final class Pump {
             Progress(
                 position: MediaTime(frames: frames, rate: track.sampleRateHz),
                 frames: frames,
-                totalFrames: track.length.frames,
+                totalFrames: track.plausibleFrames,
                 verifiedFrames: verified
             )
         }
@@ -98,7 +98,7 @@ public final class Pump {
                 Progress(
                     position: MediaTime(frames: output.deliveredFrames, rate: rate),
                     frames: output.deliveredFrames,
-                    totalFrames: output.track.length.frames
+                    totalFrames: output.track.plausibleFrames
                 )
             )
         }

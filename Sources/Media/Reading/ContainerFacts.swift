@@ -28,6 +28,7 @@ struct ContainerFacts {
         case "w64": w64DataSize(demuxer.source, stream)
         case "dsf": dsfSampleCount(demuxer.source)
         case "sox": soxSampleCount(demuxer.source, stream)
+        case "iff": dsdiffDataSize(demuxer.source, stream)
         case "mpc8": musepackHeader(demuxer.source)
         case "mp3", "aac", "ac3", "eac3": demuxer.framed?.header?.facts
         case "ogg": oggVorbisPage(demuxer) ?? oggExcerpt(demuxer, stream) ?? oggFLACHeader(demuxer, stream)
@@ -126,6 +127,14 @@ struct ContainerFacts {
         return samples > 0 ? ContainerFacts(soundFrames: samples / 8) : nil
     }
 
+    /// The bytes of DSDIFF's sound, eight samples each of one channel, of which libav makes one frame.
+    private static func dsdiffDataSize(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
+        guard stream.codecName.hasPrefix("dsd_"), stream.channelCount > 0,
+            let size = chunk("DSD ", in: source, from: 16, sizeBytes: 8, bigEndian: true, isEven: true)?.size, size > 0
+        else { return nil }
+        return ContainerFacts(soundFrames: size / Int64(stream.channelCount))
+    }
+
     /// The samples of all channels in a SoX file, whose magic number tells the byte order. libav makes its own count from
     /// the size of the file.
     private static func soxSampleCount(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
@@ -176,13 +185,14 @@ struct ContainerFacts {
         return ContainerFacts(soundFrames: size / Int64(stream.blockAlign))
     }
 
-    /// Walks the chunks of a RIFF or CAF file up to the one of that name.
+    /// Walks the chunks of a RIFF, CAF or DSDIFF file up to the one of that name.
     private static func chunk(
         _ name: String,
         in source: ByteSource,
         from start: Int64,
         sizeBytes: Int,
-        bigEndian isBig: Bool
+        bigEndian isBig: Bool,
+        isEven: Bool = false
     ) -> (place: Int64, size: Int64)? {
         var place = start
         // Such files have a dozen chunks; one with more than a thousand is out to waste time.
@@ -195,7 +205,7 @@ struct ContainerFacts {
             let body = place + 4 + Int64(sizeBytes)
             if head.starts(with: Array(name.utf8)) { return (body, size) }
             guard size >= 0, body < Int64.max - size - 1 else { return nil }
-            place = body + size + (isBig ? 0 : size & 1)
+            place = body + size + (isBig && !isEven ? 0 : size & 1)
         }
         return nil
     }

@@ -39,7 +39,13 @@ extension LengthPromise {
             return
         }
         if let facts, let sound = facts.soundFrames {
-            self = facts.tolerance == 0 ? .exact(sound) : .about(sound, tolerance: facts.tolerance)
+            // What no track has is no promise, and nothing below it is to reckon with.
+            guard (0...Plausible.frames).contains(sound) else {
+                self = .none
+                return
+            }
+            let tolerance = Plausible.boundedFrames(facts.tolerance)
+            self = tolerance == 0 ? .exact(sound) : .about(sound, tolerance: tolerance)
             return
         }
         if demuxer.lengthIsGuessed {
@@ -52,7 +58,9 @@ extension LengthPromise {
         case "w64", "aiff", "caf", "au", "nistsphere", "sox":
             // Compressed sound in these containers has only a rounded length. Of a pipe only the header
             // is known, which may have been written before the end was.
-            let isPlaceholder = StreamedHeader.isPlaceholder(exact &* Int64(stream.pcmBytesPerFrame))
+            let isPlaceholder = StreamedHeader.isPlaceholder(
+                Int64(clamping: Int128(exact) * Int128(stream.pcmBytesPerFrame))
+            )
             self = stream.isPCM && exact > 0 && !isPlaceholder ? .exact(exact) : .none
         case "flac", "tta", "wv", "ape":
             self = exact > 0 ? .exact(exact) : .none
@@ -87,7 +95,7 @@ extension LengthPromise {
     }
 
     private static func about(_ frames: Int64, tolerance: Int64, unlessZero: Bool) -> LengthPromise {
-        frames > 0 ? .about(frames, tolerance: tolerance) : .none
+        (1..<Plausible.frames).contains(frames) ? .about(frames, tolerance: tolerance) : .none
     }
 }
 

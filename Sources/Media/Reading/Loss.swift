@@ -10,7 +10,7 @@ struct Loss {
     /// This loss and what was lost right behind it.
     func followed(by other: Loss?) -> Loss {
         guard let other else { return self }
-        return Loss(code: code, frames: frames + other.frames, detail: detail, cause: cause)
+        return Loss(code: code, frames: frames.addingSaturated(other.frames), detail: detail, cause: cause)
     }
 
     /// The same damage, of which it is known now what it has cost.

@@ -37,8 +37,10 @@ struct MatroskaElement {
         _ visit: (MatroskaElement) -> Bool
     ) {
         var place = range.lowerBound
-        for _ in 0..<count where place < range.upperBound {
-            guard let element = MatroskaElement(source, at: place), visit(element), let end = element.end else {
+        for _ in 0..<count {
+            guard place < range.upperBound, let element = MatroskaElement(source, at: place), visit(element),
+                let end = element.end
+            else {
                 return
             }
             place = end

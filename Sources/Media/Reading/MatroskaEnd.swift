@@ -13,7 +13,8 @@ enum MatroskaEnd {
         var place = whole.body
         var last: MatroskaElement?
         // Ten hours of sound lie in some ten thousand clusters.
-        for _ in 0..<1_000_000 where place < end {
+        for _ in 0..<1_000_000 {
+            guard place < end else { break }
             guard let inner = MatroskaElement(source, at: place) else { return true }
             guard let innerEnd = inner.end else { return false }
             // What is cut short behind the clusters is an index or tags.

@@ -6,7 +6,7 @@ extension PacketFeed {
     func heardFrames(_ frames: Int64, isAtEnd: Bool) -> Int64 {
         guard !isAtEnd, let size = demuxer.source.size, let first = firstPlace, lastPlace > first, size > lastPlace
         else { return frames }
-        return Int64(Double(frames) * (Double(size - first) / Double(lastPlace - first)))
+        return Int64(saturating: Double(frames) * (Double(size - first) / Double(lastPlace - first)))
     }
 
     /// Whether the header of an MP3 counts its own frame among those of sound.
@@ -28,6 +28,9 @@ extension PacketFeed {
 
     /// Bytes of a last frame that is not all there, where no sound that was promised is missing with it.
     var partialFrameBytes: Int64? { demuxer.framed?.partialFrameBytes ?? partialPacketBytes }
+
+    /// Whether libav's parser alone walks the units of the stream, and leaves one out of which the end is missing.
+    var isBareMLP: Bool { demuxer.name == "truehd" || demuxer.name == "mlp" }
 
     /// Whether `packet` is the beginning of a frame of a bare stream. Files never give one, since their frames are
     /// walked here; libav's parser on a pipe does, at the end.

@@ -77,9 +77,9 @@ extension PacketFeed {
     /// The sample table says where each packet lies and when. It is believed as far as it agrees with the codec.
     private mutating func jumpByIndex(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         guard let firstTime, let place, let length = readFrames,
-            let now = stream.ticks(exactly: place, rate: track.sampleRateHz),
-            let then = stream.ticks(exactly: frame, rate: track.sampleRateHz),
-            let step = stream.ticks(exactly: length, rate: track.sampleRateHz),
+            let now = stream.ticks(exactly: place, rate: track.sampleRateHz).flatMap(Plausible.ticks),
+            let then = stream.ticks(exactly: frame, rate: track.sampleRateHz).flatMap(Plausible.ticks),
+            let step = stream.ticks(exactly: length, rate: track.sampleRateHz).flatMap(Plausible.ticks),
             let time = try demuxer.indexedTime(
                 of: stream,
                 from: firstTime + now,

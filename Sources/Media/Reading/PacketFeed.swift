@@ -18,6 +18,10 @@ struct PacketFeed: ~Copyable {
     private var earlyEnd: LibAVError?
     /// See `isPartialFrame`.
     private(set) var partialPacketBytes: Int64?
+    /// See `endsBeforeItsHeaderSays`.
+    private var isCutByHeader: Bool?
+    /// Bytes in all packets that were read.
+    private var packetBytes: Int64 = 0
     var watch: TimestampWatch?
     let pages: OggPages?
     /// What is known of the way to the packet in hand, and to the one ahead.
@@ -89,7 +93,10 @@ struct PacketFeed: ~Copyable {
             }
             arrival = arrivalAhead
         } while isThere && isRepeated(packet)
-        guard isThere else { return false }
+        guard isThere else {
+            if isBareMLP, let size = demuxer.source.size, size > packetBytes { partialPacketBytes = size - packetBytes }
+            return false
+        }
         if isPartialFrame(packet), try !hasMore() {
             partialPacketBytes = Int64(packet.byteCount)
             return false
@@ -108,6 +115,7 @@ struct PacketFeed: ~Copyable {
                     return false
                 }
                 if demuxer.name == "mp3", packet.isTag { continue }
+                if packet.byteCount == 0, track.codecName == "qcelp" { try packet.setBytes([0]) }
                 arrivalAhead.loss = demuxer.framed?.takeLoss() ?? arrivalAhead.loss
                 count(packet)
                 try correctSkip(&packet)
@@ -182,7 +190,10 @@ struct PacketFeed: ~Copyable {
 
     /// Whether the source was read to its end: what is missing now is missing there.
     var isAtEndOfSource: Bool {
-        demuxer.name == "matroska,webm" ? MatroskaEnd.isBroken(demuxer.source) : demuxer.source.isExhausted
+        mutating get {
+            demuxer.name == "matroska,webm"
+                ? MatroskaEnd.isBroken(demuxer.source) : demuxer.source.isExhausted || endsBeforeItsHeaderSays
+        }
     }
 
     /// libav puts several FLAC frames into one packet where rate or channels change, and gives some of them again.
@@ -205,6 +216,7 @@ struct PacketFeed: ~Copyable {
 
     private mutating func count(_ packet: borrowing Packet) {
         packetCount += 1
+        packetBytes += Int64(packet.byteCount)
         readFrames = countsByContainer ? frames(of: packet) : lengths.frames(in: packet)
         // The first one of Vorbis only fills the window.
         if packetCount == 1, track.codecName == "vorbis" { readFrames = 0 }
@@ -340,7 +352,7 @@ struct PacketFeed: ~Copyable {
             return stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
         case "caf": return stream.isPCM ? nil : track.length.frames
         // libav reads on behind the samples.
-        case "mpc8", "dsf", "au", "nistsphere", "sox": return track.length.exactFrames
+        case "mpc8", "dsf", "au", "nistsphere", "sox", "iff": return track.length.exactFrames
         default: return nil
         }
     }
@@ -354,13 +366,25 @@ struct PacketFeed: ~Copyable {
     /// Whether the source stops without what ends its kind: Ogg's last page, the rest of a Matroska cluster, of an
     /// MP4 box or of ASF's packets.
     var endsUnmarked: Bool {
-        switch demuxer.name {
-        case "ogg": !SourceEnd.hasOggEnd(demuxer.source)
-        case "matroska,webm": MatroskaEnd.isBroken(demuxer.source)
-        case "mov,mp4,m4a,3gp,3g2,mj2": FragmentChain.isBroken(demuxer.source)
-        case "asf": ASFEnd.isCut(demuxer.source)
-        case "avi": DeclaredEnd.isCutAVI(demuxer.source)
-        default: false
+        mutating get {
+            switch demuxer.name {
+            case "ogg": !SourceEnd.hasOggEnd(demuxer.source)
+            case "matroska,webm": MatroskaEnd.isBroken(demuxer.source)
+            case "mov,mp4,m4a,3gp,3g2,mj2": FragmentChain.isBroken(demuxer.source)
+            case "asf": ASFEnd.isCut(demuxer.source)
+            default: endsBeforeItsHeaderSays
+            }
+        }
+    }
+
+    /// Whether the container's own size or count says that the source goes on behind its end. Of samples in WAV and AIFF
+    /// the length is known to the frame, and is looked at elsewhere.
+    var endsBeforeItsHeaderSays: Bool {
+        mutating get {
+            if let isCutByHeader { return isCutByHeader }
+            let isKnown = stream.isPCM && ["wav", "aiff"].contains(demuxer.name)
+            isCutByHeader = !isKnown && DeclaredEnd.isCut(demuxer.source, container: demuxer.name)
+            return isCutByHeader!
         }
     }
 }

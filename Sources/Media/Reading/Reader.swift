@@ -18,6 +18,8 @@ public final class Reader {
         /// Whether to compare whole tracks with the digest that their container carries of them; it costs a little time.
         /// Only FLAC has one.
         public var checksDigest: Bool
+        /// Seconds of processor time that opening may take; `nil` for no limit.
+        public var openSeconds: Int?
         /// Ends the reading from another thread.
         public var stop: StopSignal
         /// From which length on MP4's sample tables are not left to libav.
@@ -29,6 +31,7 @@ public final class Reader {
             damage: DamageMode = .strict,
             concealSeconds: Int? = nil,
             checksDigest: Bool = false,
+            openSeconds: Int? = nil,
             stop: StopSignal = StopSignal()
         ) {
             self.nameHint = nameHint
@@ -36,6 +39,7 @@ public final class Reader {
             self.damage = damage
             self.concealSeconds = concealSeconds
             self.checksDigest = checksDigest
+            self.openSeconds = openSeconds
             self.stop = stop
         }
     }
@@ -234,6 +238,7 @@ extension Track {
         isDefault = stream.isDefault
         bitRate = stream.bitRate
         length = LengthPromise(of: stream, in: demuxer, facts: facts)
+        lengthIsPlausible = ConcealLimit.allows(length, of: stream, in: demuxer.source.size)
         isCutAtLength = facts?.isCutAtLength ?? false
         isExcerpt = facts?.isExcerpt ?? false
         endsWithItsPackets = facts?.endsWithItsPackets ?? false

@@ -37,7 +37,9 @@ struct SourceEnd {
             let granule = bigEndian(head[6..<14].reversed())
             place += 27 + Int64(head[26]) + head[27..<(27 + Int(head[26]))].reduce(0) { $0 + Int64($1) }
             // Another link of a chain may follow.
-            if head[5] & 0x04 != 0 { return granule > 0 && place == source.size ? granule : nil }
+            if head[5] & 0x04 != 0 {
+                return (1...Plausible.frames).contains(granule) && place == source.size ? granule : nil
+            }
             if granule > 0 { return nil }
         }
         return nil

@@ -5,8 +5,11 @@ enum SourceLoss {
     /// Tags in `settingTags`, in lower case, are set anew, and of those nothing is lost.
     static func remarks(_ reader: Reader, settingTags: Set<String>) -> [Remark] {
         let source = reader.description
-        return [chapters(source), values(reader.demuxer, without: settingTags), pictures(reader.demuxer, source)]
-            .compactMap { $0 }
+        return [
+            reader.demuxer.hidesTags ? TagCap.remark : nil, chapters(source),
+            values(reader.demuxer, without: settingTags), pictures(reader.demuxer, source),
+        ]
+        .compactMap { $0 }
     }
 
     private static func chapters(_ source: SourceDescription) -> Remark? {

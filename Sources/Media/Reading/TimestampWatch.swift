@@ -23,7 +23,7 @@ struct TimestampWatch {
     init?(_ demuxer: String, _ track: Track) {
         let rate = Int64(track.sampleRateHz)
         switch demuxer {
-        case "matroska,webm", "asf", "mpegts", "mov,mp4,m4a,3gp,3g2,mj2":
+        case "matroska,webm", "asf", "mpegts", "mpeg", "mov,mp4,m4a,3gp,3g2,mj2":
             (finest, coarsest, learns, settling) = (max(1, rate / 300), rate / 10, true, 4)
         case "ogg":
             (finest, coarsest, learns, settling) = (0, rate / 20, false, 0)

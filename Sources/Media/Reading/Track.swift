@@ -20,6 +20,9 @@ public struct Track: Sendable, Hashable {
     public let bitRate: Int?
     /// What the container says of the length, on the clock that ranges and positions use.
     public let length: LengthPromise
+    /// Whether the bytes of the source can hold so much, or something is missing of it that may be concealed. What is not
+    /// plausible is no length to show; reading the track tells what is wrong.
+    public let lengthIsPlausible: Bool
     /// Frames that the encoder put before the sound, where the container says so. They are never handed out.
     public let primingFrames: Int?
     /// Frames that the encoder put behind the sound, where the container says so. They are never handed out either.
@@ -35,6 +38,9 @@ public struct Track: Sendable, Hashable {
     let isExcerpt: Bool
     /// Whether the sound goes on as long as there are packets, whatever its length is said to be.
     let endsWithItsPackets: Bool
+
+    /// The promised frames, where they are plausible.
+    package var plausibleFrames: Int64? { lengthIsPlausible ? length.frames : nil }
 
     /// The track as formats see it.
     public var shape: AudioShape {

@@ -97,9 +97,9 @@ public final class TrackOutput {
     public var promisedFrames: Int64? {
         var sum: Int64 = 0
         for range in ranges {
-            let end = range.upperBound == .max ? track.length.frames : range.upperBound
+            let end = range.upperBound == .max ? track.plausibleFrames : range.upperBound
             guard let end else { return nil }
-            sum += max(0, end - range.lowerBound)
+            sum = sum.addingSaturated(max(0, end - range.lowerBound))
         }
         return sum
     }
@@ -175,7 +175,7 @@ public final class TrackOutput {
         }
         pending = nil
         // A packet that is cut short by the end of the source is settled there.
-        if packet.isMarkedCorrupt, try feed.hasMore() { try suspect() }
+        if packet.isMarkedCorrupt, try feed.hasMore(), !feed.endsBeforeItsHeaderSays { try suspect() }
         if try feed.isSpliced() {
             let one = feed.frames(of: packet) ?? usualFrames
             return try bear(Loss(code: .corruptStream, frames: one, detail: "a packet lacks its middle"))
@@ -234,7 +234,7 @@ public final class TrackOutput {
         let end = min(range.upperBound, soundEnd)
         let front = onBlockClock(max(0, range.lowerBound - block.position), rate: rate)
         let back = onBlockClock(max(0, clock - end), rate: rate)
-        guard front + back < Int64(block.frameCount) else { return false }
+        guard front.addingSaturated(back) < Int64(block.frameCount) else { return false }
         block.trim(front: Int(front), back: Int(back))
         if front > 0 { block.position = range.lowerBound }
         deliveredFrames += Int64(block.frameCount)
@@ -348,7 +348,7 @@ public final class TrackOutput {
 
     private func onBlockClock(_ frames: Int64, rate: Int, inverse: Bool = false) -> Int64 {
         let (from, to) = inverse ? (rate, track.sampleRateHz) : (track.sampleRateHz, rate)
-        return from == to ? frames : frames * Int64(to) / Int64(from)
+        return from == to ? frames : frames.scaledSaturated(by: to, over: from)
     }
 }
 

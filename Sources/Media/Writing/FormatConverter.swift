@@ -7,6 +7,8 @@ import Conversion
 /// the resampler and builds another.
 struct FormatConverter: ~Copyable {
     let target: SampleShape
+    /// Whether resampling is to be more exact than 16 bits can show.
+    private let isFine: Bool
     /// Rounds; `nil` where the target holds floats.
     private(set) var quantiser: Quantiser?
     private var clock: OutputClock
@@ -27,10 +29,11 @@ struct FormatConverter: ~Copyable {
     private static let roundingFrames: Int64 = 2
 
     /// `bits` are those that the target's integers keep; `nil` is all.
-    init(to target: SampleShape, bits: Int? = nil, dither: Dither = .tpdf) throws {
+    init(to target: SampleShape, bits: Int? = nil, dither: Dither = .tpdf, isFine: Bool = false) throws {
         let converted = try SampleBlock()
         let rounded = try SampleBlock()
         self.target = target
+        self.isFine = isFine
         let width = target.format.bytesPerSample * 8
         let kept = min(bits ?? width, width, 32)
         quantiser = target.format.kind == .integer ? Quantiser(to: target, bits: kept, dither: dither) : nil
@@ -154,7 +157,7 @@ struct FormatConverter: ~Copyable {
         }
         guard !isSame else { return }
         do {
-            resampler = try Resampler.open(from: shape, to: carrier, mix: mix)
+            resampler = try Resampler.open(from: shape, to: carrier, mix: mix, isFine: isFine)
         } catch let error as LibAVError {
             throw failure(error)
         }

@@ -19,25 +19,27 @@ struct OutputClock {
         if rate != inputRate {
             let (whole, part) = present
             rest.add(part, over: Int128(inputRate))
-            settled += whole + rest.takeWhole()
+            settled = settled.addingSaturated(whole).addingSaturated(rest.takeWhole())
             (frames, inputRate) = (0, rate)
         }
-        frames += Int64(count)
+        frames = frames.addingSaturated(Int64(count))
     }
 
     /// Frames that the output must have for what came in so far, to the nearest.
     var planned: Int64 {
         let (whole, part) = present
-        guard rest.numerator != 0 else { return settled + whole + (part * 2 >= Int128(inputRate) ? 1 : 0) }
+        guard rest.numerator != 0 else {
+            return settled.addingSaturated(whole).addingSaturated(part * 2 >= Int128(inputRate) ? 1 : 0)
+        }
         var sum = rest
         sum.add(part, over: Int128(inputRate))
-        return settled + whole + sum.rounded
+        return settled.addingSaturated(whole).addingSaturated(sum.rounded)
     }
 
     /// Output frames of the present stretch: whole ones, and what is left over the input's rate.
     private var present: (whole: Int64, part: Int128) {
         let (quotient, remainder) = (Int128(frames) * Int128(rate)).quotientAndRemainder(dividingBy: Int128(inputRate))
-        return (Int64(quotient), remainder)
+        return (Int64(clamping: quotient), remainder)
     }
 }
 

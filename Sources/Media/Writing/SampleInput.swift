@@ -27,12 +27,13 @@ final class SampleInput {
         _ encoder: consuming Encoder,
         to sink: PacketSink,
         dither: Dither,
+        isFine: Bool,
         leadInFrames: Int,
         digests: Bool
     ) throws {
         blockFrames = encoder.frameSize
         self.leadInFrames = leadInFrames
-        converter = try FormatConverter(to: encoder.shape, bits: encoder.keptBits, dither: dither)
+        converter = try FormatConverter(to: encoder.shape, bits: encoder.keptBits, dither: dither, isFine: isFine)
         queue = try SampleQueue.open(encoder.shape, room: max(blockFrames * 2, 1))
         encoderBlock = try SampleBlock()
         packet = try Packet()

@@ -13,10 +13,21 @@ enum SampleRemarks {
             }
             return [Remark(.layoutAssumed, detail)]
         }
-        guard !mix.target.isDiscrete, !mix.keepsEveryChannel else { return [] }
+        guard !mix.target.isDiscrete else { return [] }
+        let lost = lostLayout(mix.target, in: format)
+        guard !mix.keepsEveryChannel else { return lost }
         var detail = "\(mix.source) was mixed to \(mix.target), front channels at \(mix.frontGain.decibels) dB"
         if !mix.lostSpeakers.isEmpty { detail += ", low frequency channel left out" }
-        return [Remark(.channelsMixed, detail)]
+        return [Remark(.channelsMixed, detail)] + lost
+    }
+
+    /// Says that the container has no place for `layout`. One channel and two are mono and stereo everywhere.
+    static func lostLayout(_ layout: ChannelLayout, in format: ResolvedFormat) -> [Remark] {
+        guard !layout.isDiscrete, layout.channelCount > 2, !format.storesLayout else { return [] }
+        let place = format.codec == .pcm ? "PCM in \(format.container.title)" : format.container.title
+        return [
+            Remark(.layoutLost, "\(place) has no place for the layout \(layout): the channels keep their order only")
+        ]
     }
 
     /// What was lost of the samples themselves.

@@ -89,6 +89,7 @@ public final class WriterInput {
             encoder,
             to: sink,
             dither: format.dither ?? .tpdf,
+            isFine: format.isLossless && format.bitDepth > 16,
             leadInFrames: leadIn,
             digests: options.digestsSamples
         )
@@ -105,6 +106,10 @@ public final class WriterInput {
                 packetFrames: copy.packetFrames
             )
             if let configuration = copy.configuration { try muxer.setExtradata(configuration) }
+            let track = source.track
+            if let layout = ChannelLayout(mask: track.channelMask), layout.channelCount == track.channelCount {
+                remarks += SampleRemarks.lostLayout(layout, in: format)
+            }
             // A LAME tag without a delay would cost the first frames of a source that never had one.
             let hasNoTag = format.container == .mp3 && copy.priming == 0
             try writeHeader(ContainerWriting.options(format) + (hasNoTag ? [("write_xing", "0")] : []))

@@ -30,6 +30,13 @@ extension Failure {
     }
 }
 
+extension Failure {
+    /// What a room says before it ends for it.
+    static var openSecondsExceeded: Failure {
+        Failure(MediaError(.openSecondsExceeded, at: .open, "opening the source took more processor time than it may"))
+    }
+}
+
 extension MediaError.Code {
     /// What another try is worth. The table in docs/errors.md is held to this.
     var kind: Failure.Kind {

@@ -8,6 +8,10 @@ public struct RecipeConversion: Sendable {
 
     public init(_ recipe: Recipe) { self.recipe = recipe }
 
+    /// Seconds of processor time after which its room ends where the source is still not open; `nil` for none.
+    var openSeconds: Int? { recipe.limits?.openSeconds }
+    var hasOpened: Bool { signal.hasOpened }
+
     /// Ends the conversion from another thread, within 50 ms, as a failure with the code `cancelled`.
     public func stop() { signal.stop() }
 

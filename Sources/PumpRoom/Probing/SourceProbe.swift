@@ -16,9 +16,14 @@ public struct SourceProbe: Sendable {
         budget = Budget(
             decodedSeconds: limits?.decodedSeconds,
             expansionRatio: limits?.expansionRatio,
-            cpuSeconds: limits?.cpuSeconds
+            cpuSeconds: limits?.cpuSeconds,
+            openSeconds: limits?.openSeconds
         )
     }
+
+    /// Seconds of processor time after which its room ends where the source is still not open; `nil` for none.
+    var openSeconds: Int? { budget.openSeconds }
+    var hasOpened: Bool { signal.hasOpened }
 
     /// Ends a scan from another thread, as a failure with the code `cancelled`.
     public func stop() { signal.stop() }
@@ -51,6 +56,7 @@ public struct SourceProbe: Sendable {
                 raw: raw.map(RawShape.init),
                 damage: damage,
                 checksDigest: true,
+                openSeconds: budget.openSeconds,
                 stop: signal
             )
         )
@@ -74,7 +80,7 @@ public struct SourceProbe: Sendable {
                 ConversionProgress(
                     position: MediaTime(frames: output.deliveredFrames, rate: track.sampleRateHz),
                     frames: output.deliveredFrames,
-                    totalFrames: track.length.frames
+                    totalFrames: track.plausibleFrames
                 )
             )
         }
@@ -111,8 +117,9 @@ extension TrackReport {
             sampleKind: track.isLossless ? (track.isFloat ? .float : .integer) : nil,
             isLossless: track.isLossless,
             bitRate: track.bitRate,
-            frames: track.length.frames,
-            exactness: track.length.exactFrames != nil ? .exact : track.length.frames != nil ? .estimated : .unknown,
+            frames: track.plausibleFrames,
+            exactness: track.plausibleFrames == nil
+                ? .unknown : track.length.exactFrames != nil ? .exact : .estimated,
             delayFrames: track.primingFrames,
             paddingFrames: track.paddingFrames,
             isProtected: track.isProtected

@@ -18,6 +18,21 @@ final class RoomDesk: Sendable {
         case convert(RecipeConversion, streams: Bool)
         case probe(SourceProbe, scans: Bool, fits: Bool)
 
+        /// Processor time of the room after which opening the source has taken too long; `nil` where it may take any.
+        var openLimit: Duration? {
+            switch self {
+            case .convert(let conversion, _): conversion.openSeconds.map { .seconds($0) }
+            case .probe(let probe, _, _): probe.openSeconds.map { .seconds($0) }
+            }
+        }
+
+        var hasOpened: Bool {
+            switch self {
+            case .convert(let conversion, _): conversion.hasOpened
+            case .probe(let probe, _, _): probe.hasOpened
+            }
+        }
+
         func stop() {
             switch self {
             case .convert(let conversion, _): conversion.stop()
@@ -30,6 +45,8 @@ final class RoomDesk: Sendable {
         var waiting: [Request] = []
         /// The only one who holds its descriptors, so that to forget it is to close them.
         var current: Request?
+        /// What the room had used when it began the current one.
+        var spentBefore = Duration.zero
         /// When the progress of the current one was last said; `nil` before the first time.
         var lastReport: ContinuousClock.Instant?
         /// Where it is since then. Said by the listener, if nothing else comes: behind a pipe that has fallen silent too.
@@ -112,6 +129,7 @@ final class RoomDesk: Sendable {
         state.withLock { state in
             guard !state.waiting.isEmpty else { return nil }
             let request = state.waiting.removeFirst()
+            state.spentBefore = .microseconds(WireCost.now().cpuMicroseconds)
             state.current = request
             return Errand(
                 job: request.job,
@@ -187,10 +205,27 @@ final class RoomDesk: Sendable {
             var waited = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             let interval = Int32(Self.progressInterval / .milliseconds(1))
             let heard = retryingInterrupts { Int(poll(&waited, 1, isWorking ? interval : -1)) }
-            state.withLock { sayWhatIsDue(&$0, coder) }
+            state.withLock { state in
+                sayWhatIsDue(&state, coder)
+                endLateOpening(state, coder)
+            }
             // Rung for when it has returned: whoever carries a request out is then the only one who holds its descriptors.
             if heard > 0, hear(&buffer, coder) == .request { bell.signal() }
         }
+    }
+
+    /// By so much more than its limit opening takes where it does not end by itself.
+    private static let openingGrace = Duration.milliseconds(500)
+
+    /// Ends the room where libav is lost in a header: it reads nothing there, and so hears of no limit. With the lock held, so
+    /// that nothing else is said of the job.
+    private func endLateOpening(_ state: State, _ coder: WireCoder) {
+        guard let current = state.current, let limit = current.task.openLimit, !current.task.hasOpened else { return }
+        let spent = WireCost.now()
+        guard .microseconds(spent.cpuMicroseconds) - state.spentBefore > limit + Self.openingGrace else { return }
+        say(.failed(job: current.job, .openSecondsExceeded, spent), coder)
+        // What waits here goes to the next room, unspent.
+        _exit(0)
     }
 
     private enum Heard { case request, stop }

@@ -1,9 +1,16 @@
 import Conversion
 import Glibc
 
-/// What a room writes to its standard error: all of it is taken, and the last of it kept.
+/// What a room writes to its standard error: the slot reads it, at a bounded rate, and keeps the last of it.
 final class LastWords {
     private static let limit = 4 << 10
+    /// A room that writes faster waits for the slot. It then takes no frames and is killed as stalled, while the worker has spent next
+    /// to nothing on it.
+    static let bytesPerSecond = 1 << 20
+
+    /// When the current second began, and what was read in it.
+    private var second = SuspendingClock.now
+    private var taken = 0
 
     /// `nil` once the room has closed it.
     private(set) var source: Descriptor?
@@ -14,7 +21,13 @@ final class LastWords {
         self.source = source
     }
 
-    /// Takes what is there: up to a pipe's fill, so that a room that never stops talking does not hold anybody up.
+    /// The descriptor to wait for; negative if there is none, or if the room has written as much as it may in this second.
+    func ear(at now: SuspendingClock.Instant = .now) -> Int32 {
+        if now - second >= .seconds(1) { (second, taken) = (now, 0) }
+        return taken < Self.bytesPerSecond ? source?.number ?? -1 : -1
+    }
+
+    /// Reads what is there, at most a pipe's fill.
     func listen(into buffer: inout [UInt8]) {
         guard let source else { return }
         let count = retryingInterrupts { read(source.number, &buffer, min(buffer.count, 64 << 10)) }
@@ -22,6 +35,7 @@ final class LastWords {
             if count == 0 || errno != EAGAIN { self.source = nil }
             return
         }
+        taken += count
         kept += buffer[..<count].suffix(Self.limit)
         if kept.count > Self.limit { kept.removeFirst(kept.count - Self.limit) }
     }

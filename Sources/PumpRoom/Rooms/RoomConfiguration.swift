@@ -14,12 +14,15 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var cpuLimit = Duration.seconds(7 * 86_400)
     /// No output becomes larger, whatever its recipe says.
     public var outputLimitBytes: Int64 = 1 << 40
+    /// Seconds of processor time that opening a source may take, also where nothing else is limited.
+    public static let usualOpenSeconds = 10
     /// For recipes that do not say otherwise. Time has limits of its own below.
     public var usualLimits = Recipe.Limits(
         outputBytes: 64 << 30,
         decodedSeconds: 7 * 86_400,
         expansionRatio: 2_000,
-        cpuSeconds: 86_400
+        cpuSeconds: 86_400,
+        openSeconds: RoomConfiguration.usualOpenSeconds
     )
     /// No recipe gets more.
     public var highestLimits = Recipe.Limits(decodedSeconds: 31 * 86_400, cpuSeconds: 7 * 86_400)
@@ -92,7 +95,8 @@ public struct RoomConfiguration: Sendable, Hashable {
             cpuSeconds: least(\.cpuSeconds),
             wallSeconds: wanted?.wallSeconds,
             stallSeconds: wanted?.stallSeconds,
-            concealSeconds: wanted?.concealSeconds
+            concealSeconds: wanted?.concealSeconds,
+            openSeconds: least(\.openSeconds)
         )
         limits.outputBytes = min(limits.outputBytes ?? outputLimitBytes, outputLimitBytes)
         return limits

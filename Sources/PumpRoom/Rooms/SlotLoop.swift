@@ -191,7 +191,7 @@ final class SlotLoop {
             let handle = room.rest == nil ? room.child.handle.number : -1
             waited.append(pollfd(fd: handle, events: Int16(POLLIN), revents: 0))
             waited.append(pollfd(fd: listens, events: Int16(POLLIN) | wantsToSpeak, revents: 0))
-            waited.append(pollfd(fd: room.lastWords.source?.number ?? -1, events: Int16(POLLIN), revents: 0))
+            waited.append(pollfd(fd: room.lastWords.ear(), events: Int16(POLLIN), revents: 0))
         }
         waited.append(pollfd(fd: origin.ear, events: Int16(POLLIN), revents: 0))
         poll(&waited, nfds_t(waited.count), timeout(rooms))

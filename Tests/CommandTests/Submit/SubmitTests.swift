@@ -139,7 +139,7 @@ struct SubmitTests {
         try bench.files("in/a.wav")
         let words = [
             "submit", "in/a.wav", "--to", "out/{stem}.flac", "--rate", "44.1k", "--bits", "16", "--from", "1",
-            "--until", "2.5",
+            "--until", "2.5", "--dither", "none", "--strict-loss", "--conceal-limit", "90",
             "--on-damage", "conceal", "--on-conflict", "replace", "--verify", "--tag", "title=It", "--track", "1",
             "--queue", "nightly", "--priority", "-7", "--weight", "50", "--max-attempts", "5", "--label", "one",
         ]
@@ -149,8 +149,10 @@ struct SubmitTests {
         #expect(recipe.sources[0].track == 1)
         #expect(recipe.sources[0].ranges.map { "\($0.start) \($0.end)" } == ["0:01 0:02.5"])
         #expect(recipe.damage == .conceal && recipe.verify && recipe.tags == ["title": "It"])
+        #expect(recipe.strictLoss && recipe.limits == Recipe.Limits(concealSeconds: 90))
         #expect(recipe.outputs[0].onConflict == .replace)
-        #expect(recipe.outputs[0].format == AudioFormat(container: .flac, sampleRateHz: 44_100, bitDepth: 16))
+        let format = AudioFormat(container: .flac, sampleRateHz: 44_100, bitDepth: 16, dither: .rounding)
+        #expect(recipe.outputs[0].format == format)
         #expect((story.summary.queue, story.summary.priority, story.summary.maxAttempts) == ("nightly", -7, 5))
         let batch = try #require(try await bench.ledger.batch(1))
         #expect((batch.name, batch.weight) == ("one", 50))

@@ -4,16 +4,7 @@ import TestSupport
 enum CraftedFile {
     /// A DSF of one bit per sample: a sigma-delta modulated tone.
     static func dsf(_ signal: Signal, blockBytes: Int = 4096) -> [UInt8] {
-        let channels = signal.channels.map { samples -> [UInt8] in
-            var (error, bytes) = (0.0, [UInt8](repeating: 0, count: samples.count / 8))
-            for (number, sample) in samples.prefix(bytes.count * 8).enumerated() {
-                let wanted = sample + error
-                let bit = wanted >= 0
-                error = wanted - (bit ? 1 : -1)
-                if bit { bytes[number / 8] |= 1 << UInt8(number % 8) }
-            }
-            return bytes
-        }
+        let channels = RareFile.modulated(signal)
         let blocks = (channels[0].count + blockBytes - 1) / blockBytes
         var data: [UInt8] = []
         for block in 0..<blocks {

@@ -3,7 +3,7 @@ import TestSupport
 /// The pages of an Ogg file, to be left out, numbered anew and joined.
 struct OggFile {
     /// Pages without sound, then the others.
-    private(set) var headers: [[UInt8]] = []
+    var headers: [[UInt8]] = []
     var sound: [[UInt8]] = []
 
     init(_ bytes: [UInt8]) throws {

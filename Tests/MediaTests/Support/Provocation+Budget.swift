@@ -37,6 +37,9 @@ extension Provocation {
         Provocation(.cpuExceeded, .decode) { folder in
             try convert(noise(folder, seconds: 300), Budget(cpuSeconds: 1), .mp3, folder)
         },
+        Provocation(.openSecondsExceeded, .open) { folder in
+            try convert(noise(folder, seconds: 1), Budget(openSeconds: 0), .wav, folder)
+        },
     ]
 
     private static func noise(_ folder: TemporaryFolder, seconds: Int) throws -> [UInt8] {

@@ -5,14 +5,37 @@ import Testing
 
 @testable import PumpRoom
 
-/// Files of twelve formats with bits turned over by zzuf: a room makes sound of each or says what is wrong, and says the same
+/// Files of many formats with bits turned over by zzuf: a room makes sound of each or says what is wrong, and says the same
 /// of it in three runs. `make fuzz-files` takes more of them.
 @Suite struct CorruptionTests {
+    /// Those that many people have come first, and get more files.
     private static let formats = [
         "mp3 -c:a libmp3lame", "flac -c:a flac", "ogg -c:a libvorbis", "opus -c:a libopus", "m4a -c:a aac",
         "m4a -c:a alac",
         "caf -c:a alac", "wav -c:a pcm_s16le", "wv -c:a wavpack", "mka -c:a flac", "ts -c:a aac", "wma -c:a wmav2",
+        "ogg -c:a libspeex -ar 16000 -ac 1", "voc -c:a pcm_s16le", "flv -c:a aac", "avi -c:a ac3",
+        "ircam -c:a pcm_s16le",
+        "sox -c:a pcm_s32le", "rm -c:a real_144 -ar 8000 -ac 1", "thd -c:a truehd -strict -2 -ar 48000",
+        "mlp -c:a mlp -strict -2 -ar 48000", "vob -c:a ac3 -ar 48000", "mmf -c:a adpcm_yamaha -ar 22050 -ac 1",
     ]
+
+    /// The formats above, then those that only SoX or no program writes.
+    private func sources(_ tone: String) throws -> [String] {
+        var paths: [String] = []
+        for (number, format) in Self.formats.enumerated() {
+            let words = format.split(separator: " ").map(String.init)
+            let exact = ["-fflags", "+bitexact", "-flags:a", "+bitexact"]
+            paths.append(bench.folder.path("\(number).\(words[0])"))
+            try FFmpeg.encode(tone, to: paths[number], exact + words.dropFirst())
+        }
+        paths.append(bench.folder.path("a.sph"))
+        try Run.program("sox", ["-D", tone, paths.last!]).checked()
+        for (name, bytes) in RareFile.short {
+            paths.append(bench.folder.path(name))
+            try Bytes.write(bytes, to: paths.last!)
+        }
+        return paths
+    }
 
     private static let fileCount = ProcessInfo.processInfo.environment["SLUICE_FUZZ_FILES"].flatMap { Int($0) } ?? 3_000
 
@@ -56,19 +79,17 @@ import Testing
         let slots = (0..<3).map { _ in bench.slot { $0.sandbox = .require } }
         // Every outcome with its own code, and none of them "unexpected".
         var counts: [String: Int] = [:]
-        for (number, format) in Self.formats.enumerated() {
-            let words = format.split(separator: " ").map(String.init)
-            let path = bench.folder.path("\(number).\(words[0])")
-            let exact = ["-fflags", "+bitexact", "-flags:a", "+bitexact"]
-            try FFmpeg.encode(tone, to: path, exact + words.dropFirst())
-            for seed in 0..<(Self.fileCount / Self.formats.count) {
-                let corrupt = bench.folder.path("corrupt.\(words[0])")
+        let paths = try sources(tone)
+        for (number, path) in paths.enumerated() {
+            let name = path.split(separator: "/").last!
+            for seed in 0..<(Self.fileCount / (number < 12 ? 12 : 50)) {
+                let corrupt = bench.folder.path("corrupt." + name.split(separator: ".").last!)
                 try self.corrupt(path, seed: seed, into: corrupt)
                 let damage: DamageMode = [.conceal, .strict, .skip][seed % 3]
                 let first = try await verdict(corrupt, damage, slots[0])
                 for slot in slots.dropFirst() {
                     let again = try await verdict(corrupt, damage, slot)
-                    #expect(first == again, "\(format), seed \(seed), \(damage)")
+                    #expect(first == again, "\(name), seed \(seed), \(damage)")
                 }
                 counts[String(first.prefix { $0 != " " }), default: 0] += 1
             }

@@ -1,7 +1,7 @@
 /// The items of an APE tag at the end of a file: an item of text may hold several values.
 enum APEItems {
     static func count(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        guard let (items, number) = items(in: source, size) else { return }
+        guard let (items, number, _) = items(in: source, size) else { return }
         var place = items.lowerBound
         for _ in 0..<min(number, Int64(TagValues.mostValues)) {
             guard let head = source.bytes(at: place, count: 8 + TagValues.longestName), head.count > 8 else { return }
@@ -18,8 +18,8 @@ enum APEItems {
         }
     }
 
-    /// Where the items lie and how many there are, by the footer of the last tag.
-    private static func items(in source: ByteSource, _ size: Int64) -> (Range<Int64>, Int64)? {
+    /// Where the items lie and how many there are, by the footer of the last tag, and where that lies.
+    static func items(in source: ByteSource, _ size: Int64) -> (items: Range<Int64>, number: Int64, footer: Int64)? {
         // An ID3v1 tag of 128 bytes may lie behind it.
         for end in [size, size - 128] where end >= 32 {
             guard let footer = source.bytes(at: end - 32, count: 32), footer.count == 32,
@@ -27,7 +27,7 @@ enum APEItems {
             else { continue }
             let length = littleEndian(footer[12..<16])
             guard length >= 32, length <= end else { return nil }
-            return ((end - length)..<(end - 32), littleEndian(footer[16..<20]))
+            return ((end - length)..<(end - 32), littleEndian(footer[16..<20]), end - 32)
         }
         return nil
     }

@@ -12,7 +12,8 @@ enum ID3Frames {
         if head[5] & 0x40 != 0, version > 2, let extended = source.bytes(at: next, count: 4), extended.count == 4 {
             next += version == 4 ? syncsafe(extended) : 4 + bigEndian(extended)
         }
-        for _ in 0..<TagValues.mostValues {
+        var left = TagValues.mostTextBytes
+        for _ in 0..<TagValues.mostValues where left > 0 {
             let headBytes: Int64 = version == 2 ? 6 : 10
             guard next + headBytes <= end, let frame = source.bytes(at: next, count: Int(headBytes)),
                 frame.count == Int(headBytes), frame[0] != 0
@@ -25,6 +26,7 @@ enum ID3Frames {
             }
             guard size <= end - next - headBytes else { return }
             let name = String(decoding: frame[..<(version == 2 ? 3 : 4)], as: UTF8.self)
+            if name.hasPrefix("T") { left -= size }
             if name.hasPrefix("T"), size > 1, size <= longestText,
                 var text = source.bytes(at: next + headBytes, count: Int(size)), text.count == Int(size)
             {

@@ -6,10 +6,12 @@ enum MP4Items {
             // A version and flags come before what is in it.
             let list = source.box("ilst", in: (meta.lowerBound + 4)..<meta.upperBound)
         else { return }
-        var found = TagValues()
+        var (found, left) = (TagValues(), TagValues.mostParts)
         let _: Void? = source.eachBox(in: list) { name, item in
             var (number, own) = (0, name)
             let _: Void? = source.eachBox(in: item) { part, content in
+                left -= 1
+                if left < 0 { return () }
                 if part == "data" { number += 1 }
                 if part == "name", content.upperBound - content.lowerBound > 4 {
                     let length = min(content.upperBound - content.lowerBound - 4, Int64(TagValues.longestName))
@@ -21,7 +23,7 @@ enum MP4Items {
             }
             // Covers are pictures, and more than one is told elsewhere.
             if name != "covr" { found.add(common[own] ?? own, values: number) }
-            return nil
+            return left < 0 ? () : nil
         }
         values = found
     }

@@ -6,31 +6,41 @@ enum MatroskaTags {
 
     static func count(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
         guard let segment = MatroskaElement.segment(of: source) else { return }
-        var places: [Int64] = []
-        // Tags lie before the sound, or where the list of places says.
-        MatroskaElement.each(in: segment.body..<(segment.end ?? size), of: source, atMost: 64) { element in
-            if element.id == tags { places.append(element.place) }
-            if element.id == seekHead { places += seeks(source, element).map { segment.body + $0 } }
-            return element.id != cluster
-        }
-        for place in Set(places).sorted() {
-            guard let element = MatroskaElement(source, at: place), element.id == tags, let end = element.end else {
-                continue
-            }
-            MatroskaElement.each(in: element.body..<min(end, size), of: source, atMost: TagValues.mostValues) { tag in
+        var left = TagValues.mostValues
+        for place in places(of: source, segment, size).sorted() {
+            guard let element = MatroskaElement(source, at: place), element.id == tags, let end = element.end,
+                element.body < size
+            else { continue }
+            MatroskaElement.each(in: element.body..<max(element.body, min(end, size)), of: source, atMost: left) {
+                tag in
                 var target = ""
                 var names: [String] = []
                 guard tag.id == 0x7373, let tagEnd = tag.end else { return true }
-                MatroskaElement.each(in: tag.body..<tagEnd, of: source, atMost: TagValues.mostValues) { part in
+                left -= 1
+                MatroskaElement.each(in: tag.body..<tagEnd, of: source, atMost: max(0, left)) { part in
+                    left -= 1
                     if part.id == 0x63C0 { target = source.text(of: part) }
                     if part.id == 0x67C8, let name = name(source, part) { names.append(name) }
                     return true
                 }
                 // What a tag aims at tells those of the file from those of its tracks and chapters.
                 for name in names { values.add(name, of: target) }
-                return true
+                return left > 0
             }
         }
+    }
+
+    /// Where tags are: before the sound, or where the list of places says.
+    static func places(of source: ByteSource, _ segment: MatroskaElement, _ size: Int64) -> Set<Int64> {
+        var places: Set<Int64> = []
+        guard segment.body < size else { return places }
+        let range = segment.body..<max(segment.body, segment.end ?? size)
+        MatroskaElement.each(in: range, of: source, atMost: 64) { element in
+            if element.id == tags { places.insert(element.place) }
+            if element.id == seekHead { places.formUnion(seeks(source, element).map { segment.body + $0 }) }
+            return element.id != cluster
+        }
+        return places
     }
 
     /// Where the list of places says that tags are, counted from the start of the segment's body.

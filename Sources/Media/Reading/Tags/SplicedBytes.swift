@@ -30,6 +30,22 @@ struct SplicedBytes {
         return rest
     }
 
+    /// Where in the source `bytes` lie that stand from `place` on, piece by piece.
+    func pieces(at place: Int64, of bytes: some Sequence<UInt8>) -> [(place: Int64, bytes: [UInt8])] {
+        var (rest, before, found) = (Array(bytes)[...], Int64(0), [(place: Int64, bytes: [UInt8])]())
+        for piece in pieces where !rest.isEmpty {
+            let length = piece.upperBound - piece.lowerBound
+            let from = max(place - before, 0)
+            if from < length {
+                let part = rest.prefix(Int(min(length - from, Int64(rest.count))))
+                found.append((piece.lowerBound + from, Array(part)))
+                rest = rest.dropFirst(part.count)
+            }
+            before += length
+        }
+        return found
+    }
+
     /// The bytes from `place`, fewer at the end; `nil` where none are.
     func bytes(at place: Int64, count wanted: Int) -> [UInt8]? {
         var bytes: [UInt8] = []

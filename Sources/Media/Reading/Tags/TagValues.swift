@@ -26,6 +26,10 @@ struct TagValues {
     private static let mostNames = 1_000
     /// Values in one block of tags that are looked at.
     static let mostValues = 10_000
+    /// The same where each has parts of its own.
+    static let mostParts = 10 * mostValues
+    /// Bytes of text that are looked at.
+    static let mostTextBytes: Int64 = 16 << 20
     /// A name of a tag is no longer.
     static let longestName = 256
 

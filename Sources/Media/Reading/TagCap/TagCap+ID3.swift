@@ -1,0 +1,68 @@
+/// ID3v2 and APE tags: behind the frames that are shown lies padding, and items that are not shown are not counted.
+extension TagCap {
+    /// Caps the ID3v2 tags that lie at `start` one behind the other, and says where they end.
+    @discardableResult
+    mutating func capID3(at start: Int64) -> Int64 {
+        var place = start
+        var hidden: Int64?
+        for _ in 0..<Self.mostPieces {
+            guard let head = source.bytes(at: place, count: 10), head.count == 10, head.starts(with: Array("ID3".utf8)),
+                head[6...9].allSatisfy({ $0 < 0x80 })
+            else { break }
+            let end = place + 10 + head[6...9].reduce(0) { $0 << 7 | Int64($1) } + (head[5] & 0x10 != 0 ? 10 : 0)
+            guard end <= size else { break }
+            if budget.isSpent {
+                hidden = hidden ?? place
+            } else {
+                capFrames(head, place + 10, end)
+                budget.endBlock()
+            }
+            place = end
+        }
+        // All tags behind the last one that is shown become one, with nothing in it. More than it can hold is left.
+        if let hidden, place - hidden - 10 < 1 << 28, place - hidden >= 20 {
+            let length = place - hidden - 10
+            let digits = (0..<4).map { UInt8(length >> (21 - 7 * Int64($0)) & 0x7F) }
+            patch(hidden + 5, [0] + digits + [UInt8](repeating: 0, count: 10))
+        }
+        return place
+    }
+
+    private mutating func capFrames(_ head: [UInt8], _ start: Int64, _ end: Int64) {
+        let version = head[3]
+        guard (2...4).contains(version) else { return }
+        var next = start
+        if head[5] & 0x40 != 0, version > 2, let extended = source.bytes(at: next, count: 4), extended.count == 4 {
+            next += version == 4 ? Self.syncsafe(extended) : 4 + bigEndian(extended)
+        }
+        let headBytes: Int64 = version == 2 ? 6 : 10
+        for _ in 0..<Self.mostPieces {
+            guard next + headBytes <= end, let frame = source.bytes(at: next, count: Int(headBytes)),
+                frame.count == Int(headBytes), frame[0] != 0
+            else { return }
+            let length =
+                version == 2
+                ? bigEndian(frame[3..<6]) : version == 3 ? bigEndian(frame[4..<8]) : Self.syncsafe(frame[4..<8])
+            guard length <= end - next - headBytes else { return }
+            guard budget.takes() else { return patch(next, [UInt8](repeating: 0, count: Int(headBytes))) }
+            next += headBytes + length
+        }
+    }
+
+    private static func syncsafe(_ bytes: some Collection<UInt8>) -> Int64 {
+        bytes.reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
+    }
+
+    /// The tag at the end, in front of an ID3v1 tag or not.
+    mutating func capAPE() {
+        guard let (items, number, footer) = APEItems.items(in: source, size) else { return }
+        var (place, count) = (items.lowerBound, Int64(0))
+        while count < number, count <= Int64(TagBudget.mostTags) {
+            guard let head = source.bytes(at: place, count: 8 + TagValues.longestName), head.count > 8 else { return }
+            let name = head.dropFirst(8).prefix { $0 != 0 }
+            guard budget.takes() else { return patch(footer + 16, bigEndianBytes(count, count: 4).reversed()) }
+            place += 8 + Int64(name.count) + 1 + littleEndian(head[0..<4])
+            count += 1
+        }
+    }
+}

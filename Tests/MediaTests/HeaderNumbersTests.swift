@@ -1,0 +1,125 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Numbers at the ends of their types, in the headers of every container: whatever they say, every command gives sound or a
+/// code. Run in the release build, where an overflow ended the process.
+@Suite struct HeaderNumbersTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    private static let ends: [UInt64] = [
+        0, 1, 0x7FFF, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFE, 0xFFFF_FFFF, 1 << 48, 1 << 59, 1 << 60, 1 << 62,
+        0x7FFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000, 0xFFFF_FFFF_FFFF_FFFE, .max,
+    ]
+    /// Files for each container; more where somebody has the time.
+    private static let count = ProcessInfo.processInfo.environment["SLUICE_HEADER_FILES"].flatMap { Int($0) } ?? 60
+
+    /// Words that a file may come to beside a number of frames.
+    private static let codes = Set(MediaError.Code.allCases.map(\.rawValue)).subtracting([
+        "io_source", "io_destination", "disk_full", "frame_count_mismatch", "writer_failed", "already_finished",
+        "verify_mismatch", "cancelled",
+    ])
+
+    private func expectAnswers(_ paths: [String]) throws {
+        for answer in try ReadingProcess.read(paths) {
+            for (step, end) in answer.steps {
+                #expect(
+                    Int64(end.word) != nil || end.word == "unknown" || Self.codes.contains(end.word),
+                    "\(step): \(answer)"
+                )
+                #expect(end.hundredths < 1_000, "\(step): \(answer)")
+            }
+        }
+    }
+
+    /// Field by field: two, four and eight bytes, in either order, most of them in the first kilobyte.
+    @Test(arguments: SampleFile.Kind.allCases) func fieldsAtTheirEndsAreSoundOrACode(_ kind: SampleFile.Kind) throws {
+        let bytes = try SampleFile.of(kind).bytes.prefix(24_000)
+        var generator = SeededGenerator(seed: UInt64(kind.fileName.utf8.reduce(7) { $0 &* 31 &+ Int($1) } & 0xFFFF))
+        let paths = try (0..<Self.count).map { number in
+            var changed = Array(bytes)
+            for _ in 0..<Int.random(in: 1...2, using: &generator) {
+                let width = [2, 4, 8][Int.random(in: 0..<3, using: &generator)]
+                let reach = Int.random(in: 0..<8, using: &generator) == 0 ? changed.count : min(changed.count, 1_024)
+                let place = Int.random(in: 0..<(reach - width), using: &generator)
+                let end = Self.ends[Int.random(in: 0..<Self.ends.count, using: &generator)]
+                let digits = (0..<width).map { UInt8(truncatingIfNeeded: end >> UInt64(8 * $0)) }
+                let field = Bool.random(using: &generator) ? digits : digits.reversed()
+                changed.replaceSubrange(place..<(place + width), with: field)
+            }
+            let path = folder.path("\(number)-\(kind.fileName)")
+            try Bytes.write(changed, to: path)
+            return path
+        }
+        try expectAnswers(paths)
+    }
+
+    /// Ogg protects its positions by checksums: these are right.
+    @Test(arguments: [SampleFile.Kind.oggOpus, .oggVorbis, .oggFLAC]) func positionsAtTheirEndsAreSoundOrACode(
+        _ kind: SampleFile.Kind
+    ) throws {
+        let positions: [Int64] = [
+            .max, .max - 1000, .min, .min + 1, -1, -2, 0, 1, 1 << 62, 1 << 61, 1 << 48, 1 << 47, 48_000,
+        ]
+        var paths: [String] = []
+        for first in positions {
+            for last in positions {
+                var file = try OggFile(SampleFile.of(kind).bytes)
+                file.sound = Array(file.sound.prefix(2))
+                for (page, position) in [(0, first), (1, last)] {
+                    file.sound[page].replaceSubrange(
+                        6..<14,
+                        with: withUnsafeBytes(of: position.littleEndian, Array.init)
+                    )
+                }
+                file.sound[1][5] |= 4
+                paths.append(folder.path("\(paths.count)-\(kind.fileName)"))
+                try Bytes.write(file.renumbered, to: paths[paths.count - 1])
+            }
+        }
+        try expectAnswers(paths)
+    }
+
+    /// RF64 and its kin with sizes, rates and widths at their ends; none of them is shown as years of sound.
+    @Test func claimsOfWideHeadersAreNoLength() throws {
+        var paths: [String] = []
+        for size in Self.ends {
+            for rate in [1, 8_000, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32] {
+                for (channels, bits) in [(1, 8), (2, 16), (65_535, 16)] as [(UInt16, UInt16)] {
+                    var bytes = Array("RF64".utf8)
+                    bytes.append(little: UInt32.max)
+                    bytes += Array("WAVEds64".utf8)
+                    bytes.append(little: UInt32(28))
+                    for number in [5_000, size, size] { bytes.append(little: number) }
+                    bytes.append(little: UInt32(0))
+                    bytes += Array("fmt ".utf8)
+                    bytes.append(little: UInt32(16))
+                    bytes.append(little: UInt16(1))
+                    bytes.append(little: channels)
+                    bytes.append(little: rate)
+                    bytes.append(little: UInt32(truncatingIfNeeded: UInt64(rate) * UInt64(channels) * UInt64(bits / 8)))
+                    bytes.append(little: UInt16(truncatingIfNeeded: Int(channels) * Int(bits / 8)))
+                    bytes.append(little: bits)
+                    bytes += Array("data".utf8)
+                    bytes.append(little: UInt32.max)
+                    bytes += [UInt8](repeating: 1, count: 5_000)
+                    paths.append(folder.path("\(paths.count).wav"))
+                    try Bytes.write(bytes, to: paths[paths.count - 1])
+                }
+            }
+        }
+        try expectAnswers(paths)
+        for path in paths {
+            let input = try OpenFile.reading(path)
+            guard let reader = try? Reader(descriptor: input.descriptor, options: .init()) else { continue }
+            for track in reader.description.tracks {
+                guard let frames = track.plausibleFrames else { continue }
+                #expect(frames <= max(20_000, 600 * Int64(track.sampleRateHz)), "\(path): \(frames)")
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// libav's time for tags grows with the square of their number: a file of some megabytes held a room for minutes.
+@Suite struct ManyTagsTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    /// Each of these took from ten seconds to minutes to open. In the release build, each step has its own opening.
+    @Test(arguments: ManyTags.allCases) func hundredThousandTagsAreOpenedInSeconds(_ many: ManyTags) throws {
+        let path = folder.path(many.kind.fileName)
+        try Bytes.write(many.bytes(100_000), to: path)
+        let answer = try #require(try ReadingProcess.read([path]).first)
+        let frames = try SampleFile.of(many.kind).clean.frames
+        #expect(answer.steps["scan-strict"]?.word == "\(frames)", "\(answer)")
+        #expect(answer.steps["wav"]?.word == "\(frames)", "\(answer)")
+        // Outputs are given up to ten thousand tags, by libav and in the same way.
+        #expect(answer.steps.values.allSatisfy { $0.hundredths < 500 }, "\(answer)")
+    }
+
+    /// The sound is whole, the first tags are there, and the conversion tells that others are not.
+    @Test(arguments: ManyTags.allCases.filter(\.losesTags)) func tagsBeyondTheCapAreLeftOutAndTold(_ many: ManyTags)
+        throws
+    {
+        let path = folder.path(many.kind.fileName)
+        try Bytes.write(many.bytes(12_000), to: path)
+        let input = try OpenFile.reading(path)
+        let reader = try Reader(descriptor: input.descriptor, options: .init(nameHint: path))
+        #expect(reader.demuxer.hidesTags)
+        let shown = max(reader.description.tags.count, reader.description.chapters.count)
+        let isJoined = [.flacOneName, .oggOneName].contains(many)
+        #expect(shown <= TagBudget.mostTags + 10 && (isJoined || shown > 900), "\(shown)")
+        let outcome = try Converted.file(path, to: folder.path("out.wav"), as: AudioFormat(container: .wav))
+        #expect(outcome.remarks.contains(TagCap.remark), "\(outcome.remarks)")
+        #expect(Int(outcome.sourceFrames) == (try SampleFile.of(many.kind).clean.frames))
+        #expect(
+            Converted.code {
+                try Converted.file(path, to: folder.path("b.wav"), as: .init(container: .wav), refusesLoss: true)
+            } == .lossRefused
+        )
+    }
+
+    @Test(arguments: ManyTags.allCases.filter(\.losesTags)) func aThousandTagsAreAllShown(_ many: ManyTags) throws {
+        let path = folder.path(many.kind.fileName)
+        try Bytes.write(many.bytes(1_000), to: path)
+        let input = try OpenFile.reading(path)
+        #expect(try !Reader(descriptor: input.descriptor, options: .init(nameHint: path)).demuxer.hidesTags)
+    }
+
+    /// Where libav asks for bytes, opening ends at its limit.
+    @Test func openingEndsAtItsLimit() throws {
+        let input = try OpenFile.reading(try SampleFile.path(.mkaPCM, in: folder))
+        let error = #expect(throws: MediaError.self) {
+            try Reader(descriptor: input.descriptor, options: .init(openSeconds: 0))
+        }
+        #expect(error?.code == .openSecondsExceeded)
+        #expect(throws: Never.self) { try Reader(descriptor: input.descriptor, options: .init(openSeconds: 10)) }
+    }
+}
+
+extension SampleFile {
+    /// A file of that kind in `folder`.
+    static func path(_ kind: Kind, in folder: TemporaryFolder) throws -> String {
+        let path = folder.path(kind.fileName)
+        try Bytes.write(of(kind).bytes, to: path)
+        return path
+    }
+}

@@ -1,0 +1,63 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// What another sample rate adds to a pure tone.
+@Suite struct ResamplingTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    /// What of the output is not the tone, in dB of full scale: over three seconds, away from the ends.
+    private func residual(_ frequency: Double, _ amplitude: Double, _ format: AudioFormat) throws -> Double {
+        let (input, path) = (folder.path("in.wav"), folder.path("out.wav"))
+        let tone = Signal.tone(frequency, rate: 44_100, frames: 5 * 44_100, amplitude: amplitude)
+        try WAVFile.write(tone.pcm(.f64), to: input)
+        try Converted.file(input, to: path, as: format)
+        let samples = Array(try WAVFile.read(path: path).samples(channel: 0)[48_000..<4 * 48_000])
+        // Whole periods: sine and cosine have no part in each other.
+        let step = 2 * Double.pi * frequency / 48_000
+        var (sine, cosine) = (0.0, 0.0)
+        for (place, sample) in samples.enumerated() {
+            sine += sample * sin(step * Double(place))
+            cosine += sample * cos(step * Double(place))
+        }
+        (sine, cosine) = (sine * 2 / Double(samples.count), cosine * 2 / Double(samples.count))
+        let rest = samples.enumerated().reduce(0.0) { sum, next in
+            let wave = sine * sin(step * Double(next.offset)) + cosine * cos(step * Double(next.offset))
+            return sum + (next.element - wave) * (next.element - wave)
+        }
+        #expect(abs(20 * log10((sine * sine + cosine * cosine).squareRoot() / amplitude)) < 0.01)
+        return 10 * log10(rest / Double(samples.count))
+    }
+
+    /// The noise of dither at 24 bits is at -144.5 dB; a filter for 20 bits would add distortion at -137 dB.
+    @Test(arguments: [1_000.0, 5_000, 15_000], [0.99, 0.001])
+    func distortionIsBelowTheNoiseOf24Bits(frequency: Double, amplitude: Double) throws {
+        let format = AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 48_000, bitDepth: 24)
+        let level = try residual(frequency, amplitude, format)
+        #expect(level < -143.5, "\(level) dB")
+    }
+
+    @Test func floatsAreAsExactAsTheyCanBe() throws {
+        var format = AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 48_000, bitDepth: 32, sampleKind: .float)
+        let singles = try residual(1_000, 0.99, format)
+        #expect(singles < -148, "\(singles) dB")
+        format.bitDepth = 64
+        let doubles = try residual(1_000, 0.99, format)
+        #expect(doubles < -180, "\(doubles) dB")
+    }
+
+    /// At 16 bits the noise of dither, at -96.3 dB, is all that there is.
+    @Test func sixteenBitsHaveTheirNoiseOnly() throws {
+        let level = try residual(
+            1_000,
+            0.99,
+            AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 48_000, bitDepth: 16)
+        )
+        #expect(abs(level + 96.3) < 0.3, "\(level) dB")
+    }
+}

@@ -1,0 +1,38 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import PumpRoom
+
+struct LastWordsTests {
+    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    private let words: LastWords
+    private let writing: Int32
+
+    init() throws {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw SupportError("make a pipe", errno: errno) }
+        words = LastWords(from: Descriptor(adopting: ends[0]))
+        writing = ends[1]
+    }
+
+    /// Writes and reads until the slot wants no more; how many bytes those were.
+    private mutating func talk(at now: SuspendingClock.Instant) -> Int {
+        defer { close(writing) }
+        let block = [UInt8](repeating: UInt8(ascii: "x"), count: 4 << 10)
+        var count = 0
+        while words.ear(at: now) >= 0, count < LastWords.bytesPerSecond * 4 {
+            count += write(writing, block, block.count)
+            words.listen(into: &buffer)
+        }
+        return count
+    }
+
+    @Test mutating func aRoomThatNeverStopsTalkingIsReadAtABoundedRate() {
+        let start = SuspendingClock.now
+        #expect(talk(at: start) == LastWords.bytesPerSecond)
+        #expect(words.ear(at: start + .milliseconds(999)) < 0)
+        #expect(words.ear(at: start + .seconds(2)) >= 0)
+        #expect(words.text == String(repeating: "x", count: 4 << 10))
+    }
+}

@@ -1,0 +1,99 @@
+// Does with each file what the commands do with one that they read, and says what came of it: one line a file. For tests of
+// numbers and sizes that mean harm, which must show it in the build that people run.
+import Conversion
+import Glibc
+import Media
+import TestSupport
+
+/// So much that no small file needs it, and so little that every file ends soon.
+let budget = Budget(outputBytes: 64 << 20, decodedSeconds: 60, expansionRatio: 2_000, cpuSeconds: 5)
+
+func seconds() -> Double {
+    var now = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+}
+
+/// What a step came to and the processor time that it took: `probe=ok:0.01`.
+func step(_ name: String, _ work: () throws -> String) throws -> String {
+    let start = seconds()
+    var word: String
+    do {
+        word = try work()
+    } catch let error as MediaError {
+        word = error.code.rawValue
+    } catch is FormatRefusal {
+        word = "refused"
+    }
+    let hundredths = Int((seconds() - start) * 100)
+    return "\(name)=\(word):\(hundredths)"
+}
+
+func readAll(of path: String, into output: Int32) throws -> String {
+    let source = try OpenFile.reading(path)
+    func reader(_ damage: DamageMode) throws -> Reader {
+        try Reader(descriptor: source.descriptor, options: .init(nameHint: path, damage: damage, checksDigest: true))
+    }
+    var words: [String] = []
+    words.append(
+        try step("probe") {
+            let track = try reader(.strict).description.tracks.first
+            return track?.plausibleFrames.map { "\($0)" } ?? "unknown"
+        }
+    )
+    words.append(
+        try step("presets") {
+            let reader = try reader(.strict)
+            let fits = Converter.presets(for: try reader.track())
+            return "\(fits.count { $0.compatibility.forecast != nil })"
+        }
+    )
+    for damage in DamageMode.allCases {
+        words.append(
+            try step("scan-\(damage.rawValue)") {
+                let reader = try reader(damage)
+                let track = try reader.track()
+                let output = try reader.samples(of: track)
+                let watch = BudgetWatch(budget, track: track, sourceBytes: reader.sourceBytes, since: BudgetWatch.now())
+                var block = try SampleBlock()
+                while try output.next(into: &block) {
+                    try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
+                }
+                return "\(output.deliveredFrames)"
+            }
+        )
+    }
+    let formats: [(String, AudioFormat)] = [
+        ("wav", AudioFormat(container: .wav)), ("copy", AudioFormat(container: .mka, codec: .copy)),
+        ("opus", AudioFormat(container: .ogg, codec: .opus)),
+    ]
+    for (name, format) in formats {
+        words.append(
+            try step(name) {
+                guard ftruncate(output, 0) == 0 else { throw SupportError("empty the output", errno: errno) }
+                var request = Converter.Request(format: format, damage: .conceal, nameHint: path)
+                request.budget = budget
+                return "\(try Converter(request).run(from: source.descriptor, to: output).summary.writtenFrames)"
+            }
+        )
+    }
+    return words.joined(separator: " ")
+}
+
+let paths = CommandLine.arguments.dropFirst()
+guard !paths.isEmpty else {
+    print("usage: reading-process FILE...")
+    exit(64)
+}
+/// At once: what a trap leaves of the output must name the file that it came of.
+func say(_ words: String) {
+    let bytes = Array(words.utf8)
+    _ = write(1, bytes, bytes.count)
+}
+
+let folder = try TemporaryFolder.create()
+let output = try OpenFile.creating(folder.path("output"))
+for path in paths {
+    say("\(path) ")
+    say("\(try readAll(of: path, into: output.descriptor))\n")
+}
