@@ -96,7 +96,7 @@ enum WorkerCommand {
     private static let jobCPU = Option<Duration>(
         "job-cpu",
         .duration,
-        "no job takes more processor time, otherwise a day, or up to seven if its recipe says so",
+        "no job takes more processor time, otherwise a day or what its recipe says",
         in: .work
     )
 
