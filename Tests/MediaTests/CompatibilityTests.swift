@@ -123,14 +123,14 @@ struct CompatibilityTests {
     @Test func aCodecThatIsNotDecodedHereCanOnlyPassThrough() throws {
         let track = try track(
             Self.stereo,
-            "g723.wav",
+            "g723.avi",
             ["-ac", "1", "-ar", "8000", "-c:a", "g723_1", "-b:a", "6.3k"]
         )
         for entry in Converter.presets(for: track) {
             let field = entry.preset.name == "passthrough" ? "codec" : "source"
             #expect(entry.compatibility.reasons.first?.field == field)
         }
-        let problem = #expect(throws: MediaError.self) { try converted(AudioFormat(container: .flac), "g723.wav") }
+        let problem = #expect(throws: MediaError.self) { try converted(AudioFormat(container: .flac), "g723.avi") }
         #expect(problem?.code == .unsupportedCodec)
     }
 }

@@ -88,28 +88,29 @@ import Testing
     @Test func claimsOfWideHeadersAreNoLength() throws {
         var paths: [String] = []
         for size in Self.ends {
-            for rate in [1, 8_000, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32] {
-                for (channels, bits) in [(1, 8), (2, 16), (65_535, 16)] as [(UInt16, UInt16)] {
-                    var bytes = Array("RF64".utf8)
-                    bytes.append(little: UInt32.max)
-                    bytes += Array("WAVEds64".utf8)
-                    bytes.append(little: UInt32(28))
-                    for number in [5_000, size, size] { bytes.append(little: number) }
-                    bytes.append(little: UInt32(0))
-                    bytes += Array("fmt ".utf8)
-                    bytes.append(little: UInt32(16))
-                    bytes.append(little: UInt16(1))
-                    bytes.append(little: channels)
-                    bytes.append(little: rate)
-                    bytes.append(little: UInt32(truncatingIfNeeded: UInt64(rate) * UInt64(channels) * UInt64(bits / 8)))
-                    bytes.append(little: UInt16(truncatingIfNeeded: Int(channels) * Int(bits / 8)))
-                    bytes.append(little: bits)
-                    bytes += Array("data".utf8)
-                    bytes.append(little: UInt32.max)
-                    bytes += [UInt8](repeating: 1, count: 5_000)
-                    paths.append(folder.path("\(paths.count).wav"))
-                    try Bytes.write(bytes, to: paths[paths.count - 1])
-                }
+            let widths: [(rate: UInt32, channels: UInt16, bits: UInt16)] = [
+                (1, 1, 8), (8_000, 2, 16), (0x7FFF_FFFF, 65_535, 16), (0xFFFF_FFFF, 1, 8),
+            ]
+            for (rate, channels, bits) in widths {
+                var bytes = Array("RF64".utf8)
+                bytes.append(little: UInt32.max)
+                bytes += Array("WAVEds64".utf8)
+                bytes.append(little: UInt32(28))
+                for number in [5_000, size, size] { bytes.append(little: number) }
+                bytes.append(little: UInt32(0))
+                bytes += Array("fmt ".utf8)
+                bytes.append(little: UInt32(16))
+                bytes.append(little: UInt16(1))
+                bytes.append(little: channels)
+                bytes.append(little: rate)
+                bytes.append(little: UInt32(truncatingIfNeeded: UInt64(rate) * UInt64(channels) * UInt64(bits / 8)))
+                bytes.append(little: UInt16(truncatingIfNeeded: Int(channels) * Int(bits / 8)))
+                bytes.append(little: bits)
+                bytes += Array("data".utf8)
+                bytes.append(little: UInt32.max)
+                bytes += [UInt8](repeating: 1, count: 5_000)
+                paths.append(folder.path("\(paths.count).wav"))
+                try Bytes.write(bytes, to: paths[paths.count - 1])
             }
         }
         try expectAnswers(paths)

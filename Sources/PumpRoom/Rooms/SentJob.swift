@@ -42,7 +42,8 @@ struct SentJob {
     mutating func advance(to progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
         progressCount += 1
         // A room says so ten times a second; a thousand are what may lie in the socket while we sleep.
-        guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50, progress.isCredible(after: last, within: bounds),
+        guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50,
+            progress.isCredible(after: last, within: bounds),
             isWithinBudget(progress, configuration)
         else { return false }
         if progress.frames > last?.frames ?? 0 || progress.verifiedFrames ?? 0 > last?.verifiedFrames ?? 0 {
