@@ -52,7 +52,7 @@ struct MachineExamination: Sendable {
             return .fail("sandbox", "no pump room starts here", "sluice probe FILE says why")
         }
         guard let warning = level.warning else { return .ok("sandbox", "\(level)") }
-        return .warn("sandbox", warning, "docs/security.md says what each layer keeps out; --sandbox require insists")
+        return .warn("sandbox", warning, "a worker needs --sandbox best-effort here; see docs/security.md")
     }
 
     private static func findings(of root: WorkerConfiguration.RootPlace) -> [Finding] {

@@ -71,7 +71,7 @@ extension Room {
 
     private var startFailure: Failure {
         if case .notLocked(let why) = verdict {
-            return Failure(.notLocked, why, hint: "best-effort goes without what is missing; see docs/security.md")
+            return Failure(.notLocked, why, hint: "--sandbox best-effort does without it; see docs/security.md")
         }
         let end = rest.map { "ended with \(describe($0.end))" } ?? "does not end"
         let why =
