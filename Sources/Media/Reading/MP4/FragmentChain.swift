@@ -9,9 +9,8 @@ enum FragmentChain {
         var (place, hasFragments) = (Int64(0), false)
         // A day of sound in fragments of a second is some 170,000 boxes.
         for _ in 0..<1_000_000 {
-            guard place < size, let head = source.bytes(at: place, count: 16), head.count >= 8 else {
-                return hasFragments
-            }
+            guard place < size else { return false }
+            guard let head = source.bytes(at: place, count: 16), head.count >= 8 else { return hasFragments }
             let name = head[4..<8]
             guard name.allSatisfy({ (0x20..<0x7F).contains($0) || $0 == 0xA9 }) else { return hasFragments }
             if name.elementsEqual("moof".utf8) { hasFragments = true }
