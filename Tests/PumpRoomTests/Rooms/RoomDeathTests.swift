@@ -68,7 +68,7 @@ import Testing
         let slot = bench.slot { $0.stallLimit = .seconds(2) }
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
         let room = try #require(slot.process)
-        kill(-room, SIGSTOP)
+        ProcessFacts.stop(group: room)
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
         #expect(!ProcessFacts.isThere(room))
         await slot.close()
@@ -126,7 +126,7 @@ import Testing
         let slot = bench.slot { $0.obedienceLimit = .milliseconds(500) }
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
         let room = try #require(slot.process)
-        kill(-room, SIGSTOP)
+        ProcessFacts.stop(group: room)
         await slot.close()
         #expect(!ProcessFacts.isThere(room))
     }

@@ -114,7 +114,7 @@ import Testing
         // One is in the room already, the other is not; the room is stopped, and cannot be what ends them.
         let room = try #require(slot.process)
         let (sent, unsent) = (SlotRun(try bench.short("1.wav"), in: slot), SlotRun(try bench.short("2.wav"), in: slot))
-        kill(room, SIGSTOP)
+        ProcessFacts.stop(group: room)
         for run in [sent, unsent] {
             run.cancel()
             #expect(await run.failure?.failure == .cancelledBeforeItBegan)

@@ -121,7 +121,7 @@ final class SlotRun: Sendable {
                 struck.room.withLock { struckRoom in
                     guard struckRoom == nil else { return }
                     struckRoom = room
-                    kill(-room, signal)
+                    if signal == SIGSTOP { ProcessFacts.stop(group: room) } else { kill(-room, signal) }
                 }
             }
             continuation.finish()
@@ -159,6 +159,24 @@ enum ProcessFacts {
             let end = text.lastIndex(of: ")")
         else { return false }
         return !["Z", "X"].contains(text[end...].dropFirst(2).prefix(1))
+    }
+
+    /// Stops a process group, and returns when its first process has stopped. The kernel stops it when it next runs the thread that takes
+    /// the signal; until then the others go on, and may even obey an order that comes behind it.
+    static func stop(group: Int32) {
+        guard kill(-group, SIGSTOP) == 0 else { return }
+        while isAlive(group), !hasStopped(group) { sched_yield() }
+    }
+
+    private static func hasStopped(_ process: Int32) -> Bool {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        return threads.allSatisfy { thread in
+            // A thread that has ended meanwhile does nothing more.
+            guard let text = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/stat", encoding: .utf8),
+                let end = text.lastIndex(of: ")")
+            else { return true }
+            return ["T", "t", "Z", "X"].contains(text[end...].dropFirst(2).prefix(1))
+        }
     }
 
     static func isThere(_ process: Int32) -> Bool { kill(process, 0) == 0 }

@@ -122,7 +122,7 @@ import Testing
         }
         let outcome = await slot.run(work.room) { progress in
             if let verified = progress.verifiedFrames, verified > 44_100, let room = slot.process {
-                kill(-room, SIGSTOP)
+                ProcessFacts.stop(group: room)
             }
         }
         await slot.close()
