@@ -31,6 +31,8 @@ struct DatabaseDeathTests {
         let crashes = Rounds.scaled(10)
         let (jobs, processes) = try await underLoad(cluster) { _, generator in
             try await Task.sleep(for: .milliseconds(generator.whole(in: 200..<800)))
+            // After the last crash.
+            try await cluster.server.untilItAnswers()
             let victims = try cluster.server.run(
                 "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
             ).split(separator: "\n")

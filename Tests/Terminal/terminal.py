@@ -26,6 +26,8 @@ def environment(**more):
     variables = {
         "PATH": f"{SLUICE.parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": "/nonexistent",
+        # Not even the private cluster of the person who runs the tests.
+        "XDG_DATA_HOME": "/dev/null/none",
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
     }

@@ -188,6 +188,15 @@ public final class PrivatePostgres: Sendable {
         try start()
     }
 
+    /// Waits until the server takes connections, after a crash of one of its processes. What takes a minute is stuck.
+    public func untilItAnswers() async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try !Run.program(Self.program("pg_isready"), ["-q", "-d", url()]).succeeded {
+            guard ContinuousClock.now < deadline else { throw SupportError("wait for PostgreSQL to recover", log) }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     /// Stops all its processes where they are, as a machine does that is suspended: connections stand, and nothing is answered.
     public func freeze() throws { try supervisor.obey("freeze") }
 

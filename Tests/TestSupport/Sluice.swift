@@ -4,10 +4,12 @@ import Foundation
 public enum Sluice {
     public static let path = BuiltProgram.path("sluice")
 
-    /// What is set after login, and nothing of the person who runs the tests.
+    /// What is set after login, and nothing of the person who runs the tests: not even the private cluster that they may have. Who
+    /// needs one says where.
     public static func environment(_ more: [String: String] = [:]) -> [String: String] {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        return ["PATH": path, "HOME": "/", "LANG": "C.UTF-8", "TERM": "xterm"].merging(more) { $1 }
+        let login = ["PATH": path, "HOME": "/", "LANG": "C.UTF-8", "TERM": "xterm", "XDG_DATA_HOME": "/dev/null/none"]
+        return login.merging(more) { $1 }
     }
 
     /// Runs `sluice` to its end.

@@ -17,6 +17,11 @@ public struct FileSystemFacts: Sendable, Hashable {
 
     private static let leastRoom: UInt64 = 64 << 20
 
+    init(device: UInt64, mountPoint: String, freeBytes: UInt64, byteCount: UInt64, isOutOfNames: Bool) {
+        (self.device, self.mountPoint) = (device, mountPoint)
+        (self.freeBytes, self.byteCount, self.isOutOfNames) = (freeBytes, byteCount, isOutOfNames)
+    }
+
     /// Of what an open folder lies on; `nil` if the kernel will not say. Blocks.
     init?(_ folder: Int32) {
         var facts = statvfs()

@@ -20,6 +20,8 @@ final class DiskKeeper: Sendable {
         var short: [UInt64: Set<Int64>] = [:]
         /// When a file system last came back, and after how many looks.
         var returned: [UInt64: (at: ContinuousClock.Instant, looks: Int)] = [:]
+        /// When a file system was last seen full.
+        var seenFull: [UInt64: ContinuousClock.Instant] = [:]
     }
 
     private let state = Mutex(State())
@@ -44,11 +46,17 @@ final class DiskKeeper: Sendable {
     /// What `job`, for whose output there was no room on a file system, says of that: `true` if jobs are to be put off.
     ///
     /// A job that wants more than there is, where others still find room, is alone with that. Two of them in a row are not: the
-    /// file system has too little room for what is made here.
+    /// file system has too little room for what is made here. Nor is a job that failed while the file system was full and is looked at
+    /// after somebody has made room.
     func lacksRoom(_ facts: FileSystemFacts, for job: Int64) -> Bool {
         state.withLock { state in
-            if facts.isFull || state.aside[facts.device] != nil { return true }
-            if let last = state.returned[facts.device], .now - last.at < longestPause { return true }
+            if facts.isFull {
+                state.seenFull[facts.device] = .now
+                return true
+            }
+            if state.aside[facts.device] != nil { return true }
+            let last = [state.seenFull[facts.device], state.returned[facts.device]?.at].compactMap(\.self).max()
+            if let last, .now - last < longestPause { return true }
             state.short[facts.device, default: []].insert(job)
             return state.short[facts.device, default: []].count > 1
         }
