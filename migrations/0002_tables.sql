@@ -18,21 +18,55 @@ create table queue (
     paused boolean not null default false,
     -- At most so many of its jobs are converted at once. Null: as many as there are slots.
     running_limit integer check (running_limit > 0),
-    -- Its share beside other queues of the same priority, for jobs yet to be submitted.
+    -- Its share beside other queues of the same priority.
     weight integer not null default 100 check (weight between 1 and 10000),
-    -- Put on its turns when they are compared with another queue's. A queue that comes back after a pause would else
-    -- hold the oldest turns of all and have the fleet for itself until it had caught up.
-    shift bigint not null default 0,
+    -- What claims have given it, by its weight: the finish tag of start-time fair queueing, as folded last.
+    finish bigint not null default 0,
+    -- The virtual time among its submitters, as folded last.
+    clock bigint not null default 0,
     created_at timestamptz not null default clock_timestamp()
 );
 insert into queue (name) values ('default');
 
--- The jobs of one queue and priority that ask the same of a worker, in a line of their own: a worker looks only at the
--- lines it can serve, so jobs that it cannot do cost it nothing. There are few: queues x priorities x kinds of needs. Claims look
+-- What one submitter has of a queue.
+create table share (
+    id integer generated always as identity primary key,
+    queue integer not null references queue,
+    submitter text collate "C" not null default session_user,
+    -- Beside other submitters of the same queue.
+    weight integer not null default 100 check (weight between 1 and 10000),
+    -- What claims have given it, by its weight, as folded last.
+    finish bigint not null default 0,
+    unique (queue, submitter)
+);
+create index share_submitter on share (submitter);
+
+-- What claims have given to queues and submitters since it was folded last. Only ever added to, so that claims do not wait for each
+-- other. Where one submitter of one queue has the fleet for itself, there is nothing to share and nothing is written.
+create sequence service_generation as bigint;
+create table service (
+    -- Folding begins another. Claims look at the latest few, and so never at the dead rows of earlier ones.
+    generation bigint not null,
+    -- Null in the one row that holds the virtual time among queues.
+    queue integer,
+    share integer,
+    cost bigint not null default 0,
+    -- The virtual times that the claim began from: an idle one is lifted to them, since it is owed nothing.
+    root_clock bigint not null,
+    queue_clock bigint not null default 0,
+    -- The highest start tags that it served.
+    queue_tag bigint not null,
+    share_tag bigint not null default 0
+);
+create index service_by_generation on service (generation);
+
+-- The jobs of one submitter, queue and priority that ask the same of a worker, in a line of their own: a worker looks only at the
+-- lines it can serve, so jobs that it cannot do cost it nothing. There are few: shares x priorities x kinds of needs. Claims look
 -- at open ones only, so that lines which were used once cost nothing either.
 create table lane (
     id integer generated always as identity primary key,
     queue integer not null references queue,
+    share integer not null references share,
     -- Higher goes first.
     priority smallint not null check (priority between -100 and 100),
     -- Sorted, without doubles: `recipe:1`, `codec:libmp3lame`, `root:archive`.
@@ -46,8 +80,7 @@ create table lane (
     moved_at timestamptz not null default '-infinity',
     -- Whether a job may wait in it; housekeeping keeps it. A line that is not open and that `opened` names is open all the same.
     is_open boolean not null default false,
-    made_by text not null default session_user,
-    unique (queue, priority, needs)
+    unique (share, priority, needs)
 ) with (fillfactor = 50);
 create index lane_open on lane (id) where is_open;
 
@@ -141,6 +174,8 @@ create table waiting (
     job bigint primary key,
     batch bigint not null,
     lane integer not null,
+    -- As in `job`.
+    cost integer not null,
     turn bigint not null,
     -- Grows at every claim of the job and never falls, whatever becomes of the job in between.
     epoch integer not null check (epoch >= 0),
@@ -328,6 +363,8 @@ create table count_delta (
     tail bigint,
     at timestamptz not null
 );
+-- What limits look at.
+create index count_delta_running on count_delta (queue) where state = 'running';
 
 create table queue_count (
     queue integer not null references queue,
@@ -409,7 +446,7 @@ do $$
 declare hot text;
 begin
     foreach hot in array array['waiting', 'delayed', 'running', 'publishing', 'count_delta', 'failure_delta', 'lane',
-                               'worker', 'house', 'chore', 'queue_count', 'opened'] loop
+                               'worker', 'house', 'chore', 'queue_count', 'opened', 'service'] loop
         execute format('alter table %I set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, '
                        'autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.1)', hot);
     end loop;

@@ -2,10 +2,11 @@
 -- stage_jobs(), COPY into the temporary table it makes, and then submit(). Both work for a role without a right to any table
 -- and behind a pooler in transaction mode, and nothing of either outlives the transaction.
 --
--- Fair turns: a job's turn is decided here, once (start-time fair queueing). A batch begins at the turn that its line has
--- come to and advances by cost / weight per job, so that a small batch behind a huge one starts at once, and a claim need
--- only follow an index. No turn is ever given out below the one that the line has come to, which is what lets a claim begin
--- its search at `lane.floor`.
+-- Fair turns: among the batches of one submitter in one queue a job's turn is decided here, once. A batch begins at the turn that
+-- its line has come to and advances by cost / weight per job, so that a small batch behind a huge one starts at once, and a claim
+-- need only follow an index. No turn is ever given out below the one that the line has come to, which is what lets a claim begin
+-- its search at `lane.floor`. What submitters and queues have of the fleet is claim()'s to decide: however work is cut into
+-- batches, they get no more by it.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Partitions
@@ -89,8 +90,8 @@ begin
     return found;
 end $$;
 
--- The turn that a line has come to: that of its first job, or, if it is empty, the one that other lines of the same priority
--- have come to. Lines that are held up (paused, limited, not served of late) do not count unless there are no others.
+-- The turn that a line has come to: that of its first job, or, if it is empty, the one that the submitter's other lines of the queue
+-- and priority have come to.
 create function current_turn(lane_id integer) returns bigint
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
@@ -99,26 +100,36 @@ declare
     own record;
     first bigint;
 begin
-    select l.floor, l.priority, q.shift into strict own
-    from lane l join queue q on q.id = l.queue where l.id = lane_id;
+    select l.floor, l.priority, l.share into strict own from lane l where l.id = lane_id;
     select w.turn into first from waiting w
     where w.lane = lane_id and w.turn >= own.floor order by w.turn, w.job limit 1;
     if first is not null then
         return first;
     end if;
-    select coalesce(min(h.turn + q.shift) filter (
-                        where q.running_limit is null and l.moved_at > ledger_time() - interval '1 min'
-                    ), min(h.turn + q.shift)) into first
-    from open_lane() l join queue q on q.id = l.queue
-    cross join lateral (
+    select min(h.turn) into first
+    from lane l cross join lateral (
         select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
     ) h
-    where l.priority = own.priority and l.id <> lane_id and not q.paused;
-    return greatest(own.floor, first - own.shift);
+    where l.share = own.share and l.priority = own.priority and l.id <> lane_id;
+    return greatest(own.floor, first);
 end $$;
 
--- The lane for jobs of a queue and priority with these needs, made if it is the first of its kind.
-create function lane_for(queue_id integer, job_priority integer, job_needs text[]) returns integer
+-- What a submitter has of a queue, made at the first submission.
+create function share_for(queue_id integer, whose text) returns integer
+language plpgsql security definer set search_path from current
+as $$
+declare found_id integer;
+begin
+    loop
+        select id into found_id from share where queue = queue_id and submitter = whose;
+        exit when found;
+        insert into share (queue, submitter) values (queue_id, whose) on conflict do nothing;
+    end loop;
+    return found_id;
+end $$;
+
+-- The lane for a submitter's jobs of a queue and priority with these needs, made if it is the first of its kind.
+create function lane_for(share_id integer, job_priority integer, job_needs text[]) returns integer
 language plpgsql security definer set search_path from current
 as $$
 declare
@@ -128,20 +139,29 @@ declare
 begin
     loop
         select id into found_id from lane
-        where queue = queue_id and priority = job_priority and needs = wanted;
+        where share = share_id and priority = job_priority and needs = wanted;
         exit when found;
-        insert into lane (queue, priority, needs) values (queue_id, job_priority, wanted) on conflict do nothing;
+        insert into lane (queue, share, priority, needs)
+        select s.queue, s.id, job_priority, wanted from share s where s.id = share_id
+        on conflict do nothing;
     end loop;
     return found_id;
 end $$;
 
--- Refuses to open a line for a submitter who has opened too many.
+-- Refuses to open a line for a submitter who has opened too many. Looks at the submitter's own lines, and only if one is to be opened.
 create function check_lanes(lanes integer[], most integer) returns void
 language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-    if exists (select from unnest(lanes) as g (id) where not exists (select from open_lane() l where l.id = g.id))
-        and (select count(*) from open_lane() l where l.made_by = session_user) >= most
+    if exists (
+            select from lane l where l.id = any (lanes) and not l.is_open
+            and not exists (select from opened o where o.lane = l.id)
+        ) and most <= (select count(*) from (
+            select from share s join lane l on l.share = s.id
+            where s.submitter = session_user and (l.is_open or exists (select from opened o where o.lane = l.id))
+            limit most
+        ) open)
     then
         raise exception '% has jobs with % different needs, queues and priorities that wait, and may have no more',
             session_user, most
@@ -256,7 +276,7 @@ as $$
 declare
     t timestamptz := ledger_time();
     the_queue integer;
-    the_weight integer;
+    the_share integer;
     the_batch bigint;
     staged regclass;
     asked bigint;
@@ -296,9 +316,8 @@ begin
     end if;
 
     the_queue := queue_for(submit.queue_name);
-    select greatest(1, q.weight * submit.batch_weight / 100), coalesce(submit.max_attempts, s.max_attempts)
-    into the_weight, the_attempts
-    from queue q, setting s where q.id = the_queue;
+    the_share := share_for(the_queue, session_user);
+    the_attempts := coalesce(submit.max_attempts, (select s.max_attempts from setting s));
 
     insert into batch as b (name, key, request_digest, queue, priority, weight, labels, created_at)
     values (submit.batch_name, submit.batch_key, submit.request_digest, the_queue, submit.job_priority,
@@ -361,7 +380,7 @@ begin
     select array_agg(lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
     from (
         select kind::text as kind,
-               lane_for(the_queue, submit.job_priority,
+               lane_for(the_share, submit.job_priority,
                         array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1))) as lane_id
         from jsonb_array_elements(kinds) as k (kind)
     ) found_lanes;
@@ -393,17 +412,17 @@ begin
                     from given g
                     returning id, lane, cost, run_at
                 ), turned as materialized (
-                    select e.id, e.lane, e.run_at > t as is_early, e.run_at,
-                           h.head + sum(greatest(1, e.cost::bigint * 100 / the_weight)) over (
+                    select e.id, e.lane, e.cost, e.run_at > t as is_early, e.run_at,
+                           h.head + sum(greatest(1, e.cost::bigint * 100 / submit.batch_weight)) over (
                                order by e.id rows between unbounded preceding and current row
-                           )::bigint - greatest(1, e.cost::bigint * 100 / the_weight) as turn
+                           )::bigint - greatest(1, e.cost::bigint * 100 / submit.batch_weight) as turn
                     from entered e join unnest(lanes, heads) as h (lane, head) on h.lane = e.lane
                 ), now_waiting as (
-                    insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
-                    select n.id, the_batch, n.lane, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
+                    insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
+                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
                 ), now_delayed as (
-                    insert into delayed (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, ready_at)
-                    select n.id, the_batch, n.lane, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
+                    insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at)
+                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
                 ), counted as (
                     insert into count_delta (queue, batch, state, jobs, lane, tail, at)
                     select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,
@@ -434,17 +453,17 @@ begin
                     from given g
                     returning id, lane, cost, run_at
                 ), turned as materialized (
-                    select e.id, e.lane, e.run_at > t as is_early, e.run_at,
-                           h.head + sum(greatest(1, e.cost::bigint * 100 / the_weight)) over (
+                    select e.id, e.lane, e.cost, e.run_at > t as is_early, e.run_at,
+                           h.head + sum(greatest(1, e.cost::bigint * 100 / submit.batch_weight)) over (
                                order by e.id rows between unbounded preceding and current row
-                           )::bigint - greatest(1, e.cost::bigint * 100 / the_weight) as turn
+                           )::bigint - greatest(1, e.cost::bigint * 100 / submit.batch_weight) as turn
                     from entered e join unnest(lanes, heads) as h (lane, head) on h.lane = e.lane
                 ), now_waiting as (
-                    insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
-                    select n.id, the_batch, n.lane, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
+                    insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
+                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
                 ), now_delayed as (
-                    insert into delayed (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, ready_at)
-                    select n.id, the_batch, n.lane, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
+                    insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at)
+                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
                 ), counted as (
                     insert into count_delta (queue, batch, state, jobs, lane, tail, at)
                     select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,

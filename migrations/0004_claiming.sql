@@ -61,29 +61,160 @@ begin
     end if;
 end $$;
 
--- The lines that a worker with these abilities may take from and in which a job waits; `head` is the first one's turn. `lags`:
--- the floor was lifted a while ago and lies below the head, so dead rows may lie between the two.
-create function open_lanes(abilities text[], queue_names text[], t timestamptz)
-returns table (
-    lane integer, queue integer, priority smallint, head bigint, shift bigint, running_limit integer, lags boolean
-)
+-- MARK: Shares
+
+-- The last folds of what claims have given: rows of a claim that committed later than four folds after it began are nobody's.
+create function first_generation() returns bigint
+language sql volatile security definer set search_path from current
+as $$ select last_value - 4 from service_generation $$;
+
+-- Adds what claims have given to the finish tags of queues and submitters, and to the virtual times. Returns how many rows that were.
+--
+-- A tag grows by cost x 100 / weight, from where it stood or from the virtual time, whichever is later: who was idle is owed nothing.
+create function fold_service() returns integer
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+declare
+    oldest bigint := first_generation();
+    folded integer;
+    served integer[];
+begin
+    if not pg_try_advisory_xact_lock('service'::regclass::oid::integer, 0) then
+        return 0;
+    end if;
+    served := array(select distinct s.queue from service s where s.generation >= oldest and s.queue is not null);
+    if cardinality(served) = 0 then
+        return 0;
+    end if;
+    -- As claims lock them that look at limits.
+    perform from queue q where q.id = any (served) order by q.id for no key update;
+    with gone as materialized (
+        delete from service s where s.generation >= oldest returning s.*
+    ), queues as (
+        update queue q
+        set finish = greatest(q.finish, g.root_clock) + g.cost * 100 / q.weight, clock = greatest(q.clock, g.clock)
+        from (
+            select g.queue, min(g.root_clock) as root_clock, max(g.share_tag) as clock, sum(g.cost)::bigint as cost
+            from gone g where g.queue is not null group by g.queue
+        ) g
+        where q.id = g.queue
+    ), shares as (
+        update share s set finish = greatest(s.finish, g.queue_clock) + g.cost * 100 / s.weight
+        from (
+            select g.share, min(g.queue_clock) as queue_clock, sum(g.cost)::bigint as cost
+            from gone g where g.share is not null group by g.share
+        ) g
+        where s.id = g.share
+    ), root as (
+        insert into service (generation, root_clock, queue_tag)
+        select nextval('service_generation'), max(greatest(g.root_clock, g.queue_tag)), max(greatest(g.root_clock, g.queue_tag))
+        from gone g
+    )
+    select count(*) into folded from gone;
+    return folded;
+end $$;
+
+-- A line in which a job waits, as a claim sees it.
+create type open_line as (
+    lane integer, queue integer, share integer, priority smallint,
+    -- The turn of its first job.
+    head bigint,
+    -- How many of its queue's jobs may still be claimed; null: any number.
+    room integer,
+    -- The start tags of the next job of its queue and of its submitter, what they advance by, and the virtual times.
+    queue_tag bigint, queue_weight integer, root_clock bigint, share_tag bigint, share_weight integer, queue_clock bigint,
+    -- The floor was lifted a while ago and lies below the head, so dead rows may lie between the two.
+    lags boolean
+);
+
+-- The lines that a worker with these abilities may take from and in which a job waits. `room` is the queue's limit.
+create function open_lines(abilities text[], queue_names text[], t timestamptz) returns setof open_line
 language plpgsql volatile security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashagg = on set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
+declare
+    oldest bigint := first_generation();
 begin
     return query
-        select l.id, q.id, l.priority, h.turn, q.shift, q.running_limit,
+        with recent as materialized (
+            select s.* from service s where s.generation >= oldest
+        ), root as materialized (
+            select coalesce(max(greatest(r.root_clock, r.queue_tag)), 0) as clock from recent r
+        ), of_queue as materialized (
+            select r.queue, min(r.root_clock) as root_clock, sum(r.cost)::bigint as cost, max(r.share_tag) as clock
+            from recent r where r.queue is not null group by r.queue
+        ), of_share as materialized (
+            select r.share, min(r.queue_clock) as queue_clock, sum(r.cost)::bigint as cost
+            from recent r where r.share is not null group by r.share
+        )
+        select l.id, q.id, s.id, l.priority, h.turn, q.running_limit,
+               greatest(root.clock, greatest(q.finish, coalesce(oq.root_clock, 0)) + coalesce(oq.cost, 0) * 100 / q.weight),
+               q.weight, root.clock,
+               greatest(q.clock, oq.clock,
+                        greatest(s.finish, coalesce(os.queue_clock, 0)) + coalesce(os.cost, 0) * 100 / s.weight),
+               s.weight, greatest(q.clock, oq.clock),
                l.floor < h.turn and l.moved_at < t - interval '200 ms'
-        from open_lane() l join queue q on q.id = l.queue
+        from open_lane() l join queue q on q.id = l.queue join share s on s.id = l.share cross join root
+        left join of_queue oq on oq.queue = l.queue left join of_share os on os.share = l.share
         cross join lateral (
             select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
         ) h
         where not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names));
 end $$;
 
--- Takes up to `wanted` jobs for a worker: by priority (higher first), then turn, then id.
+-- MARK: Claiming
+
+-- How many jobs of these queues run, as of the last commit: what was folded, and what was not.
+create function running_in(queues integer[]) returns table (queue integer, jobs bigint)
+language sql stable security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+    select q.id, coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
+               + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0)
+    from unnest(queues) as q (id)
+$$;
+
+-- How many jobs to take from each of some lines of one priority: the lines are merged by the tags of their queues, below those by the
+-- tags of their submitters, and below those by turn.
+create function merge_lines(lines open_line[], wanted integer)
+returns table (lane integer, take integer, queue_tag bigint, share_tag bigint)
+language sql volatile security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+    with line as materialized (
+        select * from unnest(lines)
+    ), near as materialized (
+        -- Each of them has a job at least, so there is no need to look at more.
+        select l.queue from (select distinct l.queue, l.queue_tag from line l) l order by l.queue_tag, l.queue limit wanted
+    ), candidate as materialized (
+        select l.*, w.turn, w.job, w.cost::bigint * 100 as cost
+        from line l cross join lateral (
+            select w.turn, w.job, w.cost from waiting w
+            where w.lane = l.lane and w.turn >= l.head order by w.turn, w.job limit wanted
+        ) w
+        where l.queue in (select n.queue from near n)
+    ), by_share as materialized (
+        select c.*, c.share_tag + coalesce(
+            sum(c.cost / c.share_weight) over (partition by c.share order by c.turn, c.job
+                                               rows between unbounded preceding and 1 preceding), 0)::bigint as share_start
+        from candidate c
+    ), by_queue as materialized (
+        select s.*, row_number() over in_queue as place, s.queue_tag + coalesce(
+            sum(s.cost / s.queue_weight) over (in_queue rows between unbounded preceding and 1 preceding), 0)::bigint
+            as queue_start
+        from by_share s window in_queue as (partition by s.queue order by s.share_start, s.share, s.turn, s.job)
+    ), best as (
+        select q.lane, q.queue_start, q.share_start from by_queue q where q.room is null or q.place <= q.room
+        order by q.queue_start, q.queue, q.place limit wanted
+    )
+    select b.lane, count(*)::integer, max(b.queue_start), max(b.share_start) from best b group by b.lane
+$$;
+
+-- Takes up to `wanted` jobs for a worker: by priority (higher first), then fairly among queues, among the submitters of a queue, and
+-- among the batches of a submitter.
 --
 -- `queue_names` narrows it to some queues. Refuses with SQLSTATE SL001 if the worker's lease is over. Epoch and lease id are
 -- the fence: every later write repeats them. `claim_number` grows from claim to claim of a worker. One whose answer was lost
@@ -103,19 +234,17 @@ as $$
 declare
     t timestamptz := ledger_time();
     me worker;
-    -- Of the lines that are open: ids and, beside them, what is known of each. Nothing is looked for before the heads: what
-    -- came back before them since is for the next claim.
-    lanes integer[];
-    heads bigint[];
-    shifts bigint[];
-    queues integer[];
-    priorities smallint[];
-    room integer[];
-    limited integer[];
-    lagging integer[];
-    lane_id integer;
-    here integer[];
+    -- The lines that are open. Nothing is looked for before their heads: what came back before them since is for the next claim.
+    lines open_line[];
+    here open_line[];
+    -- What to take from each of `here`, and the highest start tags of that.
     takes integer[];
+    queue_tags bigint[];
+    share_tags bigint[];
+    limited integer[];
+    is_shared boolean;
+    has_limits boolean;
+    lane_id integer;
     level smallint;
     missing integer := least(wanted, 1000);
     fence uuid := overlay(gen_random_uuid()::text placing (select mark from setting) from 1);
@@ -136,72 +265,69 @@ begin
         perform wake_delayed(100);
     end if;
 
-    select array_agg(o.lane), array_agg(o.head), array_agg(o.shift), array_agg(o.queue), array_agg(o.priority),
-           array_agg(o.running_limit), array_agg(distinct o.queue) filter (where o.running_limit is not null),
-           array_agg(o.lane) filter (where o.lags)
-    into lanes, heads, shifts, queues, priorities, room, limited, lagging
-    from open_lanes(me.abilities, claim.queue_names, t) o;
-
-    if limited is not null then
-        -- Claims from a limited queue go one after another, or two would fill the same gap.
-        perform from queue q where q.id = any (limited) order by q.id for no key update;
-        room := (
-            -- A greatest() over null would be 0, and unlimited queues have no bound.
-            select array_agg(case when o.bound is not null then greatest(0, o.bound - coalesce(n.jobs, 0)) end::integer
-                             order by o.place)
-            from unnest(queues, room) with ordinality as o (queue, bound, place)
-            left join (
-                select l.queue, count(*) as jobs from running r join lane l on l.id = r.lane
-                where l.queue = any (limited) group by l.queue
-            ) n on n.queue = o.queue
+    lines := array(select l from open_lines(me.abilities, claim.queue_names, t) l);
+    is_shared := (select count(distinct l.share) > 1 from unnest(lines) l);
+    limited := array(select distinct l.queue from unnest(lines) l where l.room is not null);
+    has_limits := cardinality(limited) > 0;
+    if has_limits then
+        -- Claims from a limited queue go one after another, or two would fill the same gap. One that is full is left.
+        limited := array(
+            select q.id from running_in(limited) r join queue q on q.id = r.queue where r.jobs < q.running_limit
         );
+        perform from queue q where q.id = any (limited) order by q.id for no key update;
     end if;
 
-    while missing > 0 and cardinality(lanes) > 0 loop
+    while missing > 0 and cardinality(lines) > 0 loop
         -- One priority after the other, from the highest.
-        level := (select max(p) from unnest(priorities) p);
-        here := array(select i from generate_subscripts(lanes, 1) i where priorities[i] = level);
-        if cardinality(here) = 1 then
-            takes := array[least(missing, room[here[1]])];
-        else
-            -- How many fall to each line if the heads of all are merged by turn.
-            takes := (
-                select array_agg(coalesce(m.jobs, 0)::integer order by h.place)
-                from unnest(here) with ordinality as h (i, place)
-                left join (
-                    select best.i, count(*) as jobs from (
-                        select c.i from (
-                            select h.i, w.turn + shifts[h.i] as turn, w.job, room[h.i] as room,
-                                   row_number() over (partition by queues[h.i] order by w.turn + shifts[h.i], w.job) as place
-                            from unnest(here) h (i)
-                            cross join lateral (
-                                select w.turn, w.job from waiting w
-                                where w.lane = lanes[h.i] and w.turn >= heads[h.i] order by w.turn, w.job limit missing
-                            ) w
-                        ) c
-                        where c.room is null or c.place <= c.room
-                        order by c.turn, c.job limit missing
-                    ) best group by best.i
-                ) m on m.i = h.i
+        level := (select max(l.priority) from unnest(lines) l);
+        here := array(select l from unnest(lines) l where l.priority = level);
+        lines := array(select l from unnest(lines) l where l.priority < level);
+        if has_limits then
+            here := array(
+                select row(l.lane, l.queue, l.share, l.priority, l.head, l.room - n.jobs, l.queue_tag, l.queue_weight,
+                           l.root_clock, l.share_tag, l.share_weight, l.queue_clock, l.lags)::open_line
+                from unnest(here) l left join running_in(limited) n on n.queue = l.queue
+                where l.room is null or n.jobs < l.room
             );
+            continue when cardinality(here) = 0;
+        end if;
+        if cardinality(here) = 1 then
+            takes := array[least(missing, here[1].room)];
+            queue_tags := array[here[1].queue_tag];
+            share_tags := array[here[1].share_tag];
+        else
+            select array_agg(m.take order by h.place), array_agg(m.queue_tag order by h.place),
+                   array_agg(m.share_tag order by h.place)
+            into takes, queue_tags, share_tags
+            from unnest(here) with ordinality as h (
+                lane, queue, share, priority, head, room, queue_tag, queue_weight, root_clock, share_tag, share_weight,
+                queue_clock, lags, place
+            ) left join merge_lines(here, missing) m on m.lane = h.lane;
         end if;
 
         return query
-            with chosen as materialized (
-                select w.ctid as place from unnest(here, takes) as h (i, take)
+            with line as materialized (
+                select h.*, n.take, n.queue_start, n.share_start
+                from unnest(takes, queue_tags, share_tags) with ordinality as n (take, queue_start, share_start, place)
+                join unnest(here) with ordinality as h (
+                    lane, queue, share, priority, head, room, queue_tag, queue_weight, root_clock, share_tag, share_weight,
+                    queue_clock, lags, place
+                ) on h.place = n.place
+                where n.take > 0
+            ), chosen as materialized (
+                select w.ctid as place from line l
                 cross join lateral (
                     select w.ctid from waiting w
-                    where w.lane = lanes[h.i] and w.turn >= heads[h.i]
-                    order by w.turn, w.job limit h.take for update skip locked
+                    where w.lane = l.lane and w.turn >= l.head
+                    order by w.turn, w.job limit l.take for update skip locked
                 ) w
-                where h.take > 0
             ), gone as (
                 -- Locked, so nothing else can come to lie in their places.
                 delete from waiting w where w.ctid = any (array(select c.place from chosen c)) returning w.*
             ), held as (
                 insert into running as r
-                    (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, moved_at)
-                select g.job, g.batch, g.lane, g.turn, g.epoch + 1, g.spent, g.lost, g.room_deaths, t, fence, me.id, t
+                    (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, moved_at)
+                select g.job, g.batch, g.lane, g.cost, g.turn, g.epoch + 1, g.spent, g.lost, g.room_deaths, t, fence, me.id, t
                 from gone g
                 returning r.*
             ), counted as (
@@ -210,46 +336,39 @@ begin
                 from (select h.lane, h.batch, count(*)::integer as jobs from held h group by h.lane, h.batch) n
                 join lane l on l.id = n.lane
                 cross join (values ('waiting'::job_state, -1), ('running', 1)) as s (state, sign)
+            ), served as (
+                insert into service (generation, queue, share, cost, root_clock, queue_clock, queue_tag, share_tag)
+                select (select last_value from service_generation), l.queue, l.share, n.cost, l.root_clock, l.queue_clock,
+                       l.queue_start, l.share_start
+                from (select h.lane, sum(h.cost) as cost from held h group by h.lane) n join line l on l.lane = n.lane
+                where is_shared
             )
             select h.job, h.epoch, h.lease_id, h.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
                    h.spent + 1, j.max_attempts, h.lost, h.room_deaths,
                    coalesce((select s.workers_lost from suspect s where s.job = h.job), 0::smallint)
             from held h join lane l on l.id = h.lane join queue q on q.id = l.queue join job j on j.id = h.job
-            order by h.turn + q.shift, h.job;
+            order by h.turn, h.job;
         get diagnostics taken = row_count;
         missing := missing - taken;
 
         -- Where hundreds of jobs are taken between two looks of housekeeping, and a long transaction elsewhere keeps their
         -- rows, the next claims would walk over all of them.
-        if taken >= 50 and lagging is not null then
-            foreach lane_id in array lagging loop
+        if taken >= 50 then
+            for lane_id in select l.lane from unnest(here) l where l.lags loop
                 -- Not while somebody submits into it.
                 if pg_try_advisory_xact_lock('lane'::regclass::oid::integer, lane_id) then
                     perform lift_floor(lane_id);
                 end if;
             end loop;
-            lagging := null;
-        end if;
-
-        here := array(select i from generate_subscripts(lanes, 1) i where priorities[i] < level);
-        select array_agg(lanes[i]), array_agg(heads[i]), array_agg(shifts[i]), array_agg(queues[i]),
-               array_agg(priorities[i]), array_agg(room[i])
-        into lanes, heads, shifts, queues, priorities, room
-        from unnest(here) i;
-        -- A queue's room is shared by its lines of all priorities.
-        if limited is not null and missing > 0 and lanes is not null then
-            room := (
-                select array_agg(case when q.running_limit is not null
-                                      then greatest(0, q.running_limit - coalesce(n.jobs, 0)) end::integer order by o.place)
-                from unnest(queues) with ordinality as o (queue, place)
-                join queue q on q.id = o.queue
-                left join (
-                    select l.queue, count(*) as jobs from running r join lane l on l.id = r.lane
-                    where l.queue = any (limited) group by l.queue
-                ) n on n.queue = o.queue
-            );
         end if;
     end loop;
+
+    -- Where nobody keeps house, or claims are many. Not with queues locked, or two could wait for each other.
+    if is_shared and not has_limits and (select count(*) > 200 from (
+        select from service s where s.generation >= first_generation() limit 201
+    ) s) then
+        perform fold_service();
+    end if;
 end $$;
 
 -- Gives up the worker's claims up to that number. One that is under way is waited for; one that arrives only now, having

@@ -22,8 +22,8 @@ declare
 begin
     perform hold_lanes(lanes);
     if at_head then
-        insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
-        select r.job, r.batch, r.lane, greatest(r.turn, l.floor), r.epoch, r.spent, r.lost, r.room_deaths, t
+        insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
+        select r.job, r.batch, r.lane, r.cost, greatest(r.turn, l.floor), r.epoch, r.spent, r.lost, r.room_deaths, t
         from unnest(returning_jobs) r join lane l on l.id = r.lane;
         return;
     end if;
@@ -37,19 +37,17 @@ begin
     with heads as materialized (
         select l.id, current_turn(l.id) as head from unnest(lanes) as l (id)
     ), spaced as materialized (
-        select r.job, r.batch, r.lane, r.epoch, r.spent, r.lost, r.room_deaths, greatest(h.head, f.finish) as start,
-               greatest(1, j.cost::bigint * 100 / greatest(1, q.weight * b.weight / 100)) as advance
+        select r.job, r.batch, r.lane, r.cost, r.epoch, r.spent, r.lost, r.room_deaths, greatest(h.head, f.finish) as start,
+               greatest(1, r.cost::bigint * 100 / b.weight) as advance
         from unnest(returning_jobs) r
         join heads h on h.id = r.lane
         join flow f on f.batch = r.batch and f.lane = r.lane
-        join job j on j.id = r.job
         join batch b on b.id = r.batch
-        join queue q on q.id = b.queue
     ), turned as materialized (
         select s.*, s.start + sum(s.advance) over (partition by s.batch, s.lane order by s.job)::bigint as finish from spaced s
     ), entered as (
-        insert into waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
-        select n.job, n.batch, n.lane, n.finish - n.advance, n.epoch, n.spent, n.lost, n.room_deaths, t from turned n
+        insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
+        select n.job, n.batch, n.lane, n.cost, n.finish - n.advance, n.epoch, n.spent, n.lost, n.room_deaths, t from turned n
     ), counted as (
         -- The tails only; who calls counts the jobs.
         insert into count_delta (queue, batch, state, jobs, lane, tail, at)
@@ -81,7 +79,7 @@ begin
         join lane l on l.id = n.lane
         cross join (values ('delayed'::job_state, -1), ('waiting', 1)) as s (state, sign)
     )
-    select array_agg(row(g.job, g.batch, g.lane, g.turn, g.epoch, g.spent, g.lost, g.room_deaths, t)::waiting)
+    select array_agg(row(g.job, g.batch, g.lane, g.cost, g.turn, g.epoch, g.spent, g.lost, g.room_deaths, t)::waiting)
     into woken from gone g;
     if woken is not null then
         perform enter_lines(woken, false, t);
@@ -120,9 +118,9 @@ begin
     end if;
 
     with weighed as materialized (
-        select e.*, case when e.outcome = 'lost' then 'workers_lost' else 'room_crash' end as why, j.max_attempts, l.queue,
+        select e.*, case when e.outcome = 'lost' then 'workers_lost' else 'room_crash' end as why, j.max_attempts, j.cost, l.queue,
                case when e.need is null then e.lane
-                    else lane_for(l.queue, l.priority, l.needs || e.need) end as next_lane,
+                    else lane_for(l.share, l.priority, l.needs || e.need) end as next_lane,
                least(32767, e.spent + (e.outcome = 'failed' and e.class <> 'infrastructure')::integer) as spent_now,
                least(32767, e.lost + (e.outcome = 'lost' or e.outcome = 'failed' and e.class = 'infrastructure')::integer)
                    as lost_now,
@@ -177,8 +175,8 @@ begin
         select v.job, v.workers_now from judged v where v.workers_now is not null and v.verdict <> 'cancelled'
         on conflict (job) do update set workers_lost = excluded.workers_lost
     ), put_off as (
-        insert into delayed (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, ready_at, code, class, stage)
-        select v.job, v.batch, v.next_lane, v.turn, v.epoch, v.spent_now, v.lost_now, v.deaths_now, t, t + v.pause,
+        insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at, code, class, stage)
+        select v.job, v.batch, v.next_lane, v.cost, v.turn, v.epoch, v.spent_now, v.lost_now, v.deaths_now, t, t + v.pause,
                v.code, v.class, v.stage
         from judged v where v.verdict = 'backed off'
     ), counted as (
@@ -196,7 +194,7 @@ begin
                count(*) filter (where v.verdict in ('failed', 'quarantined')), count(*), max(v.job), t
         from judged v where v.outcome in ('failed', 'lost') and v.verdict <> 'cancelled' group by 1, 2, 3, 4
     )
-    select array_agg(row(v.job, v.batch, v.next_lane, case when v.next_lane = v.lane then v.turn else 0 end,
+    select array_agg(row(v.job, v.batch, v.next_lane, v.cost, case when v.next_lane = v.lane then v.turn else 0 end,
                          v.epoch, v.spent_now, v.lost_now, v.deaths_now, t)::waiting)
     into again from judged v where v.verdict = 'again';
     if again is not null then
@@ -249,10 +247,10 @@ begin
           and (select true from worker w where w.id = r.worker and w.ended_at is null and w.lease_until > t)
         returning r.*
     ), moved as (
-        insert into publishing as p (job, batch, lane, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, slot,
+        insert into publishing as p (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, slot,
                                      started_at, attempt_name, digest, size, handed_at, frames_in, frames_out, audio_ms,
                                      cpu_ms, peak_bytes, report)
-        select r.job, r.batch, r.lane, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, t, r.lease_id, r.worker,
+        select r.job, r.batch, r.lane, r.cost, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, t, r.lease_id, r.worker,
                coalesce(g.slot, r.slot), r.since, g.attempt_name, decode(g.digest, 'hex'), g.size, t, g.frames_in,
                g.frames_out, bounded(g.audio_ms, 3155760000000), g.cpu_ms, g.peak_bytes, g.report::jsonb
         from gone r join given g on g.job = r.job where not r.cancel_asked

@@ -109,7 +109,7 @@ begin
         select g.queue, g.code, g.class, g.stage, -count(*), 0, max(g.job), date_trunc('hour', g.ended_at)
         from gone g where g.state = 'failed' group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
     )
-    select array_agg(row(g.job, g.batch, j.lane, 0, g.epoch, 0, 0, 0, t)::waiting), array_agg(g.job), array_agg(g.epoch)
+    select array_agg(row(g.job, g.batch, j.lane, j.cost, 0, g.epoch, 0, 0, 0, t)::waiting), array_agg(g.job), array_agg(g.epoch)
     into again, amended, epochs
     from gone g join job j on j.id = g.job;
     if again is not null then
@@ -173,10 +173,10 @@ begin
     ), gone as (
         delete from waiting w where w.job = any (array(select c.job from chosen c)) returning w.*
     ), lanes as materialized (
-        select l.id, lane_for(l.queue, new_priority, l.needs) as new_lane
+        select l.id, lane_for(l.share, new_priority, l.needs) as new_lane
         from lane l where l.id in (select g.lane from gone g)
     )
-    select array_agg(row(g.job, g.batch, n.new_lane, 0, g.epoch, g.spent, g.lost, g.room_deaths, g.since)::waiting) into moved
+    select array_agg(row(g.job, g.batch, n.new_lane, g.cost, 0, g.epoch, g.spent, g.lost, g.room_deaths, g.since)::waiting) into moved
     from gone g join lanes n on n.id = g.lane;
     if moved is not null then
         perform check_lanes(array(select m.lane from unnest(moved) m), (select lanes_per_submitter from setting));
@@ -184,7 +184,7 @@ begin
     end if;
 
     with chosen as materialized (
-        select d.job, lane_for(l.queue, new_priority, l.needs) as new_lane
+        select d.job, lane_for(l.share, new_priority, l.needs) as new_lane
         from delayed d join lane l on l.id = d.lane
         where d.job = any (ids) and l.priority <> new_priority order by d.job for update of d
     )
@@ -209,7 +209,6 @@ begin
     end if;
     update queue set paused = pause where id = q.id;
     if q.paused and not pause then
-        perform rejoin(q.id);
         perform pg_notify(current_schema(), 'jobs');
     end if;
 end $$;
@@ -227,12 +226,11 @@ begin
     end if;
     update queue set running_limit = new_limit where id = q.id;
     if q.running_limit is not null and (new_limit is null or new_limit > q.running_limit) then
-        perform rejoin(q.id);
         perform pg_notify(current_schema(), 'jobs');
     end if;
 end $$;
 
--- The queue's share beside others, for jobs yet to be submitted.
+-- The queue's share beside others, from the next claim on.
 create function weigh_queue(queue_name text, new_weight integer) returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -243,23 +241,16 @@ begin
     end if;
 end $$;
 
--- Brings a queue that was held up to where the others are, so that it shares with them instead of catching up first.
-create function rejoin(queue_id integer) returns void
-language sql security definer set search_path from current
+-- A submitter's share of a queue beside others, from the next claim on.
+create function weigh_submitter(queue_name text, whose text, new_weight integer) returns void
+language plpgsql security definer set search_path from current
 as $$
-    update queue q set shift = q.shift + greatest(0, coalesce((
-        select max(o.front - m.head) from (
-            select l.priority, min(h.turn) as head from open_lane() l cross join lateral (
-                select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
-            ) h where l.queue = queue_id group by l.priority
-        ) m join (
-            select l.priority, min(h.turn + other.shift - mine.shift) as front
-            from queue mine cross join open_lane() l join queue other on other.id = l.queue cross join lateral (
-                select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
-            ) h where mine.id = queue_id and l.queue <> queue_id and not other.paused group by l.priority
-        ) o on o.priority = m.priority
-    ), 0)) where q.id = queue_id
-$$;
+begin
+    update share s set weight = new_weight from queue q where q.id = s.queue and q.name = queue_name and s.submitter = whose;
+    if not found then
+        raise exception '"%" has submitted nothing to a queue "%"', whose, queue_name using errcode = 'no_data_found';
+    end if;
+end $$;
 
 -- Asks a worker to claim nothing more (`quiet`), to stop once empty (`drain`), or to go on (`run`). It hears of it at its next
 -- beat. False if it has ended.
@@ -272,6 +263,6 @@ $$;
 
 select allow('sluice_submitter', 'cancel_jobs', 'retry_jobs', 'prioritize_jobs');
 select allow('sluice_operator', 'cancel_jobs', 'retry_jobs', 'prioritize_jobs', 'pause_queue', 'limit_queue', 'weigh_queue',
-             'wish_worker');
+             'weigh_submitter', 'wish_worker');
 select apply_permissions();
 select set_config('role', 'none', true);

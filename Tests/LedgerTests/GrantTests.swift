@@ -25,7 +25,8 @@ struct GrantTests {
             "find_earlier",
         ]),
         "sluice_operator": looking.union([
-            "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue", "wish_worker",
+            "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",
+            "weigh_submitter", "wish_worker",
         ]),
         "sluice_viewer": looking,
     ]

@@ -171,7 +171,7 @@ extension GuardedCall {
         ) { _, number in "select sluice.end_workers(array[\(number + 1)]::bigint[], 'lost', sluice.ledger_time())" },
         GuardedCall(
             name: "wake_delayed",
-            rules: PlanGuard(indexes: ["delayed_ready_at", "job_pkey"]),
+            rules: PlanGuard(indexes: ["delayed_ready_at"]),
             preparation: ["update sluice.setting set clock_shift = '1 h'"],
             breakages: ["drop index sluice.delayed_ready_at"]
         ) { _, number in "select sluice.wake_delayed(50) as call_\(number)" },

@@ -16,7 +16,8 @@ public struct LedgerPast: Sendable {
     public var opening: String {
         """
         set search_path = \(schema);
-        insert into lane (queue, priority, needs) values (1, 0, '{recipe:1}') on conflict do nothing;
+        insert into share (queue, submitter) values (1, session_user) on conflict do nothing;
+        insert into lane (queue, share, priority, needs) values (1, 1, 0, '{recipe:1}') on conflict do nothing;
         select make_spans(\(jobs));
         select setval('job_id', \(jobs))
         """

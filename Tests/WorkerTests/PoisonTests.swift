@@ -14,7 +14,8 @@ import Testing
         try lab.addSource()
         try poison.write(to: lab.path("in/poison.wav"))
         var poisoned = WorkerLab.recipe("in:poison.wav", to: "out:poison.flac")
-        poisoned.limits = Recipe.Limits(stallSeconds: 2)
+        // All others come to their end by themselves, however slow the machine is.
+        if [.hang, .spin].contains(poison) { poisoned.limits = Recipe.Limits(stallSeconds: 2) }
         let good = (0..<neighbours).map { WorkerLab.recipe(to: "out:good\($0).flac") }
         let jobs = try await lab.submit(Array(good.prefix(2)) + [poisoned] + good.dropFirst(2))
         let worker = try lab.worker("--slots", "1", behind: behind, program: WorkerProcess.poisoned)

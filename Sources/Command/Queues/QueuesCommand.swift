@@ -17,6 +17,13 @@ enum QueuesCommand {
     )
     private static let weight = Argument(name: "N", summary: "1 to 10000; 100 is usual", completion: .nothing)
 
+    private static let submitter = Option<String>(
+        "submitter",
+        .text.named("LOGIN"),
+        "whose share of the queue: a login of the ledger's",
+        in: .work
+    )
+
     static let value = Subcommand(
         name: "queues",
         summary: "list queues; pause, resume, limit and weigh them",
@@ -56,13 +63,21 @@ enum QueuesCommand {
             ),
             Subcommand(
                 name: "weight",
-                summary: "give a queue a larger or smaller share, for jobs yet to be submitted",
+                summary: "give a queue, or one who submits to it, a larger or smaller share",
                 arguments: [one, weight],
-                examples: [Example(line: "sluice queues weight urgent 400", purpose: "four times the usual")],
+                options: [submitter.form],
+                examples: [
+                    Example(line: "sluice queues weight urgent 400", purpose: "four times the usual"),
+                    Example(
+                        line: "sluice queues weight urgent 50 --submitter intern",
+                        purpose: "half of what other submitters have of it"
+                    ),
+                ],
                 run: { invocation, console in
                     let number = try whole(invocation.word(weight), in: 1...10_000)
+                    let whose = invocation[submitter]
                     return try steer(invocation, console) { ledger, name in
-                        try await ledger.setWeight(number, queue: name)
+                        try await ledger.setWeight(number, queue: name, submitter: whose)
                     }
                 }
             ),

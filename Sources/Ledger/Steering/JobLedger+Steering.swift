@@ -60,9 +60,12 @@ extension JobLedger {
         try await steer("limit a queue", "select \(schema).limit_queue(\(queue), \(limit))")
     }
 
-    /// A queue's share beside others, 1 to 10000, for jobs yet to be submitted.
-    public func setWeight(_ weight: Int32, queue: String) async throws {
-        try await steer("weigh a queue", "select \(schema).weigh_queue(\(queue), \(weight))")
+    /// A queue's share beside others, or a submitter's share of a queue: 1 to 10000, from the next claim on.
+    public func setWeight(_ weight: Int32, queue: String, submitter: String? = nil) async throws {
+        guard let submitter else {
+            return try await steer("weigh a queue", "select \(schema).weigh_queue(\(queue), \(weight))")
+        }
+        try await steer("weigh a submitter", "select \(schema).weigh_submitter(\(queue), \(submitter), \(weight))")
     }
 
     /// Asks a worker for something, which it hears at its next beat. False if it has ended.
