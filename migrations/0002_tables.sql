@@ -80,9 +80,12 @@ create table lane (
     moved_at timestamptz not null default '-infinity',
     -- Whether a job may wait in it; housekeeping keeps it. A line that is not open and that `opened` names is open all the same.
     is_open boolean not null default false,
+    -- The finish tags of its queue and its share when there were last too many lines to look at all: claims look at the lowest.
+    queue_rank bigint not null default 0,
+    share_rank bigint not null default 0,
     unique (share, priority, needs)
 ) with (fillfactor = 50);
-create index lane_open on lane (id) where is_open;
+create index lane_open on lane (priority desc, queue_rank, share_rank, id) where is_open;
 
 -- Lines that jobs were put into while they were closed. Added to and never updated, so that two who open a line do not wait for
 -- each other; housekeeping takes the rows out.

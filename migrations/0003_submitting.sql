@@ -157,7 +157,10 @@ begin
     if exists (
             select from lane l where l.id = any (lanes) and not l.is_open
             and not exists (select from opened o where o.lane = l.id)
-        ) and most <= (select count(*) from (
+        )
+        -- A few thousand in all are counted in a millisecond.
+        and most <= (select count(*) from (select from lane l where l.is_open limit most) o) + (select count(*) from opened)
+        and most <= (select count(*) from (
             select from share s join lane l on l.share = s.id
             where s.submitter = session_user and (l.is_open or exists (select from opened o where o.lane = l.id))
             limit most

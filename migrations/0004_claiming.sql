@@ -71,7 +71,8 @@ as $$ select last_value - 4 from service_generation $$;
 -- Adds what claims have given to the finish tags of queues and submitters, and to the virtual times. Returns how many rows that were.
 --
 -- A tag grows by cost x 100 / weight, from where it stood or from the virtual time, whichever is later: who was idle is owed nothing.
-create function fold_service() returns integer
+-- `ranked`: also ranks the lines anew, if there are more of them than claims look at.
+create function fold_service(ranked boolean default false) returns integer
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
@@ -112,6 +113,12 @@ begin
         from gone g
     )
     select count(*) into folded from gone;
+    if ranked and (select count(*) from (select from lane l where l.is_open limit 201) l) > 200 then
+        update lane l set queue_rank = q.finish, share_rank = s.finish
+        from queue q, share s
+        where l.queue = any (served) and l.is_open and q.id = l.queue and s.id = l.share
+          and (l.queue_rank, l.share_rank) <> (q.finish, s.finish);
+    end if;
     return folded;
 end $$;
 
@@ -128,54 +135,82 @@ create type open_line as (
     lags boolean
 );
 
--- The lines that a worker with these abilities may take from and in which a job waits. `room` is the queue's limit.
-create function open_lines(abilities text[], queue_names text[], t timestamptz) returns setof open_line
+-- How many jobs of a queue run, as of the last commit: what was folded, and what was not.
+create function running_in(queue_id integer) returns bigint
+language plpgsql stable security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+begin
+    return coalesce((select c.jobs from queue_count c where c.queue = queue_id and c.state = 'running'), 0)
+         + coalesce((select sum(d.jobs) from count_delta d where d.queue = queue_id and d.state = 'running'), 0);
+end $$;
+
+-- Lines in which jobs wait and that a worker with these abilities may take from, of queues that are not at their limits: about
+-- `most` of those that are next by priority and by the shares that were folded last. Tags and times are as folded last, too; `room`
+-- is the queue's limit.
+create function open_lines(abilities text[], queue_names text[], most integer, t timestamptz) returns setof open_line
 language plpgsql volatile security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashagg = on set jit = off
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+    set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+        select l.id, q.id, s.id, l.priority, h.turn, q.running_limit, q.finish, q.weight, 0::bigint, s.finish, s.weight,
+               q.clock, l.floor < h.turn and l.moved_at < t - interval '200 ms'
+        from lane l join queue q on q.id = l.queue join share s on s.id = l.share
+        cross join lateral (
+            select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
+        ) h
+        where l.is_open and not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
+          and (q.running_limit is null or running_in(q.id) < q.running_limit)
+        order by l.priority desc, l.queue_rank, l.share_rank, l.id limit most;
+    -- And those that were opened since housekeeping was by.
+    return query
+        select l.id, q.id, s.id, l.priority, h.turn, q.running_limit, q.finish, q.weight, 0::bigint, s.finish, s.weight,
+               q.clock, l.floor < h.turn and l.moved_at < t - interval '200 ms'
+        from (select distinct lane from opened) o
+        cross join lateral (select * from lane where lane.id = o.lane and not lane.is_open limit 1) l
+        join queue q on q.id = l.queue join share s on s.id = l.share
+        cross join lateral (
+            select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
+        ) h
+        where not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
+          and (q.running_limit is null or running_in(q.id) < q.running_limit)
+        limit most;
+end $$;
+
+-- The same lines with the tags and virtual times as of now, by what claims have given since they were folded.
+create function weigh_lines(lines open_line[]) returns setof open_line
+language plpgsql volatile security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
     oldest bigint := first_generation();
+    root bigint;
 begin
+    root := coalesce((select max(greatest(s.root_clock, s.queue_tag)) from service s where s.generation >= oldest), 0);
     return query
         with recent as materialized (
-            select s.* from service s where s.generation >= oldest
-        ), root as materialized (
-            select coalesce(max(greatest(r.root_clock, r.queue_tag)), 0) as clock from recent r
+            select s.* from service s where s.generation >= oldest and s.queue is not null
         ), of_queue as materialized (
             select r.queue, min(r.root_clock) as root_clock, sum(r.cost)::bigint as cost, max(r.share_tag) as clock
-            from recent r where r.queue is not null group by r.queue
+            from recent r group by r.queue
         ), of_share as materialized (
-            select r.share, min(r.queue_clock) as queue_clock, sum(r.cost)::bigint as cost
-            from recent r where r.share is not null group by r.share
+            select r.share, min(r.queue_clock) as queue_clock, sum(r.cost)::bigint as cost from recent r group by r.share
         )
-        select l.id, q.id, s.id, l.priority, h.turn, q.running_limit,
-               greatest(root.clock, greatest(q.finish, coalesce(oq.root_clock, 0)) + coalesce(oq.cost, 0) * 100 / q.weight),
-               q.weight, root.clock,
-               greatest(q.clock, oq.clock,
-                        greatest(s.finish, coalesce(os.queue_clock, 0)) + coalesce(os.cost, 0) * 100 / s.weight),
-               s.weight, greatest(q.clock, oq.clock),
-               l.floor < h.turn and l.moved_at < t - interval '200 ms'
-        from open_lane() l join queue q on q.id = l.queue join share s on s.id = l.share cross join root
-        left join of_queue oq on oq.queue = l.queue left join of_share os on os.share = l.share
-        cross join lateral (
-            select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
-        ) h
-        where not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names));
+        select l.lane, l.queue, l.share, l.priority, l.head, l.room,
+               greatest(root, greatest(l.queue_tag, q.root_clock) + coalesce(q.cost, 0) * 100 / l.queue_weight),
+               l.queue_weight, root,
+               greatest(l.queue_clock, q.clock,
+                        greatest(l.share_tag, s.queue_clock) + coalesce(s.cost, 0) * 100 / l.share_weight),
+               l.share_weight, greatest(l.queue_clock, q.clock), l.lags
+        from unnest(lines) l left join of_queue q on q.queue = l.queue left join of_share s on s.share = l.share;
 end $$;
 
 -- MARK: Claiming
-
--- How many jobs of these queues run, as of the last commit: what was folded, and what was not.
-create function running_in(queues integer[]) returns table (queue integer, jobs bigint)
-language sql stable security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set jit = off
-as $$
-    select q.id, coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
-               + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0)
-    from unnest(queues) as q (id)
-$$;
 
 -- How many jobs to take from each of some lines of one priority: the lines are merged by the tags of their queues, below those by the
 -- tags of their submitters, and below those by turn.
@@ -265,14 +300,20 @@ begin
         perform wake_delayed(100);
     end if;
 
-    lines := array(select l from open_lines(me.abilities, claim.queue_names, t) l);
+    -- More than enough: each line has a job, and no more than some two hundred have risen by what was not folded yet.
+    lines := array(select l from open_lines(me.abilities, claim.queue_names, missing + 256, t) l);
     is_shared := (select count(distinct l.share) > 1 from unnest(lines) l);
-    limited := array(select distinct l.queue from unnest(lines) l where l.room is not null);
-    has_limits := cardinality(limited) > 0;
+    if is_shared then
+        lines := array(select l from weigh_lines(lines) l);
+    end if;
+    has_limits := exists (select from unnest(lines) l where l.room is not null);
     if has_limits then
-        -- Claims from a limited queue go one after another, or two would fill the same gap. One that is full is left.
+        -- Claims from a limited queue go one after another, or two would fill the same gap. As many are locked as can be wanted.
         limited := array(
-            select q.id from running_in(limited) r join queue q on q.id = r.queue where r.jobs < q.running_limit
+            select l.queue from (
+                select l.queue, l.room, dense_rank() over (partition by l.priority order by l.queue_tag, l.queue) as place
+                from unnest(lines) l
+            ) l where l.room is not null and l.place <= missing
         );
         perform from queue q where q.id = any (limited) order by q.id for no key update;
     end if;
@@ -286,7 +327,8 @@ begin
             here := array(
                 select row(l.lane, l.queue, l.share, l.priority, l.head, l.room - n.jobs, l.queue_tag, l.queue_weight,
                            l.root_clock, l.share_tag, l.share_weight, l.queue_clock, l.lags)::open_line
-                from unnest(here) l left join running_in(limited) n on n.queue = l.queue
+                from unnest(here) l
+                left join (select q.id, running_in(q.id) as jobs from unnest(limited) q (id) group by q.id) n on n.id = l.queue
                 where l.room is null or n.jobs < l.room
             );
             continue when cardinality(here) = 0;

@@ -304,8 +304,10 @@ end $$;
 -- MARK: The tick
 
 insert into chore (name, place, every) values
-    ('reap', 1, '1 s'), ('wake_delayed', 2, '1 s'), ('fold_counts', 3, '2 s'), ('fold_service', 4, '1 s'),
-    ('raise_floors', 5, '1 s'), ('audit_running', 6, '15 s'), ('make_spans_ahead', 7, '60 s'), ('drop_old', 8, '5 min');
+    ('reap', 1, '1 s'), ('wake_delayed', 2, '1 s'), ('fold_counts', 3, '2 s'), ('raise_floors', 4, '1 s'),
+    ('audit_running', 5, '15 s'), ('make_spans_ahead', 6, '60 s'), ('drop_old', 7, '5 min'),
+    -- Last, since claims from limited queues wait for it.
+    ('fold_service', 8, '1 s');
 
 -- Does what is due. Answers a row for each chore done; no row: somebody else is at it, or nothing is due.
 --
@@ -359,7 +361,7 @@ begin
                 when 'audit_running' then audit_running()
                 when 'make_spans_ahead' then make_spans_ahead()
                 when 'drop_old' then drop_old()
-                when 'fold_service' then fold_service()
+                when 'fold_service' then fold_service(ranked => true)
             end;
         exception when others then
             -- Kept and answered: the caller says it to people.
