@@ -29,6 +29,7 @@ test: ## build and run all tests
 	@scripts/prepare build test demo python
 	swift build -c release --product pump-allocations
 	swift build -c release --product reading-process
+	swift build -c release --product text-process
 	swift build -c release --product sluice
 	swift build -c release --product poisoned-sluice
 	swift build --build-tests
@@ -40,7 +41,7 @@ faults: ## kill, stop and starve workers, rooms and databases five times as ofte
 	SLUICE_FAULT_SCALE=5 swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.' | tee .build/faults.log
 	@grep -h '^faults: ' .build/faults.log | sed 's/^faults: //'
 
-fuzz: ## look for files that break a room, led by coverage: make fuzz ARGS=600 takes ten minutes rather than one
+fuzz: ## look for texts and files that break a reader or a room, led by coverage: ARGS=600 takes ten minutes for each rather than one
 	@scripts/prepare build test
 	@scripts/fuzz $(ARGS)
 

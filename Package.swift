@@ -93,6 +93,19 @@ let package = Package(
             path: "Tests/ReadingProcess",
             swiftSettings: house
         ),
+        // What reads texts from outside, with what has to hold of each: for fuzzing, and for a process that a trap may end.
+        .target(
+            name: "FuzzedTexts",
+            dependencies: ["Command", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport"],
+            path: "Tests/FuzzedTexts",
+            swiftSettings: house
+        ),
+        .executableTarget(
+            name: "text-process",
+            dependencies: ["FuzzedTexts"],
+            path: "Tests/TextProcess",
+            swiftSettings: house
+        ),
         .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
         .executableTarget(
             name: "pump-allocations",
@@ -173,7 +186,9 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["Command", "Ledger", "Storage", "Conversion", "TestSupport", "sluice"],
+            dependencies: [
+                "Command", "Ledger", "Storage", "Conversion", "TestSupport", "FuzzedTexts", "sluice", "text-process",
+            ],
             exclude: ["Golden"],
             swiftSettings: house
         ),
@@ -181,7 +196,7 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Worker", "Coordinator", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport",
-                "sluice", "poisoned-sluice",
+                "FuzzedTexts", "sluice", "poisoned-sluice",
             ],
             swiftSettings: house
         ),
@@ -207,7 +222,7 @@ if isFuzzed {
         .target(name: "FuzzSignals", path: "Tests/FuzzSignals", cSettings: [.unsafeFlags(["-fno-builtin"])]),
         .executableTarget(
             name: "fuzz-rooms",
-            dependencies: ["FuzzSignals", "PumpRoom", "Media", "Conversion", "TestSupport"],
+            dependencies: ["FuzzSignals", "FuzzedTexts", "PumpRoom", "Media", "Conversion", "TestSupport"],
             path: "Tests/FuzzRooms",
             swiftSettings: house,
             linkerSettings: [.unsafeFlags([runtime, "-lstdc++"])]

@@ -167,7 +167,8 @@ create table job (
     source_modified bigint,
     primary key (id)
 ) partition by range (id);
-create index job_source on job (source, id);
+-- An entry of an index has 2,704 bytes at most, and a path may have 4,095: so many letters always fit.
+create index job_source on job (left(source, 640), id);
 -- The jobs of a destination, the latest of which made what is there.
 create index job_destination on job (hashtextextended(recipe #>> '{outputs,0,location}', 0), id);
 

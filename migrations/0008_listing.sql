@@ -4,7 +4,8 @@
 -- Filters are JSON objects, all fields optional, all of them have to hold:
 --   ids [..], states [..], batch, queue, codes [..], classes [..], stages [..], source_prefix,
 --   submitted_from, submitted_before, ended_from, ended_before, submitter.
--- Pages go from the newest job to the oldest; with a source_prefix by source. Each row's `next` is the cursor behind it.
+-- Pages go from the newest job to the oldest; with a source_prefix by the first 640 letters of the source, which are what its index
+-- holds. Each row's `next` is the cursor behind it.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Counts
@@ -160,7 +161,12 @@ declare
     plain text := '';    -- of the columns that all tables have
     of_failure text := '';
     of_end text := '';
+    of_source text;
+    of_queue text;
     hot text;
+    first_live bigint;
+    last_live bigint;
+    is_short boolean;
     up_to text := case when page is not null then 'limit ' || page else '' end;
     parts text[] := '{}';
 begin
@@ -244,26 +250,62 @@ begin
     queues := array(select id from queue where not filter ? 'queue' or name = filter ->> 'queue');
 
     if filter ? 'source_prefix' then
-        return format(
-            'select t.job, t.state, t.source from (
-                select j.id as job, j.batch, j.source, s.state, s.code, s.class, s.stage, s.ended_at, s.queue
-                from job j cross join lateral (
-                    select ''waiting''::job_state as state, null::text as code, null::failure_class as class,
-                           null::text as stage, null::timestamptz as ended_at, lane, null::integer as queue
-                    from waiting where job = j.id
-                    union all select ''delayed'', code, class, stage, null, lane, null from delayed where job = j.id
-                    union all select ''running'', null, null, null, null, lane, null from running where job = j.id
-                    union all select ''publishing'', null, null, null, null, lane, null from publishing where job = j.id
-                    union all select state, code, class, stage, ended_at, null, queue from finished where job = j.id
-                ) s
-                where j.source >= %1$L and j.source < %1$L || chr(1114111) and j.id between %2$s and %3$s %4$s
-            ) t where t.state = any (%5$L::job_state[]) %6$s order by t.source, t.job %7$s',
-            filter ->> 'source_prefix', lowest, highest,
-            case when behind is not null then format('and (j.source, j.id) > (%L, %s)', behind ->> 'source',
-                                                     (behind ->> 'job')::bigint) else '' end
-            || case when filter ? 'queue' then format(
-                ' and j.batch in (select id from batch where queue = any (%L::integer[]))', queues) else '' end,
-            states, plain || of_failure || of_end, up_to);
+        of_source := format(
+            'left(j.source, 640) >= left(%1$L, 640) and left(j.source, 640) < left(%1$L, 640) || chr(1114111)
+             and starts_with(j.source, %1$L) %2$s',
+            filter ->> 'source_prefix',
+            case when behind is not null then format('and (left(j.source, 640), j.id) > (left(%L, 640), %s)',
+                                                     behind ->> 'source', (behind ->> 'job')::bigint) else '' end);
+        if states && '{completed,skipped,failed,cancelled}' then
+            return format(
+                'select t.job, t.state, t.source from (
+                    select j.id as job, j.batch, left(j.source, 640) as source, s.state, s.code, s.class, s.stage, s.ended_at,
+                           s.queue
+                    from job j cross join lateral (
+                        select ''waiting''::job_state as state, null::text as code, null::failure_class as class,
+                               null::text as stage, null::timestamptz as ended_at, lane, null::integer as queue
+                        from waiting where job = j.id
+                        union all select ''delayed'', code, class, stage, null, lane, null from delayed where job = j.id
+                        union all select ''running'', null, null, null, null, lane, null from running where job = j.id
+                        union all select ''publishing'', null, null, null, null, lane, null from publishing where job = j.id
+                        union all select state, code, class, stage, ended_at, null, queue from finished where job = j.id
+                    ) s
+                    where %1$s and j.id between %2$s and %3$s %4$s
+                ) t where t.state = any (%5$L::job_state[]) %6$s order by t.source, t.job %7$s',
+                of_source, lowest, highest,
+                case when filter ? 'queue' then format(
+                    ' and j.batch in (select id from batch where queue = any (%L::integer[]))', queues) else '' end,
+                states, plain || of_failure || of_end, up_to);
+        end if;
+        -- Jobs that have not ended are few beside those that have, and millions of these may have such sources. So a short hot table
+        -- is read itself. A long one is looked up from the sources on, between its oldest job and its newest.
+        of_queue := case when filter ? 'queue' then format(
+            'and t.lane in (select id from lane where queue = any (%L::integer[]))', queues) else '' end;
+        foreach hot in array array['delayed', 'waiting', 'running', 'publishing'] loop
+            continue when not hot::job_state = any (states) or by_end or by_failure and hot <> 'delayed';
+            execute format('select count(*) < 20000 from (select from %I limit 20000) t', hot) into is_short;
+            execute format('select min(t.job), max(t.job) from %I t', hot) into first_live, last_live;
+            continue when first_live is null;
+            parts := parts || format(
+                case when is_short then
+                    '(select t.job, %1$L::job_state as state, left(j.source, 640) as source
+                      from %2$I t cross join lateral (
+                          select o.id, o.source from job o where o.id = t.job and o.id between %4$s and %5$s limit 1
+                      ) j
+                      where %3$s %6$s order by left(j.source, 640), t.job %7$s)'
+                else
+                    '(select t.job, %1$L::job_state as state, left(j.source, 640) as source
+                      from job j join %2$I t on t.job = j.id
+                      where %3$s and j.id between %4$s and %5$s %6$s order by left(j.source, 640), j.id %7$s)'
+                end,
+                hot, hot, of_source, greatest(lowest, first_live), least(highest, last_live),
+                plain || of_queue || case when hot = 'delayed' then of_failure else '' end, up_to);
+        end loop;
+        if cardinality(parts) = 0 then
+            return 'select null::bigint as job, null::job_state as state, null::text as source where false';
+        end if;
+        return 'select u.job, u.state, u.source from (' || array_to_string(parts, ' union all ')
+            || ') u order by u.source, u.job ' || up_to;
     end if;
 
     if behind is not null then

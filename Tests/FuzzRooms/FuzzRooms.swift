@@ -1,6 +1,7 @@
-// A coverage-guided fuzzer over all that a room does with a source: it is probed, scanned and converted, through our own I/O. Built
-// by `make fuzz` alone, with instrumentation in everything of ours.
+// A coverage-guided fuzzer over all that a room does with a source: it is probed, scanned and converted, through our own I/O. And one
+// over the texts that commands, workers and rooms read. Built by `make fuzz` alone, with instrumentation in everything of ours.
 import FuzzSignals
+import FuzzedTexts
 import Glibc
 import PumpRoom
 import TestSupport
@@ -11,6 +12,9 @@ enum FuzzRooms {
         usage: fuzz-rooms FOLDER [OPTION-OF-LIBFUZZER]...   look for files that break a room; FOLDER keeps what was learned
                fuzz-rooms --seeds FOLDER                    write the files to begin with
                fuzz-rooms --replay FILE...                  do with FILE what the fuzzer did, and say what came of it
+               fuzz-rooms --texts FOLDER [OPTION-OF-LIBFUZZER]...   the same for texts that break a reader
+               fuzz-rooms --text-seeds FOLDER DICTIONARY
+               fuzz-rooms --replay-text FILE...
         """
 
     static func main() throws {
@@ -19,6 +23,13 @@ enum FuzzRooms {
         switch words.first {
         case "--seeds" where words.count == 2: try SeedFiles.write(into: words[1])
         case "--replay" where words.count > 1: try replay(words.dropFirst())
+        case "--text-seeds" where words.count == 3: try TextSeeds.write(into: words[1], dictionary: words[2])
+        case "--replay-text" where words.count > 1: try replayTexts(words.dropFirst())
+        case "--texts" where words.count > 1:
+            drive(in: words[1], words.dropFirst(2)) { bytes, count in
+                FuzzedText.read(Array(UnsafeRawBufferPointer(start: bytes, count: count)))
+                return 0
+            }
         case let folder? where !folder.hasPrefix("-"): fuzz(in: folder, words.dropFirst())
         default:
             print(usage)
@@ -36,16 +47,30 @@ enum FuzzRooms {
 
     private static func fuzz(in folder: String, _ options: ArraySlice<String>) -> Never {
         print("libav \(RoomLibraries.release)")
+        drive(in: folder, options) { bytes, count in
+            _ = FuzzedFile.shared.verdict(on: UnsafeRawBufferPointer(start: bytes, count: count))
+            return 0
+        }
+    }
+
+    private static func drive(
+        in folder: String,
+        _ options: ArraySlice<String>,
+        _ input: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
+    ) -> Never {
         let words = ["fuzz-rooms", "\(folder)/learned", "\(folder)/seeds"] + options
         // The process needs them until its end.
         let pointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         let list = UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: pointers.count)
         _ = list.initialize(from: pointers)
-        let status = fuzz_drive(Int32(words.count), list.baseAddress) { bytes, count in
-            _ = FuzzedFile.shared.verdict(on: UnsafeRawBufferPointer(start: bytes, count: count))
-            return 0
+        exit(fuzz_drive(Int32(words.count), list.baseAddress, input))
+    }
+
+    private static func replayTexts(_ paths: ArraySlice<String>) throws {
+        for path in paths {
+            let (reader, isTaken) = FuzzedText.read(Array(try Bytes.read(path)))
+            print("\(path): \(reader), \(isTaken ? "taken" : "refused")")
         }
-        exit(status)
     }
 
     private static func replay(_ paths: ArraySlice<String>) throws {

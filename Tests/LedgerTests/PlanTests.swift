@@ -200,9 +200,10 @@ extension GuardedCall {
         behind: String = "null",
         uses indexes: Set<String>,
         scans scanned: Set<String> = [],
+        rowLimit: Int = 2_000,
         breakages: [String]
     ) -> GuardedCall {
-        let rules = PlanGuard(indexes: indexes, scanned: scanned)
+        let rules = PlanGuard(indexes: indexes, rowLimit: rowLimit, scanned: scanned)
         return GuardedCall(name: "page \(filter)", rules: rules, breakages: breakages) { books, number in
             let cursor = behind.replacing("half", with: "\(books.finished / 2)")
             return "select count(*) as call_\(number) from sluice.list_jobs('\(filter)', \(cursor))"
@@ -250,8 +251,31 @@ extension GuardedCall {
         ),
         page(
             #"{"source_prefix":"past:show-5/"}"#,
-            uses: ["job_source_id_idx"],
+            uses: ["job_left_id_idx"],
             breakages: ["drop index sluice.job_source"]
+        ),
+        // None of them runs: a million that have ended have such sources.
+        page(
+            #"{"source_prefix":"past:","states":["running"]}"#,
+            uses: ["job_pkey"],
+            scans: ["running"],
+            rowLimit: 3_000,
+            breakages: []
+        ),
+        page(
+            #"{"source_prefix":"past:","states":["delayed","running","publishing"]}"#,
+            uses: ["job_pkey"],
+            scans: ["delayed", "running", "publishing"],
+            rowLimit: 3_000,
+            breakages: []
+        ),
+        // Two hundred thousand wait, and a million have ended.
+        page(
+            #"{"source_prefix":"","states":["waiting"]}"#,
+            uses: ["waiting_pkey"],
+            scans: ["waiting"],
+            rowLimit: 6_000,
+            breakages: []
         ),
         page(
             #"{"ended_from":"2100-01-01T00:00:00Z"}"#,

@@ -14,6 +14,41 @@ struct LocationTests {
         #expect(try Location("archive:a.wav").folder == "")
     }
 
+    /// To Swift a letter and a mark behind it are one character, and so are a slash and a mark.
+    @Test func marksHideNoSlashAndNoColon() throws {
+        let location = try Location("archive:\u{301}a/\u{301}b.wav")
+        #expect(location.root == "archive")
+        #expect(location.folder.utf8.elementsEqual("\u{301}a".utf8))
+        #expect(location.name.utf8.elementsEqual("\u{301}b.wav".utf8))
+        #expect(try Location("\(location)") == location)
+        for (text, code) in [
+            ("archive:/\u{301}a", StorageError.Code.invalidLocation), ("archive:a/\u{301}/", .invalidLocation),
+            ("archive:a/\u{301}x/../b", .outsideRoot),
+        ] {
+            #expect(throws: StorageError.self) { try Location(text) }
+            do { _ = try Location(text) } catch { #expect(error.code == code, "\(text)") }
+        }
+        let template = try DestinationTemplate("out:{dir}/{stem}\u{301}.{ext}")
+        let made = try template.location(for: location, ext: "mp3", preset: nil, id: nil)
+        #expect(made.path.utf8.elementsEqual("\u{301}a/\u{301}b\u{301}.mp3".utf8))
+    }
+
+    @Test func aPathHasAsManyBytesAsTheKernelTakes() throws {
+        let longest = Array(repeating: String(repeating: "a", count: 255), count: 16).joined(separator: "/")
+        #expect(longest.utf8.count == 4_095)
+        #expect(try Location("in:" + longest).path == longest)
+        let error = #expect(throws: StorageError.self) { try Location("in:" + longest + "b") }
+        #expect(error?.code == .invalidLocation)
+        #expect(error?.detail == "its path has 4096 bytes, and may have 4095")
+    }
+
+    /// Two files of one folder, to the kernel.
+    @Test func namesThatOnlyLookTheSameAreTwoPlaces() throws {
+        let places = try [Location("in:\u{E9}.wav"), Location("in:e\u{301}.wav")]
+        #expect(places[0] != places[1])
+        #expect(Set(places).count == 2)
+    }
+
     static let refused: [(String, StorageError.Code)] = [
         ("", .invalidLocation), ("a.wav", .invalidLocation), ("/mnt/a.wav", .invalidLocation),
         (":a.wav", .invalidLocation), ("archive:", .invalidLocation), ("archive:/a.wav", .invalidLocation),

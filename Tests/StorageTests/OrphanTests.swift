@@ -23,6 +23,14 @@ struct OrphanTests {
         #expect(try folder.names() == [".out.wav.sluice-9.part", "out.wav"])
     }
 
+    /// The full stop in front of a name stays one whatever the name begins with.
+    @Test func attemptsAreKnownByTheirNamesWhateverThoseBeginWith() throws {
+        let attempt = AttemptName(job: 7, epoch: 2, lease: 0xABC)
+        for name in ["a.flac", "\u{301}a.flac", "-.flac", "\u{200D}"] {
+            #expect(AttemptName(fileName: attempt.fileName(for: name)) == attempt, "\(name)")
+        }
+    }
+
     @Test(arguments: bothModes)
     func whatIsNotAnOrphanStays(mustBeHidden: Bool) throws {
         try #require(mkdir(hidden(1), 0o755) == 0)

@@ -69,6 +69,33 @@ struct StorageRootTests {
         #expect(try outside.names() == ["secret"])
     }
 
+    /// To Swift a slash and a mark behind it are one character, and no slash. The kernel would go through the link.
+    @Test(arguments: [false, true])
+    func noNameHidesASlash(withoutOpenat2: Bool) throws {
+        let root = try root(withoutOpenat2)
+        try #require(symlink(outside.path, folder.path("away")) == 0)
+        try Bytes.write([1], to: outside.path("\u{301}a"))
+        #expect(try code(root, "root:away/\u{301}a") == .outsideRoot)
+        for name in ["away/\u{301}b", "away/\u{301}new/b"] {
+            let location = try Location("root:\(name)")
+            let error = #expect(throws: StorageError.self) {
+                switch try root.prepareOutput(at: location, onConflict: .replace) {
+                case .ready: return
+                case .skipped: return
+                }
+            }
+            #expect(error?.code == .outsideRoot, "\(name)")
+        }
+        #expect(try outside.names().count == 2)
+        // A name that begins with such a mark is a name, also of folders that are made.
+        let location = try Location("root:new/\u{301}x/\u{301}y.flac")
+        switch try root.prepareOutput(at: location, onConflict: .fail) {
+        case .ready(let output): try output.discard()
+        case .skipped: Issue.record("it is skipped")
+        }
+        #expect(FileManager.default.fileExists(atPath: folder.path("new/\u{301}x")))
+    }
+
     @Test func linksThatStayBelowAreFollowedByTheKernelAndRefusedStepByStep() throws {
         try #require(symlink("sub/a.wav", folder.path("inside")) == 0)
         #expect(try code(root(false), "root:inside") == nil)

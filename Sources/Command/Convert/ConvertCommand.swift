@@ -68,7 +68,7 @@ enum ConvertCommand {
     static func recipe(from input: String, to output: String, _ invocation: Invocation) throws(UsageError) -> Recipe {
         let isStream = output == "-"
         // With an extension it may be meant as a file's name, and is refused where it is opened.
-        if !isStream, !output.split(separator: "/").suffix(1).joined().dropFirst().contains("."),
+        if !isStream, !(output.pathNames.last ?? "").dropFirst().contains("."),
             FileFacts.of(path: output, followingLinks: true)?.kind == .folder
         {
             let name = output.hasSuffix("/") ? output : output + "/"

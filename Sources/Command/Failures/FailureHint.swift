@@ -35,6 +35,7 @@ enum FailureHint {
         case "root_forbids": "write elsewhere, or change the rules of the worker's --root"
         case "unknown_root", "unable": "start a worker that has the root or the codec that is missing"
         case "room_crash": "the file may be hostile or hit a bug: try it alone with \"sluice convert\""
+        case "too_slow": "use a faster or less busy worker, or start it with --job-time, which replaces this limit"
         case "stalled", "deadline_exceeded": "it took too long; look at the worker's disk and processor"
         case "workers_lost": "it may crash its workers: look at their logs, then try it alone with \"sluice convert\""
         case "worker_lost": "look at that worker's machine: \"sluice workers\" shows when it was last heard of"

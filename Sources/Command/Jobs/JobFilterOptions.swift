@@ -108,7 +108,9 @@ enum ShellWord {
 
     static func quoted(_ text: String) -> String {
         if isPlain(text) { return text }
-        return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        // Scalars: a mark that combines with a quote does not hide it from a shell.
+        let pieces = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
+        return "'" + pieces.joined(separator: "'\\''") + "'"
     }
 }
 

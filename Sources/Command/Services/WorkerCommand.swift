@@ -90,7 +90,7 @@ enum WorkerCommand {
     private static let jobTime = Option<Duration>(
         "job-time",
         .duration,
-        "no job takes longer, otherwise ten minutes more than its sound takes to play",
+        "no job takes longer, otherwise ten minutes more than four times its length",
         in: .work
     )
     private static let jobCPU = Option<Duration>(

@@ -68,10 +68,10 @@ struct PathRoots: Sendable {
     /// are quoted and so never seen by the shell.
     func absolute(_ path: String) -> String {
         var whole = path
-        if path == "~" || path.hasPrefix("~/"), let home { whole = home + path.dropFirst() }
-        if !whole.hasPrefix("/") { whole = here + "/" + whole }
-        var names: [Substring] = []
-        for name in whole.split(separator: "/") where name != "." {
+        if path == "~" || path.utf8.starts(with: "~/".utf8), let home { whole = home + path.dropFirst() }
+        if whole.utf8.first != UInt8(ascii: "/") { whole = here + "/" + whole }
+        var names: [String] = []
+        for name in whole.pathNames where name != "." {
             if name == ".." { _ = names.popLast() } else { names.append(name) }
         }
         return "/" + names.joined(separator: "/")
@@ -79,8 +79,8 @@ struct PathRoots: Sendable {
 
     /// Whether a word names a place below a root, `archive:2024/a.wav`, and no path of this machine.
     static func isLocation(_ word: String) -> Bool {
-        guard let colon = word.firstIndex(of: ":"), colon != word.startIndex else { return false }
-        return word[..<colon].utf8.allSatisfy { byte in
+        guard let colon = word.utf8.firstIndex(of: UInt8(ascii: ":")), colon != word.startIndex else { return false }
+        return word.utf8[..<colon].allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
@@ -95,13 +95,14 @@ struct PathRoots: Sendable {
     /// A slash at the path's end stays there. Links are followed only where the path as it is lies under no root.
     func place(of path: String) -> (root: Root, below: Substring)? {
         if let place = literalPlace(of: path) { return place }
-        let slash = path.hasSuffix("/") ? "/" : ""
+        let slash = path.utf8.last == UInt8(ascii: "/") ? "/" : ""
         return Self.realPath(path).flatMap { literalPlace(of: $0 + slash) }
     }
 
     private func literalPlace(of path: String) -> (root: Root, below: Substring)? {
-        for root in roots where path.hasPrefix(root.path + "/") {
-            return (root, path.dropFirst(root.path.count + 1))
+        // Bytes: a name may begin with a mark that combines with the slash, and folders that look the same are two.
+        for root in roots where path.utf8.starts(with: (root.path + "/").utf8) {
+            return (root, Substring(path.utf8.dropFirst(root.path.utf8.count + 1)))
         }
         return nil
     }
@@ -125,15 +126,16 @@ struct PathRoots: Sendable {
         do {
             if Self.isLocation(text) { return try DestinationTemplate(text) }
             // What comes before the first field is a path of this machine; the rest hangs below it.
+            let scalars = text.unicodeScalars
             let cut = text.range(ofField: "{") ?? text.endIndex
-            let folders = text[..<cut].lastIndex(of: "/").map { text.index(after: $0) } ?? text.startIndex
-            let literal = String(text[..<folders]).unbraced
+            let folders = scalars[..<cut].lastIndex(of: "/").map { scalars.index(after: $0) } ?? text.startIndex
+            let literal = String(scalars[..<folders]).unbraced
             let folder = absolute(literal.isEmpty ? "." : literal)
-            let rest = text[folders...]
+            let rest = String(scalars[folders...])
             guard let (root, below) = place(of: folder == "/" ? "/" : folder + "/") else {
                 throw Self.outside("the destination \(text)", roots)
             }
-            let start = below.isEmpty || below.hasSuffix("/") ? String(below) : below + "/"
+            let start = below.isEmpty || below.utf8.last == UInt8(ascii: "/") ? String(below) : below + "/"
             return try DestinationTemplate("\(root.name):\(start.braced)\(rest)")
         } catch let error as StorageError {
             throw UsageError("--to \(text): \(error.detail)")
@@ -151,26 +153,27 @@ struct PathRoots: Sendable {
 
 extension String {
     /// Where the first lone brace is; two in a row stand for themselves.
-    fileprivate func range(ofField brace: Character) -> Index? {
+    fileprivate func range(ofField brace: Unicode.Scalar) -> Index? {
+        let scalars = unicodeScalars
         var place = startIndex
-        while let found = self[place...].firstIndex(of: brace) {
-            let next = index(after: found)
-            guard next < endIndex, self[next] == brace else { return found }
-            place = index(after: next)
+        while let found = scalars[place...].firstIndex(of: brace) {
+            let next = scalars.index(after: found)
+            guard next < endIndex, scalars[next] == brace else { return found }
+            place = scalars.index(after: next)
         }
         return nil
     }
 
     /// With each brace written twice, as templates have it.
     fileprivate var braced: String {
-        flatMap { $0 == "{" || $0 == "}" ? [$0, $0] : [$0] }.reduce(into: "") { $0.append($1) }
+        String(UnicodeScalarView(unicodeScalars.flatMap { $0 == "{" || $0 == "}" ? [$0, $0] : [$0] }))
     }
 
     /// With each doubled brace written once.
     fileprivate var unbraced: String {
-        var text = ""
+        var text = UnicodeScalarView()
         var isSecond = false
-        for letter in self {
+        for letter in unicodeScalars {
             if (letter == "{" || letter == "}") && text.last == letter && !isSecond {
                 isSecond = true
             } else {
@@ -178,6 +181,6 @@ extension String {
                 text.append(letter)
             }
         }
-        return text
+        return String(text)
     }
 }

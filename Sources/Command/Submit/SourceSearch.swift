@@ -38,8 +38,7 @@ struct SourceSearch {
         if try isFolder(path, word) {
             try takeFolder(path, word)
         } else {
-            let relative = String(path.dropFirst((path.lastSlash ?? -1) + 1))
-            try add(path: path, relative: relative, shown: word, isNamed: true)
+            try add(path: path, relative: path.pathNames.last ?? "", shown: word, isNamed: true)
         }
     }
 
@@ -51,9 +50,9 @@ struct SourceSearch {
             throw Refusal(message: "\(word) is a folder; a list names files", exitCode: .usage)
         }
         // A path that climbs has no folder below anything that was named.
-        let names = word.split(separator: "/").filter { $0 != "." }
-        let relative =
-            word.hasPrefix("/") || names.contains("..") ? String(path.dropFirst()) : names.joined(separator: "/")
+        let names = word.pathNames.filter { $0 != "." }
+        let isRelative = word.utf8.first != UInt8(ascii: "/") && !names.contains("..")
+        let relative = (isRelative ? names : path.pathNames).joined(separator: "/")
         try add(path: path, relative: relative, shown: word)
     }
 
@@ -66,17 +65,17 @@ struct SourceSearch {
     }
 
     private mutating func takeLocation(_ word: String, isNamed: Bool) throws {
-        let colon = word.firstIndex(of: ":")!  // that is what makes it one
-        let below = word[word.index(after: colon)...]
-        guard let root = roots.root(named: String(word[..<colon])) else {
+        let colon = word.unicodeScalars.firstIndex(of: ":")!  // that is what makes it one
+        let below = String(word.unicodeScalars[word.unicodeScalars.index(after: colon)...])
+        guard let root = roots.root(named: String(word.unicodeScalars[..<colon])) else {
             // Nobody here can look; the worker will.
-            return add(word, relative: String(below), shown: word, isNamed: isNamed)
+            return add(word, relative: below, shown: word, isNamed: isNamed)
         }
         let path = roots.absolute("\(root.path)/\(below)")
         if try isFolder(path, word) {
             try takeFolder(path, word)
         } else {
-            add(word, relative: String(below), shown: word, isNamed: isNamed)
+            add(word, relative: below, shown: word, isNamed: isNamed)
         }
     }
 
@@ -137,11 +136,6 @@ struct SourceSearch {
     }
 }
 
-extension String {
-    /// How many letters come before the last slash.
-    fileprivate var lastSlash: Int? { lastIndex(of: "/").map { distance(from: startIndex, to: $0) } }
-}
-
 /// A list of paths, out of a file or a pipe.
 enum PathList {
     /// The paths, between line feeds or NULs; a path that is not UTF-8 comes second, as it can be shown.
@@ -163,7 +157,11 @@ enum PathList {
             }
             bytes += block[..<count]
         }
-        return bytes.split(separator: byNull ? 0 : UInt8(ascii: "\n")).compactMap { part in
+        return paths(in: bytes, byNull: byNull)
+    }
+
+    static func paths(in bytes: [UInt8], byNull: Bool) -> [(path: String?, shown: String)] {
+        bytes.split(separator: byNull ? 0 : UInt8(ascii: "\n")).compactMap { part in
             // Lists from Windows end their lines with two characters. No name that can be submitted ends with this one.
             let isMarked = !byNull && part.last == UInt8(ascii: "\r")
             let part = isMarked ? part.dropLast() : part

@@ -46,15 +46,16 @@ struct SubmitLook: Sendable {
     private func presences(_ earlier: [EarlierJob?]) -> [SubmitSurvey.Presence] {
         let items = plan.items
         var presences = [SubmitSurvey.Presence](repeating: .unseen, count: items.count)
-        var folders: [String: [Int]] = [:]
+        // By bytes: folders that only look the same are two.
+        var folders: [[UInt8]: [Int]] = [:]
         for (place, item) in items.enumerated() {
-            folders["\(item.destination.root):\(item.destination.folder)", default: []].append(place)
+            folders[Array("\(item.destination.root):\(item.destination.folder)".utf8), default: []].append(place)
         }
         var lookedAt: [Int] = []
         for members in folders.values {
             let first = items[members[0]].destination
             guard let path = roots.path(of: first) else { continue }
-            let folder = String(path.dropLast(first.name.utf8.count + 1))
+            let folder = String(decoding: path.utf8.dropLast(first.name.utf8.count + 1), as: UTF8.self)
             let found = Self.names(in: folder, among: members.map { items[$0].destination.name })
             for place in members {
                 guard found.contains(items[place].destination.name) else {

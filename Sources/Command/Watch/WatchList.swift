@@ -41,8 +41,10 @@ struct WatchFilter: Sendable, Hashable {
 
     /// Throws for a word that cannot be meant.
     init(words: String) throws(Misfit) {
-        for word in words.split(separator: " ").map(String.init) {
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        // Scalars: a mark that combines with a space or a sign does not hide it.
+        for piece in words.unicodeScalars.split(separator: " ") {
+            let word = String(piece)
+            let parts = piece.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
             switch (parts[0], parts.count == 2 ? parts[1] : nil) {
             case ("batch", let number?): batch = try ValueType<Int64>.id.read(number)
             case ("queue", let name?): queue = name
@@ -57,13 +59,18 @@ struct WatchFilter: Sendable, Hashable {
 
     /// The words that say it.
     var words: String {
-        [batch.map { "batch=\($0)" }, queue.map { "queue=\($0)" }, code.map { "code=\($0)" }, beginning]
+        [batch.map { "batch=\($0)" }, queue.map { "queue=\($0)" }, code.map { "code=\($0)" }, beginningWords]
             .compactMap { $0 }.joined(separator: " ")
+    }
+
+    /// With its name where it would be taken for something else without.
+    private var beginningWords: String? {
+        beginning.map { $0.isEmpty || $0.unicodeScalars.prefix { $0 != " " }.contains("=") ? "source=\($0)" : $0 }
     }
 
     var isEmpty: Bool { self == WatchFilter() }
 
-    /// For the ledger. Few jobs run, and those are looked through here: by source it would look at all there ever were.
+    /// For the ledger. Few jobs run, and those are looked through here, where they keep their order.
     func jobs(in list: WatchList) -> JobFilter {
         JobFilter(
             states: list.states,

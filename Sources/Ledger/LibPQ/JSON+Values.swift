@@ -15,7 +15,8 @@ extension JSON {
         } catch {
             throw LedgerError(.refused, during: "write JSON", "a value cannot be written as JSON: \(error)")
         }
-        self.init(text: text.contains("\\u0000") ? Self.withoutZeros(text) : text)
+        // Bytes: letters that combine with the escape's last digit would hide it.
+        self.init(text: text.utf8.contains(UInt8(ascii: "\\")) ? Self.withoutZeros(text) : text)
     }
 
     /// The value that the text holds.

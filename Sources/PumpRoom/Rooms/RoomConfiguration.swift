@@ -34,7 +34,9 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var wallLimit: Duration?
     /// A job that is slower than this is ended once `paceGrace` and the time that the pace gives it are over. 1 is a second of
     /// sound in a second; `nil` takes any pace. What a room says of its progress counts for no more than the source's size allows.
-    public var slowestPace: Double? = 1
+    ///
+    /// A quarter, since an honest file on a slow or overloaded machine may be slower than it plays.
+    public var slowestPace: Double? = 0.25
     public var paceGrace = Duration.seconds(600)
     /// A room is replaced after so many jobs.
     public var jobsPerRoom = 1_000

@@ -15,11 +15,13 @@ extension RoomFailure {
         case notLocked = "sandbox_unavailable"
         /// The job took longer than it may.
         case deadlineExceeded = "deadline_exceeded"
+        /// The job fell behind the pace that the worker asks of it, which another machine may keep.
+        case tooSlow = "too_slow"
 
         /// What another try is worth.
         public var kind: Failure.Kind {
             switch self {
-            case .crash, .stalled, .brokenProtocol: .transient
+            case .crash, .stalled, .brokenProtocol, .tooSlow: .transient
             case .notStarted, .notLocked: .infrastructure
             case .deadlineExceeded: .permanent
             }

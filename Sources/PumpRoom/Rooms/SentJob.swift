@@ -146,10 +146,10 @@ extension SentJob.Stop {
             )
         case .slow(let time):
             Failure(
-                .deadlineExceeded,
+                .tooSlow,
                 "after \(time.seconds) it has decoded less than the worker asks of a job in that time",
                 at: last,
-                hint: "raise the worker's limit"
+                hint: "a faster or less busy worker may do it; --job-time of the worker replaces this limit"
             )
         case .overspent(let seconds): .overspent(seconds, at: last)
         }

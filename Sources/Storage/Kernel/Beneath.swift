@@ -47,7 +47,7 @@ struct Beneath: Sendable {
     }
 
     private func bySteps(_ path: String, _ root: Int32, _ flags: Int32) -> Int32 {
-        let names = path.split(separator: "/")
+        let names = path.pathNames
         var here = Descriptor(adopting: fcntl(root, F_DUPFD_CLOEXEC, 3))
         guard here.number >= 0 else { return -1 }
         for (index, name) in names.enumerated() {
@@ -57,10 +57,10 @@ struct Beneath: Sendable {
             }
             let isLast = index == names.count - 1
             let kind = isLast ? flags : O_DIRECTORY | KernelFlag.placeOnly | O_CLOEXEC
-            let opened = retryingInterrupts { openat(here.number, String(name), kind | O_NOFOLLOW, 0) }
+            let opened = retryingInterrupts { openat(here.number, name, kind | O_NOFOLLOW, 0) }
             guard opened >= 0 else {
                 let number = errno
-                let isLink = FileFacts.of(String(name), in: here.number, followingLinks: false)?.kind == .link
+                let isLink = FileFacts.of(name, in: here.number, followingLinks: false)?.kind == .link
                 errno = isLink ? EXDEV : number
                 return -1
             }

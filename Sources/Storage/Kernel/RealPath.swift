@@ -6,8 +6,8 @@ enum RealPath {
     private static let mostLinks = 40
 
     static func of(_ path: String) -> String {
-        var parts = Array(path.split(separator: "/").reversed())
-        var resolved: [Substring] = []
+        var parts = Array(path.pathNames.reversed())
+        var resolved: [String] = []
         var links = 0
         while let part = parts.popLast() {
             switch part {
@@ -19,8 +19,8 @@ enum RealPath {
                     continue
                 }
                 links += 1
-                if target.hasPrefix("/") { resolved = [] } else { resolved.removeLast() }
-                parts += target.split(separator: "/").reversed()
+                if target.utf8.first == UInt8(ascii: "/") { resolved = [] } else { resolved.removeLast() }
+                parts += target.pathNames.reversed()
             }
         }
         return "/" + resolved.joined(separator: "/")

@@ -25,7 +25,8 @@ public struct AttemptName: Sendable, Hashable {
 
     /// The attempt that a hidden file belongs to; `nil` if it is the file of none.
     public init?(fileName: String) {
-        guard fileName.hasPrefix("."), fileName.hasSuffix(Self.suffix) else { return nil }
+        // A byte: a name that begins with a combining mark hides the full stop before it.
+        guard fileName.utf8.first == UInt8(ascii: "."), fileName.hasSuffix(Self.suffix) else { return nil }
         let stem = fileName.dropLast(Self.suffix.count)
         // The destination's own name may hold anything, so what counts is read from the end.
         let parts = stem.split(separator: "-", omittingEmptySubsequences: false).suffix(4)

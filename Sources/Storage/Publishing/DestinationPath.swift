@@ -8,8 +8,9 @@ struct DestinationPath {
     /// Splits `path` at its last slash. Throws where no file can have that name.
     init(_ path: String) throws(StorageError) {
         if let problem = pathProblem(path) { throw Self.refusal(.invalidPath, problem, path) }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        name = String(parts[parts.count - 1])
+        // Scalars: a mark that combines with a slash does not hide it from the kernel.
+        let parts = path.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).map { String($0) }
+        name = parts[parts.count - 1]
         if name.isEmpty || name == "." || name == ".." { throw Self.refusal(.notAFile, "it names a folder", path) }
         let leading = parts.dropLast().joined(separator: "/")
         folder = parts.count == 1 ? "." : leading.isEmpty ? "/" : leading
@@ -28,7 +29,7 @@ struct DestinationPath {
         // As many as the kernel follows.
         for _ in 0..<40 {
             guard let target = target(of: here.path) else { return here }
-            let isRelative = !target.hasPrefix("/") && here.folder != "."
+            let isRelative = target.utf8.first != UInt8(ascii: "/") && here.folder != "."
             here = try DestinationPath(isRelative ? here.folder + "/" + target : target)
         }
         throw StorageError(errno: ELOOP, .destination, at: .open, "write to", place: path)

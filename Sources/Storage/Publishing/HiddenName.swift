@@ -17,8 +17,8 @@ enum HiddenName {
 
     /// Whether a file of that name is an unfinished output.
     static func isPart(_ name: String) -> Bool {
-        guard name.hasPrefix("."), name.hasSuffix(".part"), let mark = name.dropLast(5).split(separator: ".").last,
-            mark.hasPrefix("sluice-")
+        guard name.utf8.first == UInt8(ascii: "."), name.hasSuffix(".part"),
+            let mark = name.dropLast(5).split(separator: ".").last, mark.hasPrefix("sluice-")
         else { return false }
         let number = mark.dropFirst(7)
         return number.hasPrefix("r") ? UInt64(number.dropFirst(), radix: 16) != nil : Int(number) != nil

@@ -79,7 +79,7 @@ extension Folder {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { letters in
                 letters.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if name.hasPrefix("."), name.contains(".sluice-") { names.append(name) }
+            if name.utf8.first == UInt8(ascii: "."), name.contains(".sluice-") { names.append(name) }
         }
         guard errno == 0 else {
             throw StorageError(errno: errno, .destination, at: .open, "list the folder", place: path)

@@ -27,15 +27,17 @@ public struct DestinationTemplate: Sendable, Hashable {
     /// Reads `text`. Throws `invalid_template` with the reason: an unknown field, a lone brace, no root.
     public init(_ text: String) throws(StorageError) {
         self.text = text
-        guard let colon = text.firstIndex(of: ":") else {
+        // Scalars, like a location's: a mark that combines with a brace or a slash does not hide it.
+        let scalars = text.unicodeScalars
+        guard let colon = scalars.firstIndex(of: ":") else {
             throw Self.refusal("there is no root's name before a colon, as in masters:{dir}/{stem}.{ext}", text)
         }
-        root = String(text[..<colon])
+        root = String(scalars[..<colon])
         if let problem = Location.problem(ofRootName: root) { throw Self.refusal(problem, text) }
 
         var parts: [Part] = []
-        var rest = text[text.index(after: colon)...]
-        var literal = ""
+        var rest = scalars[scalars.index(after: colon)...]
+        var literal = String.UnicodeScalarView()
         while let letter = rest.popFirst() {
             guard letter == "{" || letter == "}" else {
                 literal.append(letter)
@@ -54,11 +56,11 @@ public struct DestinationTemplate: Sendable, Hashable {
                 let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: " ")
                 throw Self.refusal("there is no field {\(name)}; there are \(known)", text)
             }
-            parts += literal.isEmpty ? [.field(field)] : [.text(literal), .field(field)]
-            literal = ""
+            parts += literal.isEmpty ? [.field(field)] : [.text(String(literal)), .field(field)]
+            literal = String.UnicodeScalarView()
             rest = rest[rest.index(after: end)...]
         }
-        self.parts = literal.isEmpty ? parts : parts + [.text(literal)]
+        self.parts = literal.isEmpty ? parts : parts + [.text(String(literal))]
         // What is wrong with every destination is said now, not at the first source.
         _ = try location(for: Location(root: "source", path: "dir/stem.ext"), ext: "ext", preset: "preset", id: 1)
     }
@@ -84,7 +86,7 @@ public struct DestinationTemplate: Sendable, Hashable {
             switch part {
             case .text(let text):
                 // A source in the root itself has no folder, and then no slash after it.
-                path += path.isEmpty ? String(text.drop { $0 == "/" }) : text
+                path += path.isEmpty ? String(text.unicodeScalars.drop { $0 == "/" }) : text
             case .field(.dir): path += source.folder
             case .field(.stem): path += Self.stem(of: source.name)
             case .field(.ext): path += try name(ext, .ext)
@@ -97,8 +99,8 @@ public struct DestinationTemplate: Sendable, Hashable {
 
     /// The name without its last extension; a name that is nothing but one stays.
     private static func stem(of name: String) -> String {
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name }
-        return String(name[..<dot])
+        guard let dot = name.unicodeScalars.lastIndex(of: "."), dot != name.startIndex else { return name }
+        return String(name.unicodeScalars[..<dot])
     }
 
     /// A value that becomes part of a name, and so must not become a folder.
@@ -106,7 +108,9 @@ public struct DestinationTemplate: Sendable, Hashable {
         guard let value, !value.isEmpty else {
             throw Self.refusal("there is nothing to put for {\(field.rawValue)}", text)
         }
-        if value.contains("/") { throw Self.refusal("{\(field.rawValue)} is \(value), which holds a slash", text) }
+        if value.utf8.contains(UInt8(ascii: "/")) {
+            throw Self.refusal("{\(field.rawValue)} is \(value), which holds a slash", text)
+        }
         return value
     }
 

@@ -54,7 +54,7 @@ public struct FileSystemFacts: Sendable, Hashable {
         guard let device = FileFacts.of(path, followingLinks: true)?.identity.device else { return path }
         var here = path
         while here != "/" {
-            let cut = here.lastIndex(of: "/") ?? here.startIndex
+            let cut = here.unicodeScalars.lastIndex(of: "/") ?? here.startIndex
             let above = cut == here.startIndex ? "/" : String(here[..<cut])
             guard FileFacts.of(above, followingLinks: true)?.identity.device == device else { break }
             here = above
@@ -79,7 +79,7 @@ extension StorageRoot {
                     place: "\(location)"
                 )
             } catch  where error.code == .folderNotFound && !below.isEmpty {
-                below = below.lastIndex(of: "/").map { String(below[..<$0]) } ?? ""
+                below = below.pathNames.dropLast().joined(separator: "/")
             }
         }
     }

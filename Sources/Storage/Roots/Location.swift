@@ -1,7 +1,7 @@
 /// A place below a named root: `archive:2024/a.wav`.
 ///
 /// Machines may mount one share at different places; what a root's name means is each worker's own affair. One place has one
-/// spelling, so that equal places are equal values.
+/// spelling, so that equal places are equal values. Names that only look the same, as with an é of one scalar and of two, are two places.
 public struct Location: Sendable, Hashable {
     /// The root's name.
     public let root: String
@@ -10,24 +10,31 @@ public struct Location: Sendable, Hashable {
 
     /// Reads `text`. Throws `invalid_location`, or `outside_root` if it climbs (`..`).
     public init(_ text: String) throws(StorageError) {
-        guard let colon = text.firstIndex(of: ":") else {
+        // Scalars throughout: a mark that combines with a colon or a slash does not hide it from the kernel.
+        let scalars = text.unicodeScalars
+        guard let colon = scalars.firstIndex(of: ":") else {
             throw Self.refusal("there is no root's name before a colon, as in archive:2024/a.wav", text)
         }
-        let root = String(text[..<colon])
+        let root = String(scalars[..<colon])
         if let problem = Self.problem(ofRootName: root) { throw Self.refusal(problem, text) }
-        try self.init(root: root, path: String(text[text.index(after: colon)...]))
+        try self.init(root: root, path: String(scalars[scalars.index(after: colon)...]))
     }
 
     /// The place of `path` below the root named `root`. Doubled slashes and `.` are taken out.
     init(root: String, path: String) throws(StorageError) {
         let whole = "\(root):\(path)"
-        if path.hasPrefix("/") { throw Self.refusal("the path is not relative to the root", whole) }
-        let names = path.split(separator: "/").filter { $0 != "." }
+        if path.utf8.first == Self.slash { throw Self.refusal("the path is not relative to the root", whole) }
+        let written = path.pathNames
+        let names = written.filter { $0 != "." }
         if names.contains("..") {
             throw StorageError(.outsideRoot, at: .open, "use the location", "it leads up", place: whole)
         }
-        if names.isEmpty || path.hasSuffix("/") || path.hasSuffix("/.") {
+        if names.isEmpty || path.utf8.last == Self.slash || written.last == "." {
             throw Self.refusal("it names no file", whole)
+        }
+        // With the NUL behind it, as much as the kernel takes.
+        guard path.utf8.count <= Self.longestPath else {
+            throw Self.refusal("its path has \(path.utf8.count) bytes, and may have \(Self.longestPath)", whole)
         }
         // Control characters and line ends make names that no list can show. Marks of direction are part of many real names: they are
         // escaped where they are shown.
@@ -44,10 +51,15 @@ public struct Location: Sendable, Hashable {
     }
 
     /// The folder's path below the root; empty if that is the root itself.
-    public var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
+    public var folder: String {
+        path.unicodeScalars.lastIndex(of: "/").map { String(path.unicodeScalars[..<$0]) } ?? ""
+    }
 
     /// The last name.
-    public var name: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
+    public var name: String { path.pathNames.last ?? path }
+
+    private static let slash = UInt8(ascii: "/")
+    private static let longestPath = 4_095
 
     /// Why no root can have that name, or `nil`.
     static func problem(ofRootName name: String) -> String? {
@@ -66,6 +78,19 @@ public struct Location: Sendable, Hashable {
 
     private static func refusal(_ detail: String, _ text: String) -> StorageError {
         StorageError(.invalidLocation, at: .open, "use the location", detail, place: text)
+    }
+}
+
+extension Location {
+    /// Whether both are the same bytes. Strings would be equal that only look the same.
+    public static func == (one: Location, other: Location) -> Bool {
+        one.root == other.root && one.path.utf8.elementsEqual(other.path.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(root)
+        var bytes = path
+        bytes.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }
 

@@ -18,22 +18,26 @@ public struct RootRules: Sendable, Hashable {
     /// Reads `ro`, `wo`, `create`, `rw`, `ext=flac+mp3` and `mode=640`, with commas between them; `nil` if a word is none of these,
     /// or two exclude each other.
     public init?(_ text: some StringProtocol) {
-        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+        // Scalars: a mark that combines with a comma, a plus or a full stop does not hide it.
+        for part in text.unicodeScalars.split(separator: ",", omittingEmptySubsequences: false) {
+            let word = String(String.UnicodeScalarView(part))
             switch word {
             // What holds where nothing is said: it keeps a path that ends in ":ro" apart from a rule.
             case "rw": break
             case "ro": mayWrite = false
             case "wo": mayRead = false
             case "create": mayReplace = false
-            case _ where word.hasPrefix("ext="):
-                let names = word.dropFirst(4).split(separator: "+", omittingEmptySubsequences: false)
+            case _ where word.utf8.starts(with: "ext=".utf8):
+                let names = word.unicodeScalars.dropFirst(4).split(separator: "+", omittingEmptySubsequences: false)
                 guard names.allSatisfy({ !$0.isEmpty && !$0.contains(where: { $0 == "." || $0 == "/" }) }) else {
                     return nil
                 }
-                extensions.formUnion(names.map { $0.lowercased() })
-            case _ where word.hasPrefix("mode="):
+                extensions.formUnion(names.map { String($0).lowercased() })
+            case _ where word.utf8.starts(with: "mode=".utf8):
                 // A worker that cannot open its own output again could not finish it.
-                guard let mode = UInt32(word.dropFirst(5), radix: 8), mode <= 0o777, mode & 0o600 == 0o600 else {
+                guard let mode = UInt32(String(word.unicodeScalars.dropFirst(5)), radix: 8), mode <= 0o777,
+                    mode & 0o600 == 0o600
+                else {
                     return nil
                 }
                 self.mode = mode

@@ -214,9 +214,9 @@ public final class StorageRoot: Sendable {
     private func createFolders(_ below: String, at stage: StorageError.Stage) throws(StorageError) {
         var parent = try folder("", at: stage, creating: false)
         var done = ""
-        for part in below.split(separator: "/") {
+        for part in below.pathNames {
             // Another worker may create the same at the same time.
-            let isNew = mkdirat(parent.descriptor, String(part), 0o777) == 0
+            let isNew = mkdirat(parent.descriptor, part, 0o777) == 0
             guard isNew || errno == EEXIST else {
                 throw StorageError(
                     errno: errno,
@@ -226,7 +226,7 @@ public final class StorageRoot: Sendable {
                     place: "\(name):\(below)"
                 )
             }
-            done += done.isEmpty ? String(part) : "/" + part
+            done += done.isEmpty ? part : "/" + part
             let child = try folder(done, at: stage, creating: false)
             if isNew { try parent.flush(with: child.descriptor) }
             parent = child

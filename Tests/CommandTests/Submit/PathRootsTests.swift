@@ -29,6 +29,21 @@ struct PathRootsTests {
         #expect(usual.place(of: "/srv/a.wav").map { "\($0.root.name):\($0.below)" } == "local:srv/a.wav")
     }
 
+    /// A mark that combines with a slash is part of the name behind it.
+    @Test func aNameMayBeginWithACombiningMark() throws {
+        let place = try #require(roots.place(of: roots.absolute("/data/x/../\u{301}a.wav")))
+        #expect(place.root.name == "data" && place.below.utf8.elementsEqual("\u{301}a.wav".utf8))
+        #expect(roots.absolute("/\u{301}a/../b") == "/b")
+        let template = try roots.template("/data/{{\u{301}/{stem}\u{301}.mp3").text
+        #expect(template.utf8.elementsEqual("data:{{\u{301}/{stem}\u{301}.mp3".utf8))
+    }
+
+    @Test func foldersThatOnlyLookTheSameAreTwo() throws {
+        let composed = PathRoots([.init(name: "in", path: "/srv/\u{E9}")], home: nil, here: "/")
+        #expect(composed.place(of: "/srv/\u{E9}/a.wav") != nil)
+        #expect(composed.place(of: "/srv/e\u{301}/a.wav") == nil)
+    }
+
     @Test func locationsAreKnownFromPaths() {
         for word in ["archive:a.wav", "a-b_1:x/y.wav", "a:"] { #expect(PathRoots.isLocation(word), "\(word)") }
         for word in ["./archive:a.wav", "/x:y", "a b:c.wav", ":a", "plain.wav", "x/y:z.wav"] {

@@ -186,6 +186,17 @@ struct SubmitAgainTests {
         withExtendedLifetime(worker) {}
     }
 
+    /// Letters of more than one byte in a name: its folder is found all the same.
+    @Test func destinationsWithLettersOfOtherAlphabetsAreFound() throws {
+        try bench.files("in/m\u{FC}ller.wav", "in/\u{301}x.wav", "out/m\u{FC}ller.flac", "out/\u{301}x.flac")
+        let plan = try submit("--on-conflict", "missing", "--dry-run").checked()
+        #expect(plan.outputText.contains("->  3 jobs in queue default"), "\(plan.outputText)")
+        // Sixteen and more are looked for by reading the folder.
+        for number in 0..<20 { try bench.files("in/\u{E4}\(number).wav", "out/\u{E4}\(number).flac") }
+        let more = try submit("--on-conflict", "missing", "--dry-run").checked()
+        #expect(more.outputText.contains("->  3 jobs in queue default"), "\(more.outputText)")
+    }
+
     // MARK: - Keys, roots and crowds
 
     @Test func aKeyAddsNothingTwiceAndSaysWhatIsMissing() throws {

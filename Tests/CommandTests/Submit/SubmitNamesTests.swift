@@ -36,6 +36,17 @@ struct SubmitNamesTests {
         #expect(!run.errorText.contains("bell") && !run.errorText.contains("notes"))
     }
 
+    /// Names that look the same and differ in their bytes, and names that begin with a mark that combines with the slash before.
+    @Test func filesWhoseNamesOnlyLookTheSameAreTwo() async throws {
+        try bench.files("odd/\u{E9}.wav", "odd/e\u{301}.wav", "odd/\u{301}x.wav")
+        let run = try bench.run(["submit", "-r", "odd"] + LedgerBench.usual).checked()
+        #expect(!run.errorText.contains("more than once"))
+        let ways = try await bench.ways().map { Array($0.utf8) }
+        let names = ["\u{E9}", "e\u{301}", "\u{301}x"]
+        #expect(ways.count == 3)
+        for name in names { #expect(ways.contains(Array("odd/\(name).wav > out/\(name).mp3".utf8)), "\(name)") }
+    }
+
     @Test func strictNamesRefuseTheWhole() async throws {
         let run = try bench.run(["submit", "-r", "in", "--strict-names"] + LedgerBench.usual)
         #expect(run.status == .exited(1))
@@ -46,6 +57,20 @@ struct SubmitNamesTests {
             ["submit", "-r", "in", "--exclude", "two*", "--exclude", "tab*", "--strict-names"] + LedgerBench.usual
         #expect(try bench.run(words).errorText.contains("1 name cannot be used"))
         #expect(try await bench.ledger.batches().isEmpty)
+    }
+
+    /// A path of more bytes than the kernel takes is named, and the others are submitted.
+    @Test func pathsThatAreTooLongAreNamed() async throws {
+        let long =
+            "far:" + Array(repeating: String(repeating: "d", count: 250), count: 17).joined(separator: "/") + "/a.wav"
+        let words = ["submit", "--files-from", "-", "--to", "out/{stem}.mp3", "--preset", "podcast-mp3"]
+        let list = Run.Input.data(Data("in/a.wav\n\(long)\n".utf8))
+        let run = try bench.run(words, input: list).checked()
+        #expect(try await bench.ways() == ["in/a.wav > out/a.mp3"])
+        #expect(run.errorText.contains("1 name cannot be used and left out"))
+        #expect(run.errorText.contains("/a.wav: its path has 4272 bytes, and may have 4095"))
+        let strict = try bench.run(words + ["--strict-names"], input: list)
+        #expect(strict.status == .exited(1) && strict.errorText.contains("its path has 4272 bytes"))
     }
 
     @Test func aNameOnTheCommandLineIsNeverLeftOut() async throws {

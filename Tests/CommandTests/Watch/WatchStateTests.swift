@@ -210,6 +210,7 @@ struct WatchStateTests {
 
     @Test(arguments: [
         "", "batch=17", "queue=nightly code=truncated", "batch=2 queue=a code=b pods:2024/my talk.wav", "pods:",
+        "batch=2 source=queue=a",
     ])
     func filterSaysTheSameAgain(words: String) throws {
         let filter = try WatchFilter(words: words)

@@ -67,6 +67,8 @@ struct MomentTests {
         #expect(ShellWord.quoted("in:a/b-1.wav") == "in:a/b-1.wav")
         #expect(ShellWord.quoted("a b") == "'a b'")
         #expect(ShellWord.quoted("it's") == #"'it'\''s'"#)
+        // A mark that combines with the quote does not hide it.
+        #expect(ShellWord.quoted("a'\u{301} b").utf8.elementsEqual("'a'\\''\u{301} b'".utf8))
         #expect(ShellWord.quoted("") == "''")
     }
 }

@@ -1,5 +1,6 @@
 import Conversion
 import Foundation
+import FuzzedTexts
 import TestSupport
 
 @testable import PumpRoom
@@ -97,28 +98,10 @@ struct ReplyGenerator {
     init(seed: UInt64) throws {
         generator = SeededGenerator(seed: seed)
         let spent = WireCost(cpuMicroseconds: 12_000, peakBytes: 1 << 24)
-        let progress = ConversionProgress(
-            position: MediaTime(frames: 8_000, rate: 8_000),
-            frames: 8_000,
-            totalFrames: 16_000,
-            verifiedFrames: 4_000
-        )
-        let failure = Failure(
-            code: "corrupt_stream",
-            kind: .permanent,
-            stage: "decode",
-            message: "a frame is broken",
-            stream: 1,
-            position: MediaTime(frames: 4_000, rate: 8_000),
-            frame: 4_000,
-            libavName: "INVALIDDATA",
-            libavText: "t",
-            hint: "h",
-            refusals: [FormatRefusal.Reason(field: "f", value: "v", why: "w", allowed: "a", hint: "h")]
-        )
         let replies: [RoomReply] = [
-            .progress(job: 1, progress), .converted(job: 1, try Self.report(), spent), .failed(job: 1, failure, spent),
-            .described(job: 1, try Self.description(), spent), .begun(job: 1, spent: spent),
+            .progress(job: 1, RoomFigures.progress), .converted(job: 1, try RoomFigures.report(), spent),
+            .failed(job: 1, RoomFigures.failure, spent), .described(job: 1, try RoomFigures.description(), spent),
+            .begun(job: 1, spent: spent),
         ]
         let coder = WireCoder()
         kinds = try replies.map { Tree(try JSONSerialization.jsonObject(with: Data(coder.bytes($0)))) }
@@ -132,78 +115,5 @@ struct ReplyGenerator {
         var text = ""
         tree.write(into: &text)
         return Array(text.utf8)
-    }
-
-    static func report() throws -> ConversionReport {
-        ConversionReport(
-            source: .init(track: 0, codec: "pcm_s16le", sampleRateHz: 8_000, channelCount: 2, frames: 8_000),
-            format: try format(),
-            plannedFrames: 8_000,
-            writtenFrames: 8_000,
-            decodedFrames: 8_000,
-            bytes: 32_044,
-            damage: DamageReport(
-                frames: 3,
-                stretchCount: 1,
-                stretches: [.init(start: 5, frames: 3, code: "truncated")]
-            ),
-            isVerified: true,
-            digest: "00ff",
-            lostTags: ["title"],
-            remarks: [Remark(.tags, "one tag", count: 1)]
-        )
-    }
-
-    private static func format() throws -> ResolvedFormat {
-        try AudioFormat(container: .wav, codec: .pcm).resolved(
-            for: AudioShape(
-                sampleRateHz: 8_000,
-                channelCount: 2,
-                bitDepth: 16,
-                codecName: "pcm_s16le",
-                isLossless: true
-            )
-        )
-    }
-
-    private static func description() throws -> SourceReport {
-        SourceReport(
-            container: "wav",
-            tracks: [
-                TrackReport(
-                    track: 0,
-                    isMain: true,
-                    codec: "pcm_s16le",
-                    sampleRateHz: 8_000,
-                    channelCount: 2,
-                    layout: "stereo",
-                    bitDepth: 16,
-                    sampleKind: .integer,
-                    isLossless: true,
-                    bitRate: 256_000,
-                    frames: 8_000,
-                    exactness: .exact,
-                    delayFrames: 0,
-                    paddingFrames: 0,
-                    isProtected: false
-                )
-            ],
-            tags: [TagReport(name: "n", value: "v", isTechnical: false)],
-            chapters: [ChapterReport(start: .zero, end: MediaTime(frames: 1, rate: 1), title: "t")],
-            cover: CoverReport(type: "image/png", width: 1, height: 1, bytes: 70),
-            isProtected: false,
-            scan: ScanReport(frames: 8_000, damage: DamageReport()),
-            presets: [
-                PresetFit(
-                    preset: "p",
-                    summary: "s",
-                    format: try format(),
-                    frames: 8_000,
-                    estimatedBytes: 32_044,
-                    reasons: [],
-                    hints: []
-                )
-            ]
-        )
     }
 }

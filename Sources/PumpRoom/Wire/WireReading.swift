@@ -1,0 +1,80 @@
+package import Conversion
+import FoundationEssentials
+
+/// What slots and rooms make of messages, without doing anything about them.
+///
+/// Fuzzing and its tests reach the readers by this, in the build that people run.
+package enum WireReading {
+    /// What a slot believes of a message of a room, written again; `nil` where it ends the room.
+    package static func reply(_ bytes: [UInt8]) throws -> [UInt8]? {
+        // What cannot be read ends the room, whatever the reason.
+        guard let reply = try? WireCoder().message(RoomReply.self, in: bytes) else { return nil }
+        let bounds = JobBounds()
+        switch reply {
+        case .hello(let version, let level): return try written(RoomReply.hello(version: version, level: level.bounded))
+        case .begun(_, let spent): return spent.isCredible ? try written(reply) : nil
+        case .progress(_, let progress):
+            return progress.isCredible(after: nil, within: bounds) ? try written(reply) : nil
+        case .converted(let job, let report, let spent):
+            guard spent.isCredible, report.isCredible(within: bounds) else { return nil }
+            return try written(RoomReply.converted(job: job, report.bounded, spent))
+        case .described(_, let report, let spent):
+            guard spent.isCredible, report.isCredible else { return nil }
+            // Rooms shorten it, slots take what a message holds.
+            _ = report.bounded(count: Bound.tags, bytes: 1_000)
+            return try written(reply)
+        case .failed(let job, let failure, let spent):
+            guard spent.isCredible, let failure = failure.credible else { return nil }
+            return try written(RoomReply.failed(job: job, failure, spent))
+        }
+    }
+
+    /// A message of a slot as a room has it, written again without a word of where anything lies; `nil` where it is none.
+    package static func request(_ bytes: [UInt8]) throws -> [UInt8]? {
+        guard var request = try? WireCoder().message(RoomRequest.self, in: bytes) else { return nil }
+        if case .convert(let job, let recipe, let streams) = request {
+            request = .convert(job: job, recipe: recipe.withoutPlaces, streams: streams)
+        }
+        // A recipe may hold a number that JSON reads and does not write.
+        return try? written(request)
+    }
+
+    /// A message of each kind, as rooms write them.
+    package static func replies(
+        _ progress: ConversionProgress,
+        _ report: ConversionReport,
+        _ description: SourceReport,
+        _ failure: Failure
+    ) throws -> [[UInt8]] {
+        let spent = WireCost(cpuMicroseconds: 12_000, peakBytes: 1 << 24)
+        let level = RoomLevel(sandbox: .require, layers: RoomLevel.Layer.allCases, landlockVersion: 7, user: 65_534)
+        let replies: [RoomReply] = [
+            .hello(version: wireVersion, level: level), .begun(job: 1, spent: spent),
+            .progress(job: 1, progress), .converted(job: 1, report, spent), .described(job: 1, description, spent),
+            .failed(job: 1, failure, spent),
+        ]
+        return try replies.map(written)
+    }
+
+    /// A message of each kind, as slots write them.
+    package static func requests(_ recipe: Recipe) throws -> [[UInt8]] {
+        let probe = ProbeRequest(
+            nameHint: "a.wav",
+            limits: Recipe.Limits(openSeconds: 10),
+            scans: true,
+            fitsPresets: true
+        )
+        let requests: [RoomRequest] = [
+            .settle(RoomConfiguration().rules), .convert(job: 1, recipe: recipe, streams: false), .probe(job: 2, probe),
+            .stop(job: 3),
+        ]
+        return try requests.map(written)
+    }
+
+    /// The same bytes for the same message.
+    private static func written(_ message: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return Array(try encoder.encode(message))
+    }
+}

@@ -1,0 +1,119 @@
+package import Conversion
+import PumpRoom
+
+/// What an honest room may say, with something in every field.
+package enum RoomFigures {
+    package static let progress = ConversionProgress(
+        position: MediaTime(frames: 8_000, rate: 8_000),
+        frames: 8_000,
+        totalFrames: 16_000,
+        verifiedFrames: 4_000
+    )
+
+    package static let failure = Failure(
+        code: "corrupt_stream",
+        kind: .permanent,
+        stage: "decode",
+        message: "a frame is broken",
+        stream: 1,
+        position: MediaTime(frames: 4_000, rate: 8_000),
+        frame: 4_000,
+        libavName: "INVALIDDATA",
+        libavText: "t",
+        hint: "h",
+        refusals: [FormatRefusal.Reason(field: "f", value: "v", why: "w", allowed: "a", hint: "h")]
+    )
+
+    /// A message of each kind that a room writes.
+    static let replies: [String] = {
+        do {
+            return try WireReading.replies(progress, try report(), try description(), failure).map(text)
+        } catch {
+            preconditionFailure("what an honest room says cannot be written: \(error)")
+        }
+    }()
+
+    /// A message of each kind that a slot writes.
+    static func requests(_ recipe: String) -> [String] {
+        do {
+            return try WireReading.requests(try Recipe(json: recipe)).map(text)
+        } catch {
+            preconditionFailure("what a slot says cannot be written: \(error)")
+        }
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    package static func report() throws -> ConversionReport {
+        ConversionReport(
+            source: .init(track: 0, codec: "pcm_s16le", sampleRateHz: 8_000, channelCount: 2, frames: 8_000),
+            format: try format(),
+            plannedFrames: 8_000,
+            writtenFrames: 8_000,
+            decodedFrames: 8_000,
+            bytes: 32_044,
+            damage: DamageReport(
+                frames: 3,
+                stretchCount: 1,
+                stretches: [.init(start: 5, frames: 3, code: "truncated")]
+            ),
+            isVerified: true,
+            digest: "00ff",
+            lostTags: ["title"],
+            remarks: [Remark(.tags, "one tag", count: 1)]
+        )
+    }
+
+    private static func format() throws -> ResolvedFormat {
+        try AudioFormat(container: .wav, codec: .pcm).resolved(
+            for: AudioShape(
+                sampleRateHz: 8_000,
+                channelCount: 2,
+                bitDepth: 16,
+                codecName: "pcm_s16le",
+                isLossless: true
+            )
+        )
+    }
+
+    package static func description() throws -> SourceReport {
+        SourceReport(
+            container: "wav",
+            tracks: [
+                TrackReport(
+                    track: 0,
+                    isMain: true,
+                    codec: "pcm_s16le",
+                    sampleRateHz: 8_000,
+                    channelCount: 2,
+                    layout: "stereo",
+                    bitDepth: 16,
+                    sampleKind: .integer,
+                    isLossless: true,
+                    bitRate: 256_000,
+                    frames: 8_000,
+                    exactness: .exact,
+                    delayFrames: 0,
+                    paddingFrames: 0,
+                    isProtected: false
+                )
+            ],
+            tags: [TagReport(name: "n", value: "v", isTechnical: false)],
+            chapters: [ChapterReport(start: .zero, end: MediaTime(frames: 1, rate: 1), title: "t")],
+            cover: CoverReport(type: "image/png", width: 1, height: 1, bytes: 70),
+            isProtected: false,
+            scan: ScanReport(frames: 8_000, damage: DamageReport()),
+            presets: [
+                PresetFit(
+                    preset: "p",
+                    summary: "s",
+                    format: try format(),
+                    frames: 8_000,
+                    estimatedBytes: 32_044,
+                    reasons: [],
+                    hints: []
+                )
+            ]
+        )
+    }
+}
