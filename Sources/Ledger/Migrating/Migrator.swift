@@ -84,6 +84,43 @@ public struct Migrator: Sendable {
         }
     }
 
+    /// The number of the ledger, and whether another can be given to it; `nil` where there is no ledger yet. For its owner.
+    public func number() async throws -> LedgerNumber? {
+        let connection = try await open()
+        let schema = configuration.schema
+        let number = try await connection.run("read the ledger's number", within: turnLimit) { connection in
+            try connection.transaction(.snapshot) { () -> LedgerNumber? in
+                guard try connection.has("batch", in: schema) else { return nil }
+                return try connection.first(
+                    """
+                    select ledger_number, not exists (select from \(schema).batch)
+                        and not exists (select from \(schema).job) as is_free from \(schema).setting
+                    """
+                ) { LedgerNumber(value: try $0["ledger_number"], isFree: try $0["is_free"]) }
+            }
+        }
+        await connection.close()
+        return number
+    }
+
+    /// Gives the ledger a number, which the ids of its jobs and batches bear from then on.
+    ///
+    /// Throws `refused` if it holds jobs or batches under another.
+    public func setNumber(_ number: Int) async throws {
+        let connection = try await open()
+        let schema = configuration.schema
+        _ = try await connection.run("number the ledger", within: turnLimit) { connection in
+            try connection.transaction {
+                try connection.setLocally("lock_timeout", lockLimit)
+                try connection.execute(
+                    "select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = \(schema.text)"
+                )
+                try connection.execute("select \(schema).number_ledger(\(Int32(clamping: number)))")
+            }
+        }
+        await connection.close()
+    }
+
     private func open() async throws -> Connection {
         try await Connection.open(configuration, for: "migrate", until: .now + configuration.reachTimeout)
     }
@@ -143,13 +180,13 @@ extension Connection {
         try execute("set local search_path = \(schema), pg_temp")
     }
 
-    private func setLocally(_ setting: String, _ duration: Duration) throws {
+    fileprivate func setLocally(_ setting: String, _ duration: Duration) throws {
         let milliseconds = String(Int(duration / .milliseconds(1)))
         try execute("select set_config(\(setting), \(milliseconds), true)")
     }
 
     /// Whether the schema has a table or view of that name.
-    private func has(_ name: String, in schema: SchemaName) throws -> Bool {
+    fileprivate func has(_ name: String, in schema: SchemaName) throws -> Bool {
         try value(
             """
             select exists (
