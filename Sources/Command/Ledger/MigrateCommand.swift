@@ -46,6 +46,7 @@ enum MigrateCommand {
         let result = ForegroundWork.run { () async -> Result<Outcome, LedgerError> in
             do {
                 let migrator = try Migrator(configuration)
+                try await migrator.checkEngine()
                 let before = try await migrator.plan(to: target)
                 if let number { try await check(number, migrator) }
                 guard !isDry else { return .success(Outcome(before, MigrationReport(), number, isDry: true)) }

@@ -51,11 +51,18 @@ public struct Migrator: Sendable {
     /// Applies what is pending, each migration in a transaction of its own; what was done.
     ///
     /// What was applied before a failure stays. Throws what `plan` throws, `migrationFailed`, or `contention` if locks
-    /// stood in the way too long.
+    /// stood in the way too long; `badConfiguration` on an engine where no ledger works.
     public func run(to target: Int? = nil) async throws -> MigrationReport {
         var report = MigrationReport()
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(10))
         let connection = try await open()
+        if let engine = try await connection.run("migrate", within: turnLimit, { try $0.foreignEngine() }) {
+            guard !engine.isRefused else {
+                await connection.close()
+                throw engine.refusal
+            }
+            report.warnings.append("the database has \(engine.name): \(engine.reason)")
+        }
         while true {
             do {
                 guard let (migration, warnings) = try await applyNext(on: connection, target) else { break }
@@ -68,6 +75,14 @@ public struct Migrator: Sendable {
         }
         await connection.close()
         return report
+    }
+
+    /// Throws `badConfiguration` on an engine where no ledger works. Changes nothing.
+    public func checkEngine() async throws {
+        let connection = try await open()
+        let engine = try await connection.run("migrate", within: turnLimit) { try $0.foreignEngine() }
+        await connection.close()
+        if let engine, engine.isRefused { throw engine.refusal }
     }
 
     /// Throws `schemaTooOld`, or what `plan` throws, unless the ledger is as this binary needs it.
