@@ -137,6 +137,9 @@ create table setting (
     -- What all leases begin with. Files of attempts bear it in their names, so that ledgers whose outputs go to one folder leave
     -- each other's alone: all of them have a job 1.
     mark text not null default left(gen_random_uuid()::text, 8) check (mark ~ '^[0-9a-f]{8}$'),
+    -- Stands in the bits 43 to 52 of the ids of jobs and batches, so that no two ledgers of different numbers have an id in common.
+    -- Changed by number_ledger() alone.
+    ledger_number integer not null default 0 check (ledger_number between 0 and 1023),
     -- Put on the database's clock. For tests, which have no time to wait; zero in earnest.
     clock_shift interval not null default '0'
 );

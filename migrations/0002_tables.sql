@@ -108,7 +108,8 @@ $$;
 -- MARK: What was asked
 
 create table batch (
-    id bigint generated always as identity primary key,
+    -- Below 2^43, and above that the number of the ledger: see number_ledger().
+    id bigint generated always as identity (maxvalue 8796093022207) primary key,
     name text,
     -- The same key of one submitter answers the same batch, for as long as it is kept. Nobody can take a key away from others.
     key text collate "C",
@@ -140,7 +141,8 @@ create index batch_created_at on batch (created_at);
 create index batch_last_job on batch (last_job);
 create index batch_submitter on batch (submitter, first_job);
 
-create sequence job_id as bigint;
+-- As the ids of batches.
+create sequence job_id as bigint maxvalue 8796093022207;
 
 create table job (
     id bigint not null,

@@ -30,7 +30,7 @@ begin
     -- Two that make the same span: the second waits, and then finds it made.
     perform pg_advisory_xact_lock('span'::regclass::oid::integer, 0);
     loop
-        select coalesce(max(next_id), 1) into first from span;
+        select coalesce(max(next_id), (select (ledger_number::bigint << 43) + 1 from setting)) into first from span;
         exit when first > last_id;
         select first + span_size into next from setting;
         foreach parent in array array['job', 'finished', 'attempt'] loop
@@ -46,6 +46,38 @@ begin
         made := made + 1;
     end loop;
     return made;
+end $$;
+
+-- Gives the ledger its number, which its ids bear from then on: they lie from number * 2^43 + 1 up to (number + 1) * 2^43 - 1, and
+-- so below 2^53, which every reader of JSON holds exactly. Only for a ledger without jobs and batches.
+create function number_ledger(new_number integer) returns void
+language plpgsql security definer set search_path from current
+as $$
+declare
+    first bigint := (new_number::bigint << 43) + 1;
+    last bigint := (new_number::bigint + 1 << 43) - 1;
+    old span;
+begin
+    if new_number is null or new_number not between 0 and 1023 then
+        raise exception 'the number of a ledger is 0 to 1023, not %', new_number using errcode = 'invalid_parameter_value';
+    end if;
+    if new_number = (select ledger_number from setting) then
+        return;
+    end if;
+    -- Who submits meanwhile waits, and then takes the new ids.
+    lock table batch, job, finished, attempt in access exclusive mode;
+    if exists (select from batch) or exists (select from job) then
+        raise exception 'the ledger holds jobs whose ids bear its number, %', (select ledger_number from setting)
+            using errcode = 'invalid_parameter_value', hint = 'number a ledger before the first job is submitted to it';
+    end if;
+    -- Partitions that were made ahead hold nothing, and lie among the old ids.
+    for old in select * from span loop
+        execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id, 'attempt_' || old.first_id);
+    end loop;
+    delete from span;
+    update setting set ledger_number = new_number;
+    execute format('alter sequence job_id minvalue %s maxvalue %s start %s restart', first, last, first);
+    execute format('alter table batch alter column id set minvalue %s set maxvalue %s set start %s restart', first, last, first);
 end $$;
 
 -- MARK: Lines

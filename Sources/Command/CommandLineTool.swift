@@ -23,13 +23,15 @@ public enum CommandLineTool {
                 let page = HelpPage(path: path).lines(width: console.data.width, paint: console.data.paint)
                 try console.print(page.joined(separator: "\n"))
                 return .success
-            case .run(let command, let invocation):
-                console = Console(
+            case .run(let command, var invocation):
+                let own = Console(
                     colour: invocation[Catalogue.colour],
                     showsDebug: invocation[Catalogue.debug],
                     environment: environment
                 )
-                return try command.run(invocation, console)
+                console = own
+                invocation.contexts = ContextMemory(environment: environment) { own.warn($0) }
+                return try command.run(invocation, own)
             }
         } catch let error as UsageError {
             // It quotes words, and an address may be among them.

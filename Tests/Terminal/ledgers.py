@@ -60,9 +60,10 @@ class Ledger:
         self.folder = folder
         self.variables = {"SLUICE_DATABASE_URL": server.url.format(name)}
 
-    def run(self, *words):
+    def run(self, *words, **more):
+        variables = environment(**{**self.variables, **more})
         done = subprocess.run(
-            [str(SLUICE), *words], cwd=self.folder, env=environment(**self.variables), capture_output=True, text=True
+            [str(SLUICE), *words], cwd=self.folder, env=variables, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -82,7 +83,7 @@ class Ledger:
         return self.run("jobs", "--quiet", *words).split()
 
     def terminal(self, *words, **more):
-        return Terminal([SLUICE, *words], self.folder, **more, **self.variables)
+        return Terminal([SLUICE, *words], self.folder, **{**self.variables, **more})
 
     def shown(self, *words, columns):
         return run(list(words), self.folder, columns, **self.variables)

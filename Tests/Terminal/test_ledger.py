@@ -54,6 +54,19 @@ def test_wait_is_one_line_that_grows_and_goes(ledger, columns):
         assert terminal.lines() == ['batch 1 "recordings"  12 cancelled']
 
 
+def test_question_begins_with_the_context(ledger, tmp_path):
+    place = {"XDG_CONFIG_HOME": str(tmp_path), "SLUICE_DATABASE_URL": None}
+    ledger.run("config", "set-context", "prod", "--database", ledger.variables["SLUICE_DATABASE_URL"], **place)
+    ledger.run("config", "use", "prod", **place)
+    with ledger.terminal("cancel", "--batch", "1", **place) as terminal:
+        terminal.wait_for_text("context prod: cancel 12 jobs? [y/N]")
+        # Which context is the current one by the time of the answer makes no difference.
+        ledger.run("config", "use", "--none", **place)
+        terminal.send("y\r")
+        assert terminal.end() == 0
+    assert "12 jobs cancelled" in terminal.text()
+
+
 @pytest.mark.parametrize("answer,left", [("y\r", 0), ("n\r", 12), ("\r", 12), ("yes\r", 0), ("\x04", 12)])
 def test_question_is_asked_and_answered(ledger, answer, left):
     with ledger.terminal("cancel", "--batch", "1") as terminal:

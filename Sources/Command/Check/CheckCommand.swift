@@ -52,7 +52,7 @@ enum CheckCommand {
             // The question comes before hours of reading: the user may be gone at their end.
             throw UsageError("--repair asks before it submits jobs", hint: "say --yes to do it without being asked")
         }
-        let roots = try PathRoots(words: invocation.all(SubmitOptions.root), environment: invocation.environment)
+        let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
         let page = CheckPage(invocation: invocation, console: console, isJSON: invocation[json])
         let (tally, findings) = try check(roots, page, invocation, console)
         guard tally.done > tally.unseen else {

@@ -3,13 +3,16 @@ import Dispatch
 import Ledger
 import Synchronization
 
-/// What only the ledger knows and a shell may offer: numbers of jobs and batches, names of queues and workers.
+/// What a shell may offer and the program does not know by itself: numbers of jobs and batches, names of queues and workers,
+/// which the ledger knows, and the contexts of the user's configuration.
 enum LedgerWords: Sendable, Hashable {
     /// In one of these states; in any, where there are none.
     case jobs([JobState])
     case batches
     case queues
     case workers
+    /// Of the configuration; no ledger is asked.
+    case contexts
 
     /// Somebody waits with a finger on the tab key: after this nothing is offered.
     private static let patience = DispatchTimeInterval.milliseconds(900)
@@ -18,6 +21,7 @@ enum LedgerWords: Sendable, Hashable {
 
     /// Those that begin with what was typed, the newest first. None if the ledger does not answer at once; never starts one.
     func candidates(typed: String, words: [String], environment: [String: String]) -> [Completion.Candidate] {
+        if self == .contexts { return Self.namedLedgers(environment).filter { $0.word.hasPrefix(typed) } }
         // A completion that fails has nobody to tell: a shell would put its words into the line.
         guard let configuration = try? Self.configuration(words, environment) else { return [] }
         let (answer, done) = (Answer(), DispatchSemaphore(value: 0))
@@ -40,31 +44,52 @@ enum LedgerWords: Sendable, Hashable {
         _ words: [String],
         _ environment: [String: String]
     ) throws -> LedgerConfiguration? {
-        func said(_ option: OptionForm) -> String? {
+        func said(_ option: OptionForm) -> LedgerChoice.Said? {
             let begin = option.word + "="
-            if let joined = words.last(where: { $0.hasPrefix(begin) }) { return String(joined.dropFirst(begin.count)) }
-            let place = words.dropLast().lastIndex(of: option.word)
-            return place.map { words[$0 + 1] }
-                ?? option.environment.flatMap { environment[$0] }.flatMap { $0.isEmpty ? nil : $0 }
+            if let joined = words.last(where: { $0.hasPrefix(begin) }) {
+                return (String(joined.dropFirst(begin.count)), .commandLine)
+            }
+            if let place = words.dropLast().lastIndex(of: option.word) { return (words[place + 1], .commandLine) }
+            guard let variable = option.environment, let text = environment[variable], !text.isEmpty else { return nil }
+            return (text, .environment(variable: variable))
         }
-        let url = said(LedgerOptions.database.form) ?? environment["DATABASE_URL"]
+        let choice = LedgerChoice(
+            database: said(LedgerOptions.database.form),
+            context: said(LedgerOptions.context.form),
+            environment: environment,
+            contexts: ContextMemory(environment: environment)
+        )
+        let place = try choice.place()
         var configuration: LedgerConfiguration
-        if url != nil || LedgerOptions.namesDatabase(environment) {
-            configuration = try LedgerConfiguration(url: url, environment: environment)
-        } else {
+        switch place {
+        case .url(let url, _): configuration = try LedgerConfiguration(url: url, environment: environment)
+        case .context(let context, _): configuration = try context.configuration(environment)
+        case .variables: configuration = try LedgerConfiguration(environment: environment)
+        case .cluster:
             let cluster = try LocalCluster(environment: environment)
             guard cluster.runningState() != nil else { return nil }
             configuration = try LocalPostgres.configuration(cluster.place)
         }
-        if let schema = said(LedgerOptions.schema.form) { configuration.schema = try SchemaName(schema) }
+        let schema = said(LedgerOptions.schema.form)
+        let named = try schema.map { try SchemaName($0.text) }
+        configuration.schema = LedgerOptions.schemaInUse(at: place, named, schema?.origin).name
         (configuration.reachTimeout, configuration.connectTimeout) = (.milliseconds(500), .milliseconds(500))
         configuration.operationTimeout = .milliseconds(500)
         return configuration
     }
 
+    private static func namedLedgers(_ environment: [String: String]) -> [Completion.Candidate] {
+        // As below: a configuration that cannot be read offers nothing.
+        guard let book = try? ContextMemory(environment: environment).book() else { return [] }
+        return book.contexts.map { context in
+            .init(word: context.name, summary: (try? context.server(environment).printable) ?? "")
+        }
+    }
+
     private func look(_ configuration: LedgerConfiguration) async throws -> [Completion.Candidate] {
         let ledger = try JobLedger(configuration)
         switch self {
+        case .contexts: return []
         case .jobs(let states):
             let filter = JobFilter(states: states.isEmpty ? nil : states)
             return try await ledger.jobs(matching: filter, limit: Self.most).jobs.map {

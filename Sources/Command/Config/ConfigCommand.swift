@@ -1,16 +1,21 @@
-/// `sluice config`: what is in effect, and who said so.
+/// `sluice config`: what is in effect, who said so, and which ledgers the user has names for.
 enum ConfigCommand {
+    static let name = "config"
     private static let origin = Switch("origin", "say where each comes from", in: .output)
     private static let json = Switch("json", "print a line of JSON for each", in: .output)
 
     /// `root` has the options of all commands.
     static func value(_ root: @escaping @Sendable () -> Subcommand) -> Subcommand {
         Subcommand(
-            name: "config",
-            summary: "show the settings in effect",
+            name: name,
+            summary: "show the settings in effect; name ledgers and choose one",
             discussion: [
-                "What the command line says goes before variables of the environment, and these before defaults. The "
-                    + "password of an address is not shown. Nothing is asked of the ledger, and no cluster is started."
+                "What the command line says goes before variables of the environment, these before the current context, and "
+                    + "that before defaults. The password of an address is not shown. Nothing is asked of the ledger, and no "
+                    + "cluster is started.",
+                "A context is a name for a ledger: its address, its schema, the roots for commands that are given none, and a "
+                    + "colour. Contexts stand in sluice/config.json below XDG_CONFIG_HOME, or else ~/.config, which only its "
+                    + "owner may read.",
             ],
             options: LedgerOptions.forms + [origin.form, json.form],
             examples: [Example(line: "sluice config --origin", purpose: "what holds here, and why")],
@@ -23,12 +28,15 @@ enum ConfigCommand {
                         Example(line: "sluice config show --origin --json", purpose: "and their origins, for programs"),
                     ],
                     run: { try show(root(), $0, $1) }
-                )
+                ),
+                ContextCommands.use, ContextCommands.list, ContextCommands.set, ContextCommands.remove,
             ],
             standsAlone: true,
             run: { try show(root(), $0, $1) }
         )
     }
+
+    static func isJSON(_ invocation: Invocation) -> Bool { invocation[json] }
 
     private static func show(_ root: Subcommand, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let settings = try EffectiveSetting.all(root, invocation)
@@ -60,16 +68,20 @@ enum ConfigCommand {
         let commands: [String]
         let origin: String?
         let option: String?
+        let context: String?
+        let file: String?
         let variables: [String]?
 
         init(_ effective: EffectiveSetting, showsOrigin: Bool) {
             (setting, value, commands) = (effective.name, effective.value, effective.commands)
             guard showsOrigin, value != nil else {
-                (origin, option, variables) = (nil, nil, nil)
+                (origin, option, context, file, variables) = (nil, nil, nil, nil, nil)
                 return
             }
             origin = effective.origin.name
             if case .option(let word, _) = effective.origin { option = word } else { option = nil }
+            if case .context(let name, _) = effective.origin { context = name } else { context = nil }
+            if case .file(let path) = effective.origin { file = path } else { file = nil }
             variables = effective.origin.variables.isEmpty ? nil : effective.origin.variables
         }
     }

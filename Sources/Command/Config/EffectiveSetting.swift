@@ -15,6 +15,10 @@ struct EffectiveSetting: Sendable, Hashable {
         case option(String, [String])
         case variables([String])
         case cluster([String])
+        /// The context of that name, and variables that say what its address leaves open.
+        case context(String, [String])
+        /// A file of the user's configuration.
+        case file(String)
         case fallback
 
         /// For programs.
@@ -23,14 +27,16 @@ struct EffectiveSetting: Sendable, Hashable {
             case .option: "option"
             case .variables: "environment"
             case .cluster: "cluster"
+            case .context: "context"
+            case .file: "file"
             case .fallback: "default"
             }
         }
 
         var variables: [String] {
             switch self {
-            case .option(_, let names), .variables(let names), .cluster(let names): names
-            case .fallback: []
+            case .option(_, let names), .variables(let names), .cluster(let names), .context(_, let names): names
+            case .file, .fallback: []
             }
         }
 
@@ -39,6 +45,8 @@ struct EffectiveSetting: Sendable, Hashable {
             case .option(let word, let names): (["option \(word)"] + names).joined(separator: ", ")
             case .variables(let names): names.joined(separator: ", ")
             case .cluster(let names): (["private cluster"] + names).joined(separator: ", ")
+            case .context(let name, let names): (["context \(name)"] + names).joined(separator: ", ")
+            case .file(let path): path.printable
             case .fallback: "default"
             }
         }
@@ -49,17 +57,36 @@ struct EffectiveSetting: Sendable, Hashable {
 
     /// Every setting of the commands below `root`, as `invocation` and its environment leave it.
     static func all(_ root: Subcommand, _ invocation: Invocation) throws -> [EffectiveSetting] {
-        let ledger = try database(invocation)
-        let others = try options(root, invocation.environment)
-        return ledger + [schema(invocation), colour(invocation)] + others
+        let place = try LedgerOptions.place(invocation)
+        let ledger = try [context(place)] + database(place, invocation) + [schema(place, invocation)]
+        let others = try options(root, invocation.environment) + roots(place, root)
+        // In the order of their names; those of one name stay as they are.
+        return ledger + [colour(invocation)]
+            + others.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
     }
 
     // MARK: - The ledger
 
-    private static func database(_ invocation: Invocation) throws -> [EffectiveSetting] {
+    private static func context(_ place: LedgerPlace) -> EffectiveSetting {
+        let form = LedgerOptions.context.form
+        guard case .context(let context, let origin) = place else { return EffectiveSetting(name: form.name) }
+        let who: Origin =
+            switch origin {
+            case .option: .option(form.word, [])
+            case .variable(let name): .variables([name])
+            case .file(let path): .file(path)
+            }
+        return EffectiveSetting(name: form.name, value: context.name, origin: who)
+    }
+
+    private static func database(_ place: LedgerPlace, _ invocation: Invocation) throws -> [EffectiveSetting] {
         let environment = invocation.environment
         let name = LedgerOptions.database.form.name
-        switch LedgerOptions.place(invocation) {
+        switch place {
+        case .context(let context, _):
+            let others = try LedgerConfiguration.variables(fillingIn: context.database, from: environment)
+            let server = try context.server(environment)
+            return [EffectiveSetting(name: name, value: server, origin: .context(context.name, others))]
         case .url(let url, let said):
             let server = try LedgerConfiguration(url: url, environment: environment).server
             let others = try LedgerConfiguration.variables(fillingIn: url, from: environment)
@@ -90,10 +117,36 @@ struct EffectiveSetting: Sendable, Hashable {
         environment["XDG_DATA_HOME"]?.hasPrefix("/") == true ? .variables(["XDG_DATA_HOME"]) : .fallback
     }
 
-    private static func schema(_ invocation: Invocation) -> EffectiveSetting {
+    private static func schema(_ place: LedgerPlace, _ invocation: Invocation) -> EffectiveSetting {
         let form = LedgerOptions.schema.form
-        let value = invocation[LedgerOptions.schema] ?? SchemaName.standard
-        return EffectiveSetting(name: form.name, value: value.text, origin: origin(of: form, invocation))
+        let (value, said) = LedgerOptions.schemaInUse(at: place, invocation)
+        let origin: Origin =
+            switch said {
+            case .option: .option(form.word, [])
+            case .variable(let name): .variables([name])
+            case .context(let name): .context(name, [])
+            case .fallback: .fallback
+            }
+        return EffectiveSetting(name: form.name, value: value.text, origin: origin)
+    }
+
+    /// The roots of a context, which hold for commands that take roots and are given none.
+    private static func roots(_ place: LedgerPlace, _ root: Subcommand) -> [EffectiveSetting] {
+        guard let context = place.contextInUse, !context.roots.isEmpty else { return [] }
+        let name = ServiceOptions.root.form.name
+        let commands = commands(below: root).filter { path in
+            let options = path.flatMap(\.options).map(\.name)
+            return options.contains(name) && options.contains(LedgerOptions.database.form.name)
+                && path.dropFirst().first?.name != ConfigCommand.name
+        }
+        return [
+            EffectiveSetting(
+                name: name,
+                value: context.roots.joined(separator: ", "),
+                origin: .context(context.name, []),
+                commands: commands.map { $0.dropFirst().map(\.name).joined(separator: " ") }
+            )
+        ]
     }
 
     private static func origin(of form: OptionForm, _ invocation: Invocation) -> Origin {
@@ -128,9 +181,9 @@ struct EffectiveSetting: Sendable, Hashable {
 
     // MARK: - Options of commands
 
-    /// Every option with a variable or a default, in the order of its name; commands in which it is the same share a line.
+    /// Every option with a variable or a default; commands in which it is the same share a line.
     private static func options(_ root: Subcommand, _ environment: [String: String]) throws -> [EffectiveSetting] {
-        let known = [LedgerOptions.database.form.name, LedgerOptions.schema.form.name, Catalogue.colour.form.name]
+        let known = LedgerOptions.forms.map(\.name) + [Catalogue.colour.form.name]
         var settings: [EffectiveSetting] = []
         for path in commands(below: root) {
             guard let command = path.last else { continue }
@@ -155,8 +208,7 @@ struct EffectiveSetting: Sendable, Hashable {
                 }
             }
         }
-        return settings.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
-            .map(\.element)
+        return settings
     }
 
     private static func commands(below root: Subcommand, _ above: [Subcommand] = []) -> [[Subcommand]] {

@@ -18,7 +18,7 @@ enum DoctorCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
-        let machine = MachineExamination(roots: invocation.all(ServiceOptions.root))
+        let machine = MachineExamination(roots: try LedgerOptions.roots(invocation))
         let ledger = LedgerExamination(configuration: try LedgerOptions.configuration(invocation))
         let result = ForegroundWork.run { () async -> [Finding] in
             await ledger.findings() + (await machine.findings())

@@ -9,6 +9,14 @@ struct LedgerExamination: Sendable {
         var findings: [Finding] = []
         do {
             let ledger = try JobLedger(configuration)
+            if let engine = try await ledger.foreignEngine() {
+                findings.append(Self.finding(of: engine))
+                // Other engines do not even know all of the questions below.
+                guard !engine.isRefused else {
+                    await ledger.close()
+                    return findings
+                }
+            }
             let server = try await ledger.inspectServer()
             findings += Self.server(server)
             findings.append(try await schema())
@@ -32,6 +40,12 @@ struct LedgerExamination: Sendable {
     }
 
     // MARK: - Server
+
+    private static func finding(of engine: ForeignEngine) -> Finding {
+        engine.isRefused
+            ? .fail("engine", "\(engine.name) is not PostgreSQL: \(engine.reason)".printable, engine.hint)
+            : .warn("engine", "the database has \(engine.name): \(engine.reason)", engine.hint)
+    }
 
     private static func server(_ report: ServerReport) -> [Finding] {
         var findings: [Finding] = []

@@ -1,8 +1,16 @@
 import Glibc
 import Ledger
+import Worker
 
 /// The options that say where the ledger is.
 enum LedgerOptions {
+    static let context = Option<String>(
+        "context",
+        .contextName,
+        "the ledger that \"sluice config\" knows as NAME",
+        environment: "SLUICE_CONTEXT",
+        in: .ledger
+    )
     static let database = Option<String>(
         "database",
         ValueType(placeholder: "URL", read: { text throws(Misfit) in text }),
@@ -18,35 +26,33 @@ enum LedgerOptions {
         in: .ledger
     )
 
-    /// Who says where the ledger is.
-    enum Place: Sendable, Hashable {
-        /// An address; what it leaves open, PostgreSQL's own variables say.
-        case url(String, Invocation.Origin)
-        /// PostgreSQL's own variables alone.
-        case variables
-        /// Nobody does: it is that of the private cluster.
-        case cluster
-    }
+    static let forms: [OptionForm] = [context.form, database.form, schema.form]
 
-    static func place(_ invocation: Invocation) -> Place {
-        if let url = invocation[database] {
-            return .url(url, invocation.origin(of: database.form) ?? .commandLine)
+    // MARK: - Which ledger
+
+    static func place(_ invocation: Invocation) throws -> LedgerPlace {
+        func said(_ option: Option<String>) -> LedgerChoice.Said? {
+            invocation[option].map { ($0, invocation.origin(of: option.form) ?? .commandLine) }
         }
-        if let url = invocation.environment["DATABASE_URL"] {
-            return .url(url, .environment(variable: "DATABASE_URL"))
-        }
-        return namesDatabase(invocation.environment) ? .variables : .cluster
+        let choice = LedgerChoice(
+            database: said(database),
+            context: said(context),
+            environment: invocation.environment,
+            contexts: invocation.contexts
+        )
+        return try choice.place()
     }
 
     /// Whether the ledger may hold anything: a private cluster that was never started does not.
     static func mayHoldJobs(_ invocation: Invocation) throws -> Bool {
-        guard place(invocation) == .cluster else { return true }
+        guard try place(invocation) == .cluster else { return true }
         return access(try LocalCluster(environment: invocation.environment).place.data, F_OK) == 0
     }
 
-    private static func address(_ invocation: Invocation) throws -> LedgerConfiguration {
-        switch place(invocation) {
+    private static func address(_ place: LedgerPlace, _ invocation: Invocation) throws -> LedgerConfiguration {
+        switch place {
         case .url(let url, _): return try LedgerConfiguration(url: url, environment: invocation.environment)
+        case .context(let context, _): return try context.configuration(invocation.environment)
         case .variables: return try LedgerConfiguration(environment: invocation.environment)
         case .cluster:
             let cluster = try LocalCluster(environment: invocation.environment)
@@ -55,22 +61,75 @@ enum LedgerOptions {
         }
     }
 
-    /// Whether PostgreSQL's own variables say where to go. PGAPPNAME, PGSSLMODE and the like alone do not.
-    static func namesDatabase(_ environment: [String: String]) -> Bool {
-        ["PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE"].contains { name in
-            environment[name].map { !$0.isEmpty } ?? false
-        }
-    }
+    /// PostgreSQL's own variables that say where to go. PGAPPNAME, PGSSLMODE and the like alone do not.
+    static let naming = ["PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE"]
 
-    static let forms: [OptionForm] = [database.form, schema.form]
+    /// Whether PostgreSQL's own variables say where to go.
+    static func namesDatabase(_ environment: [String: String]) -> Bool {
+        naming.contains { environment[$0]?.isEmpty == false }
+    }
 
     /// The ledger that is named, or that of the private cluster, which is then started if need be.
     static func configuration(_ invocation: Invocation) throws -> LedgerConfiguration {
-        var configuration = try address(invocation)
+        let place = try place(invocation)
+        var configuration = try address(place, invocation)
         // Somebody sits and waits for the answer.
         configuration.reachTimeout = .seconds(5)
-        if let named = invocation[schema] { configuration.schema = named }
+        configuration.schema = schemaInUse(at: place, invocation).name
         return configuration
+    }
+
+    // MARK: - Which schema
+
+    /// Who says in which schema the ledger is.
+    enum SchemaOrigin: Sendable, Hashable {
+        case option
+        case variable(String)
+        case context(String)
+        case fallback
+    }
+
+    /// The schema of a ledger, and who says so.
+    ///
+    /// A context has a schema of its own, which is where the context is in the order: a variable for the schema belongs to an
+    /// address in a variable, and does not lead a context that was named to another ledger.
+    static func schemaInUse(at place: LedgerPlace, _ invocation: Invocation) -> (name: SchemaName, origin: SchemaOrigin)
+    {
+        schemaInUse(at: place, invocation[schema], invocation.origin(of: schema.form))
+    }
+
+    /// `said` and `by` are what the option and its variable say.
+    static func schemaInUse(
+        at place: LedgerPlace,
+        _ said: SchemaName?,
+        _ by: Invocation.Origin?
+    ) -> (name: SchemaName, origin: SchemaOrigin) {
+        if let said, by == .commandLine { return (said, .option) }
+        switch place {
+        case .context(let context, by: .option), .context(let context, by: .variable):
+            return (context.schema, .context(context.name))
+        case .context, .url, .variables, .cluster: break
+        }
+        if let said, case .environment(let variable)? = by { return (said, .variable(variable)) }
+        if let context = place.contextInUse { return (context.schema, .context(context.name)) }
+        return (.standard, .fallback)
+    }
+
+    // MARK: - What else a context says
+
+    /// The context in use; `nil` where the ledger is named in another way.
+    static func contextInUse(_ invocation: Invocation) throws -> LedgerContext? { try place(invocation).contextInUse }
+
+    /// The roots that `--root` names, or else those of the context.
+    static func roots(_ invocation: Invocation) throws -> [WorkerConfiguration.RootPlace] {
+        let said = invocation.all(ServiceOptions.root)
+        return try said.isEmpty ? contextInUse(invocation)?.rootPlaces ?? [] : said
+    }
+
+    /// The same as `NAME=PATH`, without the rules, which are for workers.
+    static func rootWords(_ invocation: Invocation) throws -> [String] {
+        let said = invocation.all(SubmitOptions.root)
+        return try said.isEmpty ? contextInUse(invocation)?.rootPlaces.map { "\($0.name)=\($0.path)" } ?? [] : said
     }
 }
 

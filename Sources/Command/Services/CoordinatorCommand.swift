@@ -21,7 +21,7 @@ enum CoordinatorCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let journal = Journal(console, invocation)
         do {
-            let roots = try ServiceOptions.open(invocation.all(ServiceOptions.root))
+            let roots = try ServiceOptions.open(LedgerOptions.roots(invocation))
             let keeper = try HouseKeeper(LedgerOptions.configuration(invocation), roots: roots) { event in
                 journal.write(CoordinatorLine(event))
             }

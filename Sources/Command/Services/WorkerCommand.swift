@@ -158,7 +158,7 @@ enum WorkerCommand {
         configuration.build = Version.number
         configuration.slots = invocation[slots] ?? configuration.slots
         configuration.queues = invocation.all(queue)
-        configuration.roots = invocation.all(ServiceOptions.root)
+        configuration.roots = try LedgerOptions.roots(invocation)
         configuration.name = invocation[name] ?? configuration.name
         configuration.gracePeriod = invocation[grace]
         configuration.codecsToLeave = Set(invocation.all(withoutCodec))

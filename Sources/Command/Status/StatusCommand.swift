@@ -6,25 +6,24 @@ enum StatusCommand {
     static let value = Subcommand(
         name: "status",
         summary: "say how the ledger, its workers and its jobs are",
-        options: LedgerOptions.forms + [ListOptions.json.form],
-        examples: [Example(line: "sluice status", purpose: "is all well?")],
+        options: LedgerOptions.forms + [allContexts.form, ListOptions.json.form],
+        examples: [
+            Example(line: "sluice status", purpose: "is all well?"),
+            Example(line: "sluice status --all-contexts", purpose: "and in the other ledgers?"),
+        ],
         run: run
     )
 
+    static let allContexts = Switch(
+        "all-contexts",
+        "a line for the ledger of each context of \"sluice config\"",
+        in: .ledger
+    )
+
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
-        let configuration = try LedgerOptions.configuration(invocation)
-        let facts = try LedgerWork.run(invocation) { ledger in
-            let (status, workers) = (try await ledger.status(), try await ledger.workers())
-            return StatusFacts(
-                place: configuration.description,
-                server: try await ledger.serverVersion(),
-                status: status,
-                workers: WorkerCensus(workers, at: status.time),
-                unable: try await ledger.unableLines(),
-                chores: try await ledger.chores(),
-                troubles: workers.troubles(at: status.time)
-            )
-        }
+        if invocation[allContexts] { return try ContextsStatus.run(invocation, console) }
+        let context = try LedgerOptions.contextInUse(invocation)
+        let facts = try LedgerWork.run(invocation) { try await StatusFacts.look(at: $0, context) }
         if invocation[ListOptions.json] {
             try console.print(JSONText.line(StatusRecord(facts)))
         } else {
@@ -37,6 +36,8 @@ enum StatusCommand {
 
 /// What the ledger says of itself.
 struct StatusFacts: Sendable {
+    /// The context by which it was named, if it was.
+    var context: LedgerContext?
     let place: String
     /// PostgreSQL's version, where somebody wants to see it.
     var server: String?
@@ -46,6 +47,21 @@ struct StatusFacts: Sendable {
     let chores: [ChoreRecord]
     /// What workers say that keeps them from work.
     var troubles: [WorkerTrouble] = []
+
+    /// Asks the ledger.
+    static func look(at ledger: JobLedger, _ context: LedgerContext?) async throws -> StatusFacts {
+        let (status, workers) = (try await ledger.status(), try await ledger.workers())
+        return StatusFacts(
+            context: context,
+            place: ledger.configuration.description,
+            server: try await ledger.serverVersion(),
+            status: status,
+            workers: WorkerCensus(workers, at: status.time),
+            unable: try await ledger.unableLines(),
+            chores: try await ledger.chores(),
+            troubles: workers.troubles(at: status.time)
+        )
+    }
 
     /// What somebody should look at.
     var notes: [String] {
@@ -100,7 +116,8 @@ private struct StatusPage {
         let oldest = status.oldestWaiting.map {
             "   oldest \(TimeWords.span(seconds: status.time.timeIntervalSince($0)))"
         }
-        return [
+        let context = facts.context.map { row("context", console.data.paint($0.name, $0.ink)) }
+        return [context].compactMap(\.self) + [
             row("ledger", "\(server)\(facts.place.printable), \(verdict)"),
             row("workers", workers),
             row(
@@ -142,7 +159,8 @@ private struct StatusPage {
     }
 }
 
-private struct StatusRecord: Encodable {
+struct StatusRecord: Encodable {
+    let context: String?
     let ledger: String
     let server: String?
     let jobs: JobCounts
@@ -181,7 +199,7 @@ private struct StatusRecord: Encodable {
 
     init(_ facts: StatusFacts) {
         let status = facts.status
-        (ledger, server) = (facts.place, facts.server)
+        (context, ledger, server) = (facts.context?.name, facts.place, facts.server)
         (jobs, oldestWaiting) = (status.jobs, status.oldestWaiting)
         (workers, quietWorkers) = (facts.workers.alive, facts.workers.quiet)
         (slots, busySlots, workerStates) = (facts.workers.slots, facts.workers.busySlots, facts.workers.byName)

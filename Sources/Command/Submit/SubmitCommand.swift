@@ -52,7 +52,7 @@ enum SubmitCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         try checkWords(invocation)
-        let roots = try PathRoots(words: invocation.all(SubmitOptions.root), environment: invocation.environment)
+        let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
         guard let text = invocation[SubmitOptions.to] else {
             throw UsageError("--to is missing", hint: "as in --to out/{dir}/{stem}.mp3")
         }

@@ -99,6 +99,10 @@ enum Ink: String, Sendable {
     case bad = "31"
     case good = "32"
     case careful = "33"
+    /// These mean nothing by themselves: a user chose them for a context.
+    case blue = "34"
+    case magenta = "35"
+    case cyan = "36"
     /// Where the cursor of a full screen is.
     case chosen = "7"
 }

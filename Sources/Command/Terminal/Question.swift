@@ -8,14 +8,18 @@ enum Question {
     /// Whether a person at a terminal can answer.
     static func canBeAsked(_ console: Console) -> Bool { isatty(STDIN_FILENO) == 1 && console.talk.isTerminal }
 
-    /// Whether to go on. Throws where there is nobody to ask: what nobody has seen, nobody has agreed to.
+    /// Whether to go on. The question begins with the context in use. Throws where there is nobody to ask: what nobody has seen, nobody has agreed to.
     static func agrees(to what: String, _ invocation: Invocation, _ console: Console) throws -> Bool {
         if invocation[yes] { return true }
+        // The same jobs in another ledger are other people's.
+        let context = try LedgerOptions.contextInUse(invocation)
         guard canBeAsked(console) else {
-            throw Refusal(message: "would \(what); say --yes to do it without being asked", exitCode: .usage)
+            let place = context.map { " in context \($0.name)" } ?? ""
+            throw Refusal(message: "would \(what)\(place); say --yes to do it without being asked", exitCode: .usage)
         }
+        let place = context.map { console.talk.paint("context \($0.name)", $0.ink) + ": " } ?? ""
         do throws(Outlet.Failure) {
-            try console.talk.write("\(what)? [y/N] ")
+            try console.talk.write("\(place)\(what)? [y/N] ")
         } catch {
             return false  // Nobody has read the question.
         }

@@ -54,9 +54,15 @@ struct WatchOverview {
         let clock = TimeWords.clock(state.now, at: state.now)
         var line = style.paint("sluice", .strong)
         var width = 6
+        if let context = state.context {
+            let name = context.name.shortened(to: max(8, columns / 4), unicode: style.unicode)
+            line += " " + style.paint(name, context.ink)
+            width += 1 + name.displayWidth
+        }
+        let start = width
         for (text, ink) in parts where width + 3 + text.displayWidth <= columns - clock.count - 2 {
-            line += (width == 6 ? "    " : "   ") + (ink.map { style.paint(text, $0) } ?? text)
-            width += text.displayWidth + (width == 6 ? 4 : 3)
+            line += (width == start ? "    " : "   ") + (ink.map { style.paint(text, $0) } ?? text)
+            width += text.displayWidth + (width == start ? 4 : 3)
         }
         guard width + clock.count + 2 <= columns else { return line }
         return line + String(repeating: " ", count: columns - width - clock.count) + style.paint(clock, .faint)

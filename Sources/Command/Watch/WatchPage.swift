@@ -146,10 +146,16 @@ struct WatchFoot {
         return style.paint(head, .strong) + shown + style.paint("_", .strong)
     }
 
-    /// Yes and no are to be seen whatever the question is.
+    /// Yes and no are to be seen whatever the question is, and in which ledger it would be done.
     private func asked(_ question: String) -> String {
         let answers = "  y/N"
-        return style.paint(question.shortened(to: max(1, columns - answers.count), unicode: style.unicode), .careful)
+        var (place, room) = ("", columns - answers.count)
+        if let context = state.context {
+            let name = context.name.shortened(to: max(8, columns / 4), unicode: style.unicode)
+            place = style.paint(name, context.ink) + ": "
+            room -= name.displayWidth + 2
+        }
+        return place + style.paint(question.shortened(to: max(1, room), unicode: style.unicode), .careful)
             + style.paint(answers, .strong)
     }
 

@@ -31,7 +31,12 @@ struct WatchSession {
             return try await WatchFacts.look(at: ledger, query)
         }
         let ledger = try JobLedger(try LedgerOptions.configuration(invocation))
-        let loop = WatchLoop(WatchState(first, filter: filter), ledger, console, listener)
+        let loop = WatchLoop(
+            WatchState(first, filter: filter, context: try LedgerOptions.contextInUse(invocation)),
+            ledger,
+            console,
+            listener
+        )
         let ending = try loop.run()
         Self.close(ledger)
         if ending == .quit {

@@ -26,6 +26,8 @@ struct WatchState: Sendable {
     /// How far a story can be moved on, as the screen breaks its lines.
     var lastTop = 0
 
+    /// The context by which the ledger was named, if it was.
+    let context: LedgerContext?
     private let batch: Int64?
     /// Where the pages up to this one begin.
     private var pages: [JobCursor?] = [nil]
@@ -68,8 +70,9 @@ struct WatchState: Sendable {
         case tell(job: Int64)
     }
 
-    init(_ facts: WatchFacts, filter: WatchFilter = WatchFilter()) {
+    init(_ facts: WatchFacts, filter: WatchFilter = WatchFilter(), context: LedgerContext? = nil) {
         (self.facts, self.filter, batch, now) = (facts, filter, facts.query.batch, facts.status.time)
+        self.context = context
         setRows()
     }
 

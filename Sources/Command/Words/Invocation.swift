@@ -4,6 +4,8 @@ struct Invocation: Sendable {
     let path: [String]
     /// The variables that the process was started with.
     let environment: [String: String]
+    /// The contexts of the user's configuration.
+    var contexts: ContextMemory
     private let arguments: [String: [String]]
     private let values: [String: Setting]
 
@@ -27,6 +29,7 @@ struct Invocation: Sendable {
     ) {
         self.path = path
         self.environment = environment
+        contexts = ContextMemory(environment: environment)
         self.arguments = arguments
         self.values = values
     }

@@ -51,11 +51,18 @@ public struct Migrator: Sendable {
     /// Applies what is pending, each migration in a transaction of its own; what was done.
     ///
     /// What was applied before a failure stays. Throws what `plan` throws, `migrationFailed`, or `contention` if locks
-    /// stood in the way too long.
+    /// stood in the way too long; `badConfiguration` on an engine where no ledger works.
     public func run(to target: Int? = nil) async throws -> MigrationReport {
         var report = MigrationReport()
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(10))
         let connection = try await open()
+        if let engine = try await connection.run("migrate", within: turnLimit, { try $0.foreignEngine() }) {
+            guard !engine.isRefused else {
+                await connection.close()
+                throw engine.refusal
+            }
+            report.warnings.append("the database has \(engine.name): \(engine.reason)")
+        }
         while true {
             do {
                 guard let (migration, warnings) = try await applyNext(on: connection, target) else { break }
@@ -70,6 +77,14 @@ public struct Migrator: Sendable {
         return report
     }
 
+    /// Throws `badConfiguration` on an engine where no ledger works. Changes nothing.
+    public func checkEngine() async throws {
+        let connection = try await open()
+        let engine = try await connection.run("migrate", within: turnLimit) { try $0.foreignEngine() }
+        await connection.close()
+        if let engine, engine.isRefused { throw engine.refusal }
+    }
+
     /// Throws `schemaTooOld`, or what `plan` throws, unless the ledger is as this binary needs it.
     public func check() async throws {
         let plan = try await plan()
@@ -82,6 +97,43 @@ public struct Migrator: Sendable {
                     : "the ledger is at version \(plan.version), and this sluice needs \(migrations.count)"
             )
         }
+    }
+
+    /// The number of the ledger, and whether another can be given to it; `nil` where there is no ledger yet. For its owner.
+    public func number() async throws -> LedgerNumber? {
+        let connection = try await open()
+        let schema = configuration.schema
+        let number = try await connection.run("read the ledger's number", within: turnLimit) { connection in
+            try connection.transaction(.snapshot) { () -> LedgerNumber? in
+                guard try connection.has("batch", in: schema) else { return nil }
+                return try connection.first(
+                    """
+                    select ledger_number, not exists (select from \(schema).batch)
+                        and not exists (select from \(schema).job) as is_free from \(schema).setting
+                    """
+                ) { LedgerNumber(value: try $0["ledger_number"], isFree: try $0["is_free"]) }
+            }
+        }
+        await connection.close()
+        return number
+    }
+
+    /// Gives the ledger a number, which the ids of its jobs and batches bear from then on.
+    ///
+    /// Throws `refused` if it holds jobs or batches under another.
+    public func setNumber(_ number: Int) async throws {
+        let connection = try await open()
+        let schema = configuration.schema
+        _ = try await connection.run("number the ledger", within: turnLimit) { connection in
+            try connection.transaction {
+                try connection.setLocally("lock_timeout", lockLimit)
+                try connection.execute(
+                    "select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = \(schema.text)"
+                )
+                try connection.execute("select \(schema).number_ledger(\(Int32(clamping: number)))")
+            }
+        }
+        await connection.close()
     }
 
     private func open() async throws -> Connection {
@@ -143,13 +195,13 @@ extension Connection {
         try execute("set local search_path = \(schema), pg_temp")
     }
 
-    private func setLocally(_ setting: String, _ duration: Duration) throws {
+    fileprivate func setLocally(_ setting: String, _ duration: Duration) throws {
         let milliseconds = String(Int(duration / .milliseconds(1)))
         try execute("select set_config(\(setting), \(milliseconds), true)")
     }
 
     /// Whether the schema has a table or view of that name.
-    private func has(_ name: String, in schema: SchemaName) throws -> Bool {
+    fileprivate func has(_ name: String, in schema: SchemaName) throws -> Bool {
         try value(
             """
             select exists (

@@ -58,6 +58,28 @@ struct MigrateTests {
         #expect(try record(run).schema == "audio_house")
     }
 
+    @Test func ledgerIsGivenANumberBeforeItsFirstJob() throws {
+        let dry = try migrate("--ledger-number", "5", "--dry-run").checked()
+        #expect(dry.outputText.hasSuffix("its number would be 5\nnothing was done (--dry-run)\n"))
+        let made = try migrate("--ledger-number", "5").checked()
+        #expect(made.outputText.hasSuffix("migrations applied\nits number is 5\n"))
+        #expect(try migrate("--ledger-number", "6", "--json").checked().outputText.contains(#""ledgerNumber":6"#))
+        let submit = try Sluice.run(
+            ["submit", "--root", "r=/r", "r:a.wav", "--to", "r:b.flac", "--again", "-q"],
+            in: folder,
+            environment: ["SLUICE_DATABASE_URL": database]
+        )
+        #expect(submit.outputText == "\(6 << 43 | 1)\n")
+        for words in [["--ledger-number", "5"], ["--ledger-number", "5", "--dry-run"]] {
+            let run = try Sluice.run(["migrate"] + words, in: folder, environment: ["SLUICE_DATABASE_URL": database])
+            #expect(run.status == .exited(1) && run.errorText.contains("bear its number, 6"))
+        }
+        #expect(try migrate("--ledger-number", "6").checked().outputText.hasSuffix("nothing to do\nits number is 6\n"))
+        for words in [["--ledger-number", "1024"], ["--ledger-number", "-1"], ["--ledger-number", "6", "--to", "2"]] {
+            #expect(try Sluice.run(["migrate"] + words, in: folder).status == .exited(2), "\(words)")
+        }
+    }
+
     @Test func plainVariableOfTheDatabaseCountsToo() throws {
         let run = try migrate("--dry-run", environment: ["DATABASE_URL": database]).checked()
         #expect(run.outputText.hasSuffix("nothing was done (--dry-run)\n"))

@@ -1,0 +1,141 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+import Worker
+
+/// The contexts of a user, and which of them is the current one.
+struct ContextBook: Sendable, Hashable {
+    private var byName: [String: LedgerContext] = [:]
+    /// The one that commands use where neither an option nor a variable names a ledger.
+    private(set) var current: String?
+
+    /// In the order of their names.
+    var contexts: [LedgerContext] { byName.values.sorted { $0.name < $1.name } }
+
+    mutating func set(_ context: LedgerContext) { byName[context.name] = context }
+
+    /// Makes the context of that name the current one, or none.
+    mutating func use(_ name: String?) throws(UnknownContext) {
+        if let name { _ = try context(named: name) }
+        current = name
+    }
+
+    mutating func remove(_ name: String) throws(UnknownContext) {
+        _ = try context(named: name)
+        byName[name] = nil
+        if current == name { current = nil }
+    }
+
+    func has(_ name: String) -> Bool { byName[name] != nil }
+
+    func context(named name: String) throws(UnknownContext) -> LedgerContext {
+        guard let context = byName[name] else { throw UnknownContext(name: name, known: byName.keys.sorted()) }
+        return context
+    }
+}
+
+/// A name that stands for no ledger.
+struct UnknownContext: Error, Hashable {
+    let name: String
+    let known: [String]
+
+    var message: String {
+        let near = EditDistance.nearest(to: name, among: known)
+        return "there is no context \"\(name)\"" + (near.map { "; did you mean \"\($0)\"?" } ?? "")
+    }
+
+    var hint: String {
+        known.isEmpty
+            ? "there is none at all; \"sluice config set-context NAME --database URL\" adds one"
+            : "there are: \(known.joined(separator: ", "))"
+    }
+
+    /// What a command that was given the name says.
+    func refusal(exitCode: ExitCode = .notFound) -> Refusal {
+        Refusal(message: message, hint: hint, exitCode: exitCode)
+    }
+}
+
+// MARK: - As it is written down
+
+extension ContextBook {
+    /// What is wrong with a book's text, without a letter of it: an address in it may hold a password.
+    struct Damage: Error, Hashable { let why: String }
+
+    private struct Text: Codable {
+        struct Entry: Codable {
+            var database: String
+            var schema: String?
+            var roots: [String]?
+            var color: String?
+        }
+
+        var current: String?
+        var contexts: [String: Entry]?
+    }
+
+    init(json: Data) throws(Damage) {
+        let text: Text
+        do {
+            text = try JSONDecoder().decode(Text.self, from: json)
+        } catch {
+            throw Damage(why: "it is not JSON as \"sluice config set-context\" writes it")
+        }
+        for (name, entry) in (text.contexts ?? [:]).sorted(by: { $0.key < $1.key }) {
+            set(try Self.context(name, entry))
+        }
+        guard let current = text.current else { return }
+        do throws(UnknownContext) {
+            try use(current)
+        } catch {
+            throw Damage(why: "the current context \"\(current.printable)\" is none of its contexts")
+        }
+    }
+
+    private static func context(_ name: String, _ entry: Text.Entry) throws(Damage) -> LedgerContext {
+        guard LedgerContext.isName(name) else {
+            throw Damage(why: "\"\(name.printable)\" cannot be the name of a context")
+        }
+        func damage(_ what: String) -> Damage { Damage(why: "the \(what) of the context \(name) cannot be used") }
+        var context = LedgerContext(name: name, database: entry.database)
+        do {
+            _ = try LedgerConfiguration(url: entry.database)
+        } catch {
+            throw damage("database")
+        }
+        if let schema = entry.schema {
+            do {
+                context.schema = try SchemaName(schema)
+            } catch {
+                throw damage("schema")
+            }
+        }
+        context.roots = entry.roots ?? []
+        do {
+            let places = try context.rootPlaces
+            guard places.allSatisfy({ $0.path.hasPrefix("/") }) else { throw damage("roots") }
+        } catch {
+            throw damage("roots")
+        }
+        if let color = entry.color {
+            guard let colour = ContextColour(rawValue: color) else { throw damage("color") }
+            context.colour = colour
+        }
+        return context
+    }
+
+    /// The text for the file, a line for each fact.
+    func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let entries = byName.mapValues { context in
+            Text.Entry(
+                database: context.database,
+                schema: context.schema.text,
+                roots: context.roots.isEmpty ? nil : context.roots,
+                color: context.colour?.rawValue
+            )
+        }
+        return try encoder.encode(Text(current: current, contexts: entries)) + Data("\n".utf8)
+    }
+}

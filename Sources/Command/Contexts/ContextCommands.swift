@@ -1,0 +1,282 @@
+import Ledger
+import Worker
+
+/// `sluice config use`, `contexts`, `set-context` and `delete-context`.
+enum ContextCommands {
+    private static let known = Argument(
+        name: "NAME",
+        summary: "the context's name",
+        count: .optional,
+        completion: .ledger(.contexts)
+    )
+    private static let named = Argument(name: "NAME", summary: "the context's name", completion: .ledger(.contexts))
+    private static let none = Switch(
+        "none",
+        "no context: what variables name, or else the private cluster",
+        in: .ledger
+    )
+    private static let root = Option<String>(
+        "root",
+        ValueType(placeholder: "NAME=PATH[:RULES]", completion: .folders) { text throws(Misfit) in
+            _ = try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(text)
+            return text
+        },
+        "a root for commands that are given none; those said here replace all that it had",
+        isRepeatable: true,
+        in: .ledger
+    )
+    private static let colour = Option<ContextColour>(
+        "context-color",
+        .choice("COLOR"),
+        "what its name is painted in",
+        in: .ledger
+    )
+
+    static let use = Subcommand(
+        name: "use",
+        summary: "make a context the current one, with which commands work",
+        arguments: [known],
+        options: [none.form],
+        examples: [
+            Example(line: "sluice config use staging", purpose: "until another is chosen"),
+            Example(line: "sluice config use --none", purpose: "back to the private cluster"),
+        ],
+        run: choose
+    )
+
+    static let list = Subcommand(
+        name: "contexts",
+        summary: "list the contexts; * marks the current one",
+        examples: [Example(line: "sluice config contexts", purpose: "all of them")],
+        run: listAll
+    )
+
+    static let set = Subcommand(
+        name: "set-context",
+        summary: "add a context, or change what is said of it",
+        discussion: [
+            "A new one needs --database. Of one that is there, what is not said stays as it is. A password belongs into "
+                + "~/.pgpass; one in the address stands in the file."
+        ],
+        arguments: [named],
+        options: [root.form, colour.form],
+        examples: [
+            Example(
+                line: "sluice config set-context prod --database postgresql://ada@db/audio --context-color red",
+                purpose: "a name for a ledger"
+            )
+        ],
+        run: write
+    )
+
+    static let remove = Subcommand(
+        name: "delete-context",
+        summary: "forget a context; its ledger stays as it is",
+        arguments: [named],
+        examples: [Example(line: "sluice config delete-context staging", purpose: "one name less")],
+        run: forget
+    )
+
+    // MARK: - Which is current
+
+    @Sendable private static func choose(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        try refuse(LedgerOptions.forms, in: invocation)
+        let name = invocation.words(known).first
+        guard (name == nil) == invocation[none] else {
+            throw name == nil
+                ? UsageError("NAME is missing", hint: "\"sluice config contexts\" lists them; --none uses none of them")
+                : UsageError("NAME and --none exclude each other")
+        }
+        let book = try change(invocation) { book in
+            do throws(UnknownContext) {
+                try book.use(name)
+            } catch {
+                throw error.refusal()
+            }
+        }
+        if let name {
+            let context = try book.context(named: name)
+            try console.print("context \(name) is the current one: \(try place(of: context, invocation))")
+        } else {
+            try console.print("no context is the current one")
+        }
+        remarkVariables(invocation, console)
+        return .success
+    }
+
+    /// Says why the current context is not what commands use here.
+    private static func remarkVariables(_ invocation: Invocation, _ console: Console) {
+        guard let variable = LedgerChoice.overriding(invocation.environment) else { return }
+        console.warn("\(variable) is set in the environment and goes before the current context")
+    }
+
+    // MARK: - Which there are
+
+    /// A context as programs read it.
+    private struct Record: Encodable {
+        let context: String
+        let isCurrent: Bool
+        let database: String
+        let schema: String
+        let roots: [String]
+        let color: String?
+    }
+
+    @Sendable private static func listAll(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        try refuse(LedgerOptions.forms, in: invocation)
+        let book = try invocation.contexts.book()
+        var table = TextTable([
+            .init(title: ""), .init(title: "NAME"), .init(title: "LEDGER", isElastic: true), .init(title: "SCHEMA"),
+            .init(title: "ROOTS", isElastic: true),
+        ])
+        for context in book.contexts {
+            let isCurrent = context.name == book.current
+            let server = try context.server(invocation.environment)
+            if ConfigCommand.isJSON(invocation) {
+                let record = Record(
+                    context: context.name,
+                    isCurrent: isCurrent,
+                    database: server,
+                    schema: context.schema.text,
+                    roots: context.roots,
+                    color: context.colour?.rawValue
+                )
+                try console.print(JSONText.line(record))
+            } else {
+                table.add([
+                    .init(isCurrent ? "*" : ""), .init(context.name, context.ink), .init(server),
+                    .init(context.schema.text),
+                    .init(context.roots.isEmpty ? "-" : context.roots.joined(separator: ", ")),
+                ])
+            }
+        }
+        if book.contexts.isEmpty {
+            console.say("there are no contexts; \"sluice config set-context NAME --database URL\" adds one")
+        } else if !ConfigCommand.isJSON(invocation) {
+            try console.print(table.lines(for: console.data).joined(separator: "\n"))
+            if book.current != nil { remarkVariables(invocation, console) }
+        }
+        return .success
+    }
+
+    // MARK: - Adding, changing, removing
+
+    @Sendable private static func write(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        try refuse([LedgerOptions.context.form], in: invocation)
+        let name = try name(invocation)
+        let database = said(LedgerOptions.database, invocation)
+        // Before anything is written: an address that libpq cannot read is refused here, and not at each later command.
+        if let database { _ = try LedgerConfiguration(url: database) }
+        let roots = try absoluteRoots(invocation)
+        let book = try change(invocation) { book in
+            var context: LedgerContext
+            if book.has(name) {
+                context = try book.context(named: name)
+                if let database { context.database = database }
+            } else if let database {
+                context = LedgerContext(name: name, database: database)
+            } else {
+                throw UsageError("the context \(name) is new and needs an address", hint: "say --database URL")
+            }
+            if let schema = said(LedgerOptions.schema, invocation) { context.schema = schema }
+            if !roots.isEmpty { context.roots = roots }
+            if let colour = invocation[colour] { context.colour = colour }
+            book.set(context)
+        }
+        let context = try book.context(named: name)
+        try console.print("context \(name): \(try place(of: context, invocation))")
+        if database != nil, context.hasPassword, let file = invocation.contexts.file {
+            console.warn(
+                "the password stands in \(file.path.printable), which only you may read; ~/.pgpass keeps it apart"
+            )
+        }
+        if book.current != name { console.say("\"sluice config use \(name)\" makes it the current one") }
+        return .success
+    }
+
+    @Sendable private static func forget(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        try refuse(LedgerOptions.forms, in: invocation)
+        let name = try name(invocation)
+        _ = try change(invocation) { book in
+            // Commands would go to another ledger from then on, and nobody chose that.
+            guard book.current != name else {
+                throw Refusal(
+                    message: "\(name) is the current context",
+                    hint: "choose another first: sluice config use NAME, or --none"
+                )
+            }
+            do throws(UnknownContext) {
+                try book.remove(name)
+            } catch {
+                throw error.refusal()
+            }
+        }
+        try console.print("context \(name) is gone; its ledger is as it was")
+        return .success
+    }
+
+    private static func name(_ invocation: Invocation) throws -> String {
+        let word = invocation.word(named)
+        do throws(Misfit) {
+            return try ValueType<String>.contextName.read(word)
+        } catch {
+            throw UsageError("NAME \(word.printable): \(error.why)", hint: error.hint)
+        }
+    }
+
+    /// What the command line says. Variables say where commands go now, and are not written down.
+    private static func said<Value>(_ option: Option<Value>, _ invocation: Invocation) -> Value? {
+        invocation.origin(of: option.form) == .commandLine ? invocation[option] : nil
+    }
+
+    /// The roots with whole paths: what is written down holds in every folder.
+    private static func absoluteRoots(_ invocation: Invocation) throws -> [String] {
+        let words = invocation.all(root)
+        let places = try words.map { word throws -> WorkerConfiguration.RootPlace in
+            do throws(Misfit) {
+                return try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word)
+            } catch {
+                throw UsageError("--root \(word): \(error.why)")
+            }
+        }
+        // Checks the names, each of which may stand once.
+        let paths = try PathRoots(words: places.map { "\($0.name)=\($0.path)" }, environment: invocation.environment)
+        return zip(words, places).map { word, place in
+            let rules = word.utf8.dropFirst(place.name.utf8.count + 1 + place.path.utf8.count)
+            return "\(place.name)=\(paths.absolute(place.path))\(String(decoding: rules, as: UTF8.self))"
+        }
+    }
+
+    private static func place(of context: LedgerContext, _ invocation: Invocation) throws -> String {
+        "\(try context.server(invocation.environment).printable), schema \(context.schema)"
+    }
+
+    private static func change(
+        _ invocation: Invocation,
+        _ body: (inout ContextBook) throws -> Void
+    ) throws -> ContextBook {
+        guard let file = invocation.contexts.file else {
+            throw Refusal(
+                message: "neither XDG_CONFIG_HOME nor HOME says where the configuration belongs",
+                hint: "set XDG_CONFIG_HOME",
+                exitCode: .configuration
+            )
+        }
+        var changed = ContextBook()
+        try file.change { book in
+            try body(&book)
+            changed = book
+        }
+        return changed
+    }
+
+    /// Options that every child of `config` has, and that mean nothing to these.
+    private static func refuse(_ forms: [OptionForm], in invocation: Invocation) throws(UsageError) {
+        for form in forms where invocation.origin(of: form) == .commandLine {
+            throw UsageError(
+                "\(form.word) means nothing to \"\((["sluice"] + invocation.path).joined(separator: " "))\"",
+                hint: "the name of a context is a word of its own: sluice config use NAME"
+            )
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+/// The file of the user's configuration that holds the contexts.
+struct ContextFile: Sendable, Hashable {
+    let path: String
+
+    /// Below XDG_CONFIG_HOME, or else below `~/.config`; `nil` where the environment names neither.
+    init?(environment: [String: String]) {
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+            path = folder + "/sluice/config.json"
+        } else if let home = environment["HOME"], home.hasPrefix("/") {
+            path = (home == "/" ? "" : home) + "/.config/sluice/config.json"
+        } else {
+            return nil
+        }
+    }
+
+    private var folder: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
+
+    /// More than this is no file of ours.
+    private static let mostBytes = 1 << 20
+
+    // MARK: - Reading
+
+    /// What a file holds, and what its owner should know.
+    struct Content: Sendable {
+        var book = ContextBook()
+        /// What other users may do with the file, where they may do too much.
+        var complaint: String?
+    }
+
+    /// An empty book where there is no file.
+    func read() throws(Refusal) -> Content {
+        // A pipe in its place must not keep the command waiting.
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else {
+            // Without the way there is no file either.
+            if errno == ENOENT || errno == ENOTDIR { return Content() }
+            throw Self.refusal("read \(path.printable)", errno)
+        }
+        defer { close(file) }
+        var facts = stat()
+        guard fstat(file, &facts) == 0 else { throw Self.refusal("read \(path.printable)", errno) }
+        guard facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.mostBytes else {
+            throw damaged("it is no file of at most 1 MiB")
+        }
+        var bytes = [UInt8](repeating: 0, count: Self.mostBytes + 1)
+        var count = 0
+        while count < bytes.count {
+            let got = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress! + count, $0.count - count) }
+            if got == 0 { break }
+            if got < 0, errno == EINTR { continue }
+            guard got > 0 else { throw Self.refusal("read \(path.printable)", errno) }
+            count += got
+        }
+        do throws(ContextBook.Damage) {
+            let book = try ContextBook(json: Data(bytes.prefix(count)))
+            return Content(book: book, complaint: complaint(about: book, mode: facts.st_mode))
+        } catch {
+            throw damaged(error.why)
+        }
+    }
+
+    private func complaint(about book: ContextBook, mode: mode_t) -> String? {
+        let what: String
+        if mode & 0o022 != 0 {
+            what = "other users may change \(path.printable), which says where your commands go"
+        } else if mode & 0o044 != 0, book.contexts.contains(where: \.hasPassword) {
+            what = "other users may read \(path.printable), which holds a password"
+        } else {
+            return nil
+        }
+        return "\(what); close it: chmod 600 \(path.printable)"
+    }
+
+    private func damaged(_ why: String) -> Refusal {
+        Refusal(
+            message: "the configuration \(path.printable) cannot be used: \(why)",
+            hint: "mend it, or move it away",
+            exitCode: .configuration
+        )
+    }
+
+    private static func refusal(_ operation: String, _ number: Int32) -> Refusal {
+        Refusal(
+            message: "cannot \(operation): \(String(cString: strerror(number)))",
+            exitCode: number == EACCES || number == EPERM ? .permission : .configuration
+        )
+    }
+
+    // MARK: - Writing
+
+    /// Changes what the file holds: reads it, calls `body` and puts a new file in its place, closed to others.
+    ///
+    /// Commands that change it at the same time wait for each other, so that no change is lost; who reads it sees the old file or
+    /// the new one, whole.
+    func change(_ body: (inout ContextBook) throws -> Void) throws {
+        try makeFolders()
+        let lock = try takeLock()
+        defer { close(lock) }
+        var book = try read().book
+        try body(&book)
+        try write(Array(try book.json()))
+    }
+
+    private func makeFolders() throws(Refusal) {
+        var here = ""
+        for part in folder.split(separator: "/") {
+            here += "/\(part)"
+            if mkdir(here, 0o700) == 0 { continue }
+            let number = errno
+            if number == EEXIST || access(here, X_OK) == 0 { continue }
+            throw Self.refusal("create the folder \(here.printable)", number)
+        }
+    }
+
+    /// Beside the file: that one is replaced, and a lock on it would be replaced with it.
+    private func takeLock() throws(Refusal) -> Int32 {
+        let name = folder + "/config.lock"
+        let file = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw Self.refusal("open \(name.printable)", errno) }
+        while flock(file, LOCK_EX) != 0 {
+            let number = errno
+            if number == EINTR { continue }
+            close(file)
+            throw Self.refusal("lock \(name.printable)", number)
+        }
+        return file
+    }
+
+    private func write(_ bytes: [UInt8]) throws(Refusal) {
+        // A link, as managers of such files set them, stays a link.
+        let target = Self.realPath(path) ?? path
+        let temporary = "\(target).\(getpid()).new"
+        // What a command that was killed left behind under the same number.
+        unlink(temporary)
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw Self.refusal("write \(temporary.printable)", errno) }
+        var done = 0
+        var failure: Int32?
+        while done < bytes.count, failure == nil {
+            let put = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + done, $0.count - done) }
+            if put >= 0 { done += put } else if errno != EINTR { failure = errno }
+        }
+        if failure == nil, fsync(file) != 0 { failure = errno }
+        close(file)
+        if failure == nil, rename(temporary, target) != 0 { failure = errno }
+        guard let failure else { return }
+        unlink(temporary)
+        throw Self.refusal("write \(target.printable)", failure)
+    }
+
+    private static func realPath(_ path: String) -> String? {
+        guard let buffer = realpath(path, nil) else { return nil }
+        defer { free(buffer) }
+        return String(validatingCString: buffer)
+    }
+}
+
+/// The contexts as one command sees them: read when they are first asked for, and not again.
+///
+/// Another command may make another context the current one while this one waits for an answer to its question. What the
+/// question was about and what the answer changes are the same ledger all the same.
+final class ContextMemory: Sendable {
+    private let environment: [String: String]
+    private let warn: @Sendable (String) -> Void
+    private let known = Mutex<ContextBook?>(nil)
+
+    init(environment: [String: String], warn: @escaping @Sendable (String) -> Void = { _ in }) {
+        (self.environment, self.warn) = (environment, warn)
+    }
+
+    var file: ContextFile? { ContextFile(environment: environment) }
+
+    func book() throws(Refusal) -> ContextBook {
+        if let book = known.withLock({ $0 }) { return book }
+        guard let content = try file?.read() else { return ContextBook() }
+        known.withLock { $0 = content.book }
+        if let complaint = content.complaint { warn(complaint) }
+        return content.book
+    }
+}

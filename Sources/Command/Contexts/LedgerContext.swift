@@ -1,0 +1,87 @@
+import Ledger
+import Worker
+
+/// A ledger by the name that a user gave it.
+struct LedgerContext: Sendable, Hashable {
+    let name: String
+    /// The address of its database. It may hold a password and is never printed as it is.
+    var database: String
+    var schema = SchemaName.standard
+    /// `NAME=PATH` or `NAME=PATH:RULES`, each path absolute: the roots where a command is given no `--root`.
+    var roots: [String] = []
+    var colour: ContextColour?
+
+    init(name: String, database: String) { (self.name, self.database) = (name, database) }
+
+    var rootPlaces: [WorkerConfiguration.RootPlace] {
+        get throws(Misfit) {
+            var places: [WorkerConfiguration.RootPlace] = []
+            for word in roots { places.append(try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word)) }
+            return places
+        }
+    }
+
+    /// Whether the address holds a password.
+    var hasPassword: Bool { PasswordField.hidden(inAddress: database) != database }
+
+    /// The server and the database as `environment` completes them, without passwords.
+    func server(_ environment: [String: String]) throws -> String {
+        try LedgerConfiguration(url: database, environment: environment).server
+    }
+
+    /// How to reach it.
+    func configuration(_ environment: [String: String]) throws -> LedgerConfiguration {
+        var configuration = try LedgerConfiguration(url: database, environment: environment)
+        configuration.schema = schema
+        return configuration
+    }
+
+    /// Whether a text can be the name of a context. The rule of queues: such a name means nothing to a shell or a terminal.
+    static func isName(_ text: String) -> Bool {
+        func isPlain(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: false
+            }
+        }
+        let marks: Set<UInt8> = [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")]
+        guard let first = text.utf8.first, isPlain(first), text.utf8.count <= 63 else { return false }
+        return text.utf8.allSatisfy { isPlain($0) || marks.contains($0) }
+    }
+}
+
+/// What a context's name is painted in, so that the ledger that matters looks unlike the others.
+enum ContextColour: String, Sendable, CaseIterable {
+    case red, yellow, green, blue, magenta, cyan
+
+    var ink: Ink {
+        switch self {
+        case .red: .bad
+        case .yellow: .careful
+        case .green: .good
+        case .blue: .blue
+        case .magenta: .magenta
+        case .cyan: .cyan
+        }
+    }
+}
+
+extension LedgerContext {
+    /// The ink of its name.
+    var ink: Ink { colour?.ink ?? .strong }
+}
+
+extension ValueType where Value == String {
+    /// The name of a context, which may not exist yet.
+    static let contextName = ValueType(placeholder: "NAME", completion: .ledger(.contexts)) { text throws(Misfit) in
+        guard LedgerContext.isName(text) else {
+            throw Misfit(
+                why: "cannot be the name of a context",
+                hint: "letters, digits, dots, dashes and underscores, 63 at most, a letter or digit first"
+            )
+        }
+        return text
+    }
+}

@@ -1,0 +1,125 @@
+/// A database engine that speaks as PostgreSQL does and is another one, or PostgreSQL with another engine in it.
+public struct ForeignEngine: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        case citus, yugabyte, cockroach, dsql, limitless
+    }
+
+    public let kind: Kind
+    /// As the server tells it; `nil` where it does not.
+    public let version: String?
+
+    /// What the server says of itself: `version()`, the names of its extensions, and which of `telltales` it has.
+    ///
+    /// `nil` for PostgreSQL, whoever runs it: RDS, Aurora without Limitless, Cloud SQL and the like are PostgreSQL here.
+    public init?(version text: String, extensions: Set<String>, relations: Set<String>) {
+        let words = text.split { $0 == " " || $0 == "," }
+        if text.hasPrefix("CockroachDB") {
+            (kind, version) = (
+                .cockroach, words.first { $0.first == "v" && $0.dropFirst().first?.isNumber == true }.map(String.init)
+            )
+        } else if let word = words.first(where: { $0.contains("-YB-") }) {
+            (kind, version) = (.yugabyte, word.text(behind: "-YB-"))
+        } else if relations.contains(Self.limitlessRelation) || words.contains(where: { $0.hasSuffix("-limitless") }) {
+            (kind, version) = (.limitless, words.first { $0.hasSuffix("-limitless") }.map(String.init))
+        } else if relations.contains(Self.dsqlRelation) {
+            (kind, version) = (.dsql, nil)
+        } else if extensions.contains("citus") {
+            (kind, version) = (.citus, nil)
+        } else {
+            return nil
+        }
+    }
+
+    /// Relations that one engine alone has. Aurora's engines call themselves plain PostgreSQL in `version()`.
+    static let telltales: Set<String> = [limitlessRelation, dsqlRelation]
+    private static let limitlessRelation = "rds_aurora.limitless_subclusters"
+    private static let dsqlRelation = "sys.iam_pg_role_mappings"
+
+    /// Whether no ledger works there. Citus is PostgreSQL for tables that nobody distributes.
+    public var isRefused: Bool { kind != .citus }
+
+    /// `YugabyteDB 2025.2.3.2-b0`
+    public var name: String {
+        let name =
+            switch kind {
+            case .citus: "Citus"
+            case .yugabyte: "YugabyteDB"
+            case .cockroach: "CockroachDB"
+            case .dsql: "Amazon Aurora DSQL"
+            case .limitless: "Amazon Aurora PostgreSQL Limitless Database"
+            }
+        return version.map { "\(name) \($0)" } ?? name
+    }
+
+    /// What of PostgreSQL a ledger needs and does not find there.
+    public var reason: String {
+        switch kind {
+        case .citus:
+            "a claim locks rows with SKIP LOCKED, which Citus refuses for distributed tables; tables that stay on the coordinator "
+                + "work as in PostgreSQL"
+        case .yugabyte:
+            "advisory locks and LISTEN are previews there, and partitions are not made within a transaction"
+        case .cockroach:
+            "it has no LISTEN and no advisory locks, and SKIP LOCKED passes over rows that nobody has locked"
+        case .dsql:
+            "it has no PL/pgSQL, no partitions, no advisory locks and no LISTEN, and its transactions lock no rows"
+        case .limitless:
+            "it attaches no partitions, of which the ledger makes new ones as it grows"
+        }
+    }
+
+    public var hint: String {
+        kind == .citus
+            ? "never distribute the ledger's tables, or take a database without the extension citus"
+            : "take PostgreSQL itself, 14 or later, managed or your own"
+    }
+
+    /// What is thrown where a ledger is to be made there.
+    var refusal: LedgerError {
+        LedgerError(
+            .badConfiguration,
+            during: "migrate",
+            "the server is \(name) and not PostgreSQL: \(reason)",
+            hint: hint
+        )
+    }
+}
+
+extension Substring {
+    /// What follows upon `mark`.
+    fileprivate func text(behind mark: String) -> String? {
+        var rest = self
+        while !rest.isEmpty {
+            if rest.hasPrefix(mark) { return String(rest.dropFirst(mark.count)) }
+            rest = rest.dropFirst()
+        }
+        return nil
+    }
+}
+
+extension Connection {
+    /// Asks the server what it is. Each question is one that every engine answers that the ones before left open.
+    func foreignEngine() throws -> ForeignEngine? {
+        let version: String = try value("select version()")
+        if let engine = ForeignEngine(version: version, extensions: [], relations: []) { return engine }
+        let extensions: [String] = try rows("select extname::text from pg_extension") { try $0[0] }
+        let relations: [String] = try rows(
+            """
+            select nspname::text || '.' || relname::text from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+            where nspname in ('rds_aurora', 'sys')
+            """
+        ) { try $0[0] }
+        return ForeignEngine(
+            version: version,
+            extensions: Set(extensions),
+            relations: ForeignEngine.telltales.intersection(relations)
+        )
+    }
+}
+
+extension JobLedger {
+    /// The engine that answers, where it is not PostgreSQL itself. Needs no schema and no right but that to connect.
+    public func foreignEngine() async throws -> ForeignEngine? {
+        try await settle("ask for the server's engine") { connection, _ in try connection.foreignEngine() }
+    }
+}

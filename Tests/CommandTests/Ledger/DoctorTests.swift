@@ -1,0 +1,38 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `sluice doctor`, as far as it is about the server.
+struct DoctorTests {
+    /// A view that Aurora DSQL alone has makes a server be taken for it.
+    @Test func engineWhereNoLedgerWorksIsNamedWithTheReason() throws {
+        let server = try PrivatePostgres.shared()
+        let database = try server.createDatabase()
+        try server.run("create schema sys; create view sys.iam_pg_role_mappings as select 1", database: database)
+        let environment = ["SLUICE_DATABASE_URL": server.url(database: database)]
+        let doctor = try Sluice.run(["doctor", "--json"], environment: environment)
+        #expect(doctor.status == .exited(1))
+        let engine = try #require(doctor.outputText.split(separator: "\n").first)
+        #expect(engine.contains(#""subject":"engine""#) && engine.contains(#""verdict":"fail""#))
+        #expect(engine.contains("Amazon Aurora DSQL is not PostgreSQL: it has no PL/pgSQL"))
+        // Nothing else is asked of it; this machine is looked at all the same.
+        #expect(
+            !doctor.outputText.contains(#""subject":"server""#) && doctor.outputText.contains(#""subject":"sandbox""#)
+        )
+        for words in [["migrate"], ["migrate", "--dry-run"]] {
+            let migrate = try Sluice.run(words, environment: environment)
+            #expect(
+                migrate.status == .exited(7)
+                    && migrate.errorText.contains("the server is Amazon Aurora DSQL and not PostgreSQL")
+            )
+            #expect(migrate.errorText.contains("hint:  take PostgreSQL itself"))
+        }
+    }
+
+    @Test func postgresItselfIsNotRemarked() throws {
+        let doctor = try LedgerBench().run("doctor", "--json")
+        #expect(
+            !doctor.outputText.contains(#""subject":"engine""#) && doctor.outputText.contains(#""subject":"server""#)
+        )
+    }
+}
