@@ -114,7 +114,12 @@ struct ContextFileTests {
                     }
                 }
             }
-            group.addTask { for _ in 0..<200 { #expect(try file.read().book.has("first")) } }
+            group.addTask {
+                for _ in 0..<200 {
+                    let book = try file.read().book
+                    #expect(book.has("first"))
+                }
+            }
             try await group.waitForAll()
         }
         #expect(try file.read().book.contexts.count == 81)
