@@ -161,9 +161,11 @@ extension GuardedCall {
             breakages: ["drop index sluice.delayed_handed_back"]
         ) { _, number in "select sluice.recall('file_system_full', 100) as call_\(number)" },
         // A lost worker's jobs are looked for in all that runs, which is as much as there are slots.
-        GuardedCall(name: "reap", rules: PlanGuard(scanned: ["running"])) { _, number in
-            "select sluice.reap() as call_\(number)"
-        },
+        GuardedCall(
+            name: "reap",
+            rules: PlanGuard(scanned: ["running"]),
+            preparation: ["update sluice.house set tick_at = sluice.ledger_time()"]
+        ) { _, number in "select sluice.reap() as call_\(number)" },
         GuardedCall(
             name: "reap one more",
             rules: PlanGuard(indexes: ["running_pkey", "job_pkey"], scanned: ["running"]),
