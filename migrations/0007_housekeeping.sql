@@ -95,9 +95,12 @@ end $$;
 
 -- MARK: Half published
 
--- Hands out jobs that are `publishing` for too long, for whoever calls to finish: rename what is still to be renamed, then
+-- Hands out jobs that are `publishing` for too long, for the caller to finish: rename what is still to be renamed, then
 -- finish() with the fence given here, or fail() with it if that is impossible. Each is handed to one caller per grace period.
-create function take_unfinished(page integer default 100)
+--
+-- `roots`: the roots that the caller may write to. It gets only jobs whose output lies in one of them, since what it cannot finish
+-- would be kept from the others for a grace period. Null: any job. A job that was skipped has no file and needs no root.
+create function take_unfinished(page integer default 100, roots text[] default null)
 returns table (
     job bigint, epoch integer, lease_id uuid, recipe jsonb, attempt_name text, digest text, size bigint, since timestamptz
 )
@@ -110,7 +113,11 @@ begin
     return query
         with stuck as materialized (
             select p.job from publishing p, setting s
-            where p.handed_at < t - s.publish_grace order by p.handed_at, p.job limit page for update of p skip locked
+            where p.handed_at < t - s.publish_grace
+              -- A sub-select, so that jobs are looked up one by one, and only those that are late.
+              and (roots is null or p.attempt_name = '' or coalesce(split_part(
+                  (select j.recipe #>> '{outputs,0,location}' from job j where j.id = p.job), ':', 1) = any (roots), true))
+            order by p.handed_at, p.job limit page for update of p skip locked
         ), handed as (
             update publishing p set handed_at = t where p.job = any (array(select s.job from stuck s)) returning p.*
         )

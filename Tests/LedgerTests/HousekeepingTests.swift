@@ -163,6 +163,24 @@ struct HousekeepingTests {
         #expect(try await lab.truth() == ["completed": 1, "failed": 1, "running": 1])
     }
 
+    /// What a caller cannot finish would be kept from those who can for a whole grace period.
+    @Test func aPublicationIsHandedOnlyToThoseWhoHaveItsRoot() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(2)
+        let worker = try await lab.worker()
+        let fences = try await lab.claim(2, for: worker).map(\.fence)
+        let skipped = Publication(fences[1], attemptName: "", digest: "", bytes: 0)
+        try await lab.ledger.publish([LedgerLab.publication(fences[0]), skipped])
+        try await lab.age(by: .seconds(3_601))
+        // What was skipped has no file.
+        #expect(try await lab.ledger.takeUnfinished(in: []).map(\.fence) == [fences[1]])
+        for _ in 0..<50 { #expect(try await lab.ledger.takeUnfinished(in: ["in", "elsewhere"]).isEmpty) }
+        #expect(try await lab.ledger.takeUnfinished(in: ["in", "out"]).map(\.fence) == [fences[0]])
+        #expect(try await lab.ledger.takeUnfinished(in: ["out"]).isEmpty)
+        try await lab.age(by: .seconds(3_601))
+        #expect(Set(try await lab.ledger.takeUnfinished().map(\.fence)) == Set(fences))
+    }
+
     /// Nobody knows what beat before, and what a crash took of it.
     @Test func theFirstTickOfAllReapsNobodyForAWholeLease() async throws {
         let lab = try await LedgerLab()
