@@ -74,8 +74,8 @@ $$;
 create table batch (
     id bigint generated always as identity primary key,
     name text,
-    -- The same key answers the same batch, for as long as it is kept.
-    key text collate "C" unique,
+    -- The same key of one submitter answers the same batch, for as long as it is kept. Nobody can take a key away from others.
+    key text collate "C",
     -- Of what was asked for under the key, to tell a repetition from another request under a used key.
     request_digest bytea,
     queue integer not null references queue,
@@ -97,6 +97,7 @@ create table batch (
     skipped bigint not null default 0,
     failed bigint not null default 0,
     cancelled bigint not null default 0,
+    unique (key, submitter),
     check (first_job <= last_job)
 ) with (fillfactor = 70);
 create index batch_created_at on batch (created_at);

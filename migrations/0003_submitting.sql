@@ -233,7 +233,7 @@ end $$;
 -- Puts a batch of jobs into the ledger. Nothing of it is seen before the commit.
 --
 -- `jobs` is a JSON list of objects with the columns of `staged_job` but for the ordinal; if it is null, the staged rows are
--- taken. A `batch_key` that is known answers the batch it stands for and adds nothing (`added` is false); `same_request` then
+-- taken. A `batch_key` that the caller has used answers the batch it stands for and adds nothing (`added` is false); `same_request` then
 -- says whether the digests agree. Two who submit under one key at the same moment: the second waits for the first.
 create function submit(
     jobs jsonb default null,
@@ -278,7 +278,7 @@ begin
         return query
             select b.id, b.first_job, b.last_job, b.jobs, false,
                    b.request_digest is not distinct from submit.request_digest
-            from batch b where b.key = submit.batch_key;
+            from batch b where b.key = submit.batch_key and b.submitter = session_user;
         if found then return; end if;
     end if;
 
@@ -303,13 +303,13 @@ begin
     insert into batch as b (name, key, request_digest, queue, priority, weight, labels, created_at)
     values (submit.batch_name, submit.batch_key, submit.request_digest, the_queue, submit.job_priority,
             submit.batch_weight, submit.batch_labels, t)
-    on conflict (key) do nothing
+    on conflict (key, submitter) do nothing
     returning b.id into the_batch;
     if the_batch is null then
         return query
             select b.id, b.first_job, b.last_job, b.jobs, false,
                    b.request_digest is not distinct from submit.request_digest
-            from batch b where b.key = submit.batch_key;
+            from batch b where b.key = submit.batch_key and b.submitter = session_user;
         return;
     end if;
 
@@ -471,12 +471,13 @@ begin
     return query select the_batch, first_id, last_id, asked, true, true;
 end $$;
 
--- What stands under a key: no row if nothing does. Answers the question of a submitter whose COMMIT was not answered.
+-- What stands under a key of the caller's: no row if nothing does. Answers the question of a submitter whose COMMIT was not answered.
 create function find_batch(batch_key text)
 returns table (batch bigint, first_job bigint, last_job bigint, job_count bigint, request_digest bytea)
 language sql stable security definer set search_path from current
 as $$
-    select b.id, b.first_job, b.last_job, b.jobs, b.request_digest from batch b where b.key = find_batch.batch_key
+    select b.id, b.first_job, b.last_job, b.jobs, b.request_digest from batch b
+    where b.key = find_batch.batch_key and b.submitter = session_user
 $$;
 
 -- The ids of a batch in the order in which they were submitted, from behind `after` on.
@@ -491,7 +492,7 @@ as $$
     where b.id = batch_id and ((select sees_all()) or b.submitter = session_user)
 $$;
 
--- The latest job of each of some destinations, with what a submitter compares with the files that are there. Destinations
+-- The latest job of each of some destinations, of those that the caller may see, with what a submitter compares with the files that are there. Destinations
 -- without a job are left out. `place` counts the given ones from 1.
 --
 -- Whether it is the same work is `work`'s to say. `size` and `digest` (SHA-256 in hexadecimal, if `with_digests`) are of the
@@ -521,6 +522,7 @@ as $$
         from job o
         where hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
           and o.recipe #>> '{outputs,0,location}' = d.location
+          and ((select sees_all()) or exists (select from batch b where b.id = o.batch and b.submitter = session_user))
         order by o.id desc limit 1
     ) j
     left join finished f on f.job = j.id
@@ -530,12 +532,13 @@ as $$
         where f.state in ('failed', 'cancelled', 'skipped')
           and hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
           and o.recipe #>> '{outputs,0,location}' = d.location and o.work = j.work and o.id < j.id
+          and ((select sees_all()) or exists (select from batch b where b.id = o.batch and b.submitter = session_user))
         order by o.id desc limit 1
     ) c on true
 $$;
 
 select allow('sluice_submitter', 'stage_jobs', 'submit', 'find_batch', 'batch_jobs', 'find_earlier');
-select allow('sluice_viewer', 'find_batch', 'batch_jobs');
-select allow('sluice_operator', 'find_batch', 'batch_jobs');
+select allow('sluice_viewer', 'batch_jobs');
+select allow('sluice_operator', 'batch_jobs');
 select apply_permissions();
 select set_config('role', 'none', true);

@@ -16,7 +16,8 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 
 -- Enters a worker that has just started. `abilities` are words of `needs`: `recipe:1`, `codec:flac`, `root:archive`.
 --
--- Answers its id, how long it may work after a beat, this call counting as the first, and the secret that held() asks for.
+-- Answers its id, how long it may work after a beat, this call counting as the first, and the secret by which it proves later that it
+-- is the worker that it says it is.
 create function register_worker(
     worker_name text, worker_host text, worker_build text, worker_slots integer, worker_abilities text[]
 ) returns table (worker bigint, lease_seconds double precision, secret uuid)
@@ -37,12 +38,25 @@ begin
     end loop;
 end $$;
 
+-- Refuses whoever speaks for a worker and does not have the secret of its registration. A worker that the ledger does not know is for
+-- the caller to judge.
+create function check_secret(known uuid, given uuid) returns void
+language plpgsql immutable
+as $$
+begin
+    if known is distinct from given and known is not null then
+        raise exception 'this is not the worker that registered: its secret is another'
+            using errcode = 'invalid_authorization_specification';
+    end if;
+end $$;
+
 -- Says anew what a worker can do, where a mount went away or came back; counts from its next claim on. Refuses with SQLSTATE
 -- SL001 if the worker has been ended.
-create function set_abilities(worker_id bigint, worker_abilities text[]) returns void
+create function set_abilities(worker_id bigint, worker_secret uuid, worker_abilities text[]) returns void
 language plpgsql security definer set search_path from current
 as $$
 begin
+    perform check_secret(w.secret, worker_secret) from worker w where w.id = worker_id;
     update worker w set abilities = worker_abilities where w.id = worker_id and w.ended_at is null;
     if not found then
         raise exception 'the lease of worker % is over', worker_id using errcode = 'SL001';
@@ -77,7 +91,7 @@ end $$;
 -- revived. Epoch and lease id are the fence: every later write repeats them. `claim_number` grows from claim to claim of a
 -- worker. One whose answer was lost is given up with bar_claims(), after which held() tells for good what it took.
 create function claim(
-    worker_id bigint, wanted integer, queue_names text[] default null, claim_number bigint default null
+    worker_id bigint, worker_secret uuid, wanted integer, queue_names text[] default null, claim_number bigint default null
 )
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
@@ -111,6 +125,7 @@ declare
 begin
     -- Held until the commit, so that nobody can declare this worker lost and overlook what it is about to take.
     select * into me from worker w where w.id = claim.worker_id for no key update;
+    perform check_secret(me.secret, claim.worker_secret);
     if me.id is null or me.ended_at is not null then
         raise exception 'the lease of worker % is over', claim.worker_id using errcode = 'SL001';
     end if;
@@ -246,14 +261,16 @@ end $$;
 -- Gives up the worker's claims up to that number. One that is under way is waited for; one that arrives only now, having
 -- hung in a network or in a dying connection, takes nothing, or its jobs would lie in the hands of a worker that does not
 -- know of them.
-create function bar_claims(worker_id bigint, up_to bigint) returns void
-language sql security definer set search_path from current
+create function bar_claims(worker_id bigint, worker_secret uuid, up_to bigint) returns void
+language plpgsql security definer set search_path from current
 as $$
-    update worker w set claims_from = greatest(w.claims_from, up_to + 1) where w.id = worker_id
-$$;
+begin
+    perform check_secret(w.secret, worker_secret) from worker w where w.id = worker_id;
+    update worker w set claims_from = greatest(w.claims_from, up_to + 1) where w.id = worker_id;
+end $$;
 
 -- All that a worker holds, as claim() answered it: for a worker whose claim was not answered. Fences are the right to write, so
--- they are told to nobody but the worker, by the secret of its registration.
+-- they are told to nobody but the worker.
 create function held(worker_id bigint, worker_secret uuid)
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
@@ -263,10 +280,7 @@ language plpgsql stable security definer set search_path from current set jit = 
 as $$
 #variable_conflict use_column
 begin
-    if not exists (select from worker w where w.id = held.worker_id and w.secret = held.worker_secret) then
-        raise exception 'worker % did not register with this secret', held.worker_id
-            using errcode = 'invalid_authorization_specification';
-    end if;
+    perform check_secret(w.secret, held.worker_secret) from worker w where w.id = held.worker_id;
     return query select r.job, r.epoch, r.lease_id, r.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
            r.spent + 1, j.max_attempts, r.lost, r.room_deaths,
            coalesce((select s.workers_lost from suspect s where s.job = r.job), 0::smallint)
@@ -283,7 +297,7 @@ end $$;
 -- `cancelled`: of the given jobs, those to be stopped and reported with fail() or release().
 -- `lost`: of the given jobs, those that are no longer this worker's to write (or that it has just finished itself).
 create function beat(
-    worker_id bigint,
+    worker_id bigint, worker_secret uuid,
     jobs bigint[] default '{}', epochs integer[] default '{}', lease_ids uuid[] default '{}',
     frames bigint[] default '{}', frames_totals bigint[] default '{}', slots smallint[] default '{}',
     worker_status jsonb default null
@@ -304,6 +318,7 @@ begin
     perform set_config('synchronous_commit', 'off', true);
     select ledger_time(), s.lease into t, ttl from setting s;
 
+    perform check_secret(w.secret, beat.worker_secret) from worker w where w.id = beat.worker_id;
     update worker w
     set beat_at = t, lease_until = t + ttl, revived_at = case when w.lease_until <= t then t else w.revived_at end,
         status = coalesce(worker_status, w.status)

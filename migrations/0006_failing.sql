@@ -205,11 +205,13 @@ begin
 end $$;
 
 -- A worker's goodbye: what it still holds goes back unspent. Returns how many jobs that were.
-create function stop_worker(worker_id bigint) returns integer
-language sql security definer set search_path from current set jit = off
+create function stop_worker(worker_id bigint, worker_secret uuid) returns integer
+language plpgsql security definer set search_path from current set jit = off
 as $$
-    select end_workers(array[worker_id], 'stopped', ledger_time())
-$$;
+begin
+    perform check_secret(w.secret, worker_secret) from worker w where w.id = worker_id;
+    return end_workers(array[worker_id], 'stopped', ledger_time());
+end $$;
 
 select allow('sluice_worker', 'publish', 'finish', 'fail', 'release', 'recall', 'stop_worker');
 select apply_permissions();

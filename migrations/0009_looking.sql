@@ -148,8 +148,8 @@ as $$
     order by f.place
 $$;
 
--- The jobs that made, or may yet make, what is at some destinations: those that are completed or have not ended. `place` counts
--- the destinations from 1.
+-- The jobs that made, or may yet make, what is at some destinations: those that are completed or have not ended, and that the caller
+-- may see. `place` counts the destinations from 1.
 create function list_makers(destinations text[])
 returns table (place integer, job bigint, state job_state, ended_at timestamptz, size bigint, digest text)
 language sql stable security definer set search_path from current set jit = off
@@ -168,6 +168,7 @@ as $$
         select o.id from job o
         where hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
           and o.recipe #>> '{outputs,0,location}' = d.location
+          and ((select sees_all()) or exists (select from batch b where b.id = o.batch and b.submitter = session_user))
     ) j
     left join finished f on f.job = j.id
     where f.job is null or f.state = 'completed'

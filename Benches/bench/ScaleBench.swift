@@ -83,7 +83,8 @@ enum ScaleBench {
 
     /// The pages that a claim touches, in a session that has claimed before.
     private static func blocks(of bench: BenchLedger, worker: Int64) throws -> Int {
-        let claim = "select count(*) from sluice.claim(\(worker), \(Drain.group))"
+        let secret = "(select secret from sluice.worker where id = \(worker))"
+        let claim = "select count(*) from sluice.claim(\(worker), \(secret), \(Drain.group))"
         let warmUp = Array(repeating: claim, count: 8)
         let plan = try bench.server.run(
             each: warmUp + ["explain (analyze, buffers, format json) \(claim)"],

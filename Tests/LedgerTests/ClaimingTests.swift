@@ -31,13 +31,13 @@ struct ClaimingTests {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
         func blocks() async throws -> Int {
-            let schema = lab.schema
+            let (schema, id, secret) = (lab.schema, worker.worker, WorkerSecrets[worker.worker])
             let plan: JSON = try await lab.lab.run { connection in
                 try connection.transaction {
                     // Twice, as a session that has its plans made already.
-                    _ = try connection.execute("select from \(schema).claim(\(worker.worker), 10)")
+                    _ = try connection.execute("select from \(schema).claim(\(id), \(secret), 10)")
                     return try connection.value(
-                        "explain (analyze, buffers, format json) select * from \(schema).claim(\(worker.worker), 10)"
+                        "explain (analyze, buffers, format json) select * from \(schema).claim(\(id), \(secret), 10)"
                     )
                 }
             }
@@ -205,11 +205,12 @@ struct ClaimingTests {
         let worker = try await lab.worker()
         try await lab.submit(5)
         let schema = lab.schema
+        let secret = WorkerSecrets[worker.worker]
         let (late, next): (Int, Int) = try await lab.lab.run { connection in
-            try connection.execute("select \(schema).bar_claims(\(worker.worker), 7)")
+            try connection.execute("select \(schema).bar_claims(\(worker.worker), \(secret), 7)")
             return (
-                try connection.value("select count(*) from \(schema).claim(\(worker.worker), 2, null, 7)"),
-                try connection.value("select count(*) from \(schema).claim(\(worker.worker), 2, null, 8)")
+                try connection.value("select count(*) from \(schema).claim(\(worker.worker), \(secret), 2, null, 7)"),
+                try connection.value("select count(*) from \(schema).claim(\(worker.worker), \(secret), 2, null, 8)")
             )
         }
         #expect((late, next) == (0, 2))
@@ -245,8 +246,9 @@ struct ClaimingTests {
 
         // A claim that is undone leaves the floor below the jobs that it gives back.
         try await lab.lab.run { connection in
+            let secret = WorkerSecrets[worker.worker]
             try connection.script("begin", changes: false)
-            try connection.execute("select from \(schema).claim(\(worker.worker), 100)")
+            try connection.execute("select from \(schema).claim(\(worker.worker), \(secret), 100)")
             try connection.script("rollback", changes: false)
         }
         var left = 0

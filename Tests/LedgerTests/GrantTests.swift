@@ -8,7 +8,7 @@ import Testing
 /// Who may do what: all of it, by the catalog and by trying.
 struct GrantTests {
     private static let looking: Set<String> = [
-        "ledger_time", "find_batch", "batch_jobs", "counts", "status", "paces", "list_queues", "list_batches",
+        "ledger_time", "batch_jobs", "counts", "status", "paces", "list_queues", "list_batches",
         "list_workers", "find_jobs", "count_jobs", "list_jobs", "show_jobs", "list_attempts", "list_failures",
         "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers",
     ]
@@ -21,7 +21,8 @@ struct GrantTests {
             "set_abilities", "stop_worker", "keep_house", "take_unfinished", "standing_fences",
         ],
         "sluice_submitter": looking.union([
-            "stage_jobs", "submit", "cancel_jobs", "retry_jobs", "prioritize_jobs", "find_earlier",
+            "stage_jobs", "submit", "cancel_jobs", "retry_jobs", "prioritize_jobs", "find_batch",
+            "find_earlier",
         ]),
         "sluice_operator": looking.union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue", "wish_worker",

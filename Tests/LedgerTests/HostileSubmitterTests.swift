@@ -59,7 +59,10 @@ struct HostileSubmitterTests {
         try await submit("[\(job("honest"))]", as: submitter)
         let worker = try await lab.worker()
         let fences: [Int64] = try await lab.lab.run { connection in
-            try connection.rows("select job from \(lab.schema).claim(\(worker.worker), 2)") { try $0[0] }
+            let secret = WorkerSecrets[worker.worker]
+            return try connection.rows("select job from \(lab.schema).claim(\(worker.worker), \(secret), 2)") {
+                try $0[0]
+            }
         }
         #expect(fences.count == 2)
         try await lab.lab.run { connection in
@@ -253,15 +256,31 @@ struct HostileSubmitterTests {
         #expect(try await bob.batch(hers.batch) == nil)
         #expect(try await bob.batches().map(\.batch) == [his.batch])
         #expect(try await bob.jobs(ofBatch: hers.batch).isEmpty)
+        let destinations = [LedgerLab.recipe("alice0"), LedgerLab.recipe("bob0")].map { $0.outputs[0].location }
+        #expect(try await bob.earlierJobs(at: destinations).map(\.?.batch) == [nil, his.batch])
+        #expect(try await bob.makers(of: destinations).map(\.count) == [0, 1])
         for role in ["sluice_viewer", "sluice_operator"] {
             let other = try login(role, lab)
+            #expect(try await other.makers(of: destinations).map(\.count) == [1, 1])
             #expect(try await other.jobs().jobs.count == 5)
             #expect(try await other.count() == 5)
         }
         #expect(try await lab.ledger.jobs().jobs.count == 5)
     }
 
-    @Test func workersAreToldNoFenceOfOthers() async throws {
+    /// Or they could have the batch of another answered as theirs, or keep a nightly key from being used.
+    @Test func submittersTakeNoKeysFromEachOther() async throws {
+        let lab = try await LedgerLab()
+        let (alice, bob) = (try login("sluice_submitter", lab), try login("sluice_submitter", lab))
+        let nightly = Submission(key: "nightly")
+        let his = try await bob.submit(nightly, recipes: [LedgerLab.recipe("bob")])
+        let hers = try await alice.submit(nightly, recipes: [LedgerLab.recipe("alice")])
+        #expect(!hers.isRepetition && hers.batch != his.batch)
+        let again = try await alice.submit(nightly, recipes: [LedgerLab.recipe("alice")])
+        #expect(again.isRepetition && again.isSameRequest && again.batch == hers.batch)
+    }
+
+    @Test func workersSpeakForThemselvesAlone() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(2)
         let victim = try login("sluice_worker", lab)
@@ -270,17 +289,22 @@ struct HostileSubmitterTests {
         #expect(claims.count == 2)
         #expect(try await victim.held(by: entry.worker).jobs == claims)
         let thief = try login("sluice_worker", lab)
-        for secret in ["null", "gen_random_uuid()"] {
-            let error = try await failure {
-                try await thief.source.run("held") { connection in
-                    _ = try connection.script(
-                        "select lease_id from \(lab.schema).held(\(entry.worker), \(secret))",
-                        changes: false
-                    )
+        let calls = [
+            "held(%)", "claim(%, 1)", "beat(%)", "bar_claims(%, 100)", "stop_worker(%)", "set_abilities(%, '{}')",
+        ]
+        for call in calls {
+            for secret in ["null", "gen_random_uuid()"] {
+                let words = call.replacingOccurrences(of: "%", with: "\(entry.worker), \(secret)")
+                let error = try await failure {
+                    try await thief.source.run("speak for another") { connection in
+                        _ = try connection.script("select \(lab.schema).\(words)", changes: true)
+                    }
                 }
+                #expect(error.code == .permissionDenied, "\(words)")
             }
-            #expect(error.code == .permissionDenied)
         }
+        #expect(try await victim.held(by: entry.worker).jobs == claims)
+        #expect(try await Heartbeat(victim.configuration).beat(entry.worker).isAlive)
         // There is no other way to the secret.
         for text in ["select secret from \(lab.schema).worker", "select * from \(lab.schema).list_workers()"] {
             let error = try await failure {

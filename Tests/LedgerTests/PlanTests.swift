@@ -91,14 +91,14 @@ extension GuardedCall {
             name: "claim",
             rules: PlanGuard(indexes: ["waiting_turn", "job_pkey"]),
             breakages: ["drop index sluice.waiting_turn", "alter table sluice.job drop constraint job_pkey"]
-        ) { _, _ in "select count(*) from sluice.claim(1, 100)" },
+        ) { _, _ in "select count(*) from sluice.claim(1, '\(PlanLab.Books.secret)', 100)" },
         GuardedCall(
             name: "beat",
             rules: PlanGuard(indexes: ["running_pkey"]),
             breakages: ["alter table sluice.running drop constraint running_pkey"]
         ) { books, number in
             """
-            select count(*) from sluice.beat(1, \(books.running[number]), array_fill(\(number + 1)::bigint, '{100}'),
+            select count(*) from sluice.beat(1, '\(PlanLab.Books.secret)', \(books.running[number]), array_fill(\(number + 1)::bigint, '{100}'),
                 array_fill(1000::bigint, '{100}'), array_fill(1::smallint, '{100}'))
             """
         },

@@ -56,7 +56,8 @@ extension Connection {
         let reply = try first(
             """
             select * from \(schema).beat(
-                \(worker), \(jobs.map(\.fence.job)), \(jobs.map(\.fence.epoch)), \(jobs.map(\.fence.lease)),
+                \(worker), \(WorkerSecrets[worker]),
+                \(jobs.map(\.fence.job)), \(jobs.map(\.fence.epoch)), \(jobs.map(\.fence.lease)),
                 \(jobs.map(\.frames)), \(jobs.map(\.totalFrames)), \(jobs.map(\.slot)), \(status))
             """
         ) { try BeatReply($0, sentAt: sentAt) }

@@ -31,7 +31,7 @@ extension JobLedger {
     public func setAbilities(_ abilities: [String], of worker: Int64) async throws {
         _ = try await settle("say what a worker can do") { connection, _ in
             try connection.execute(
-                "select \(schema).set_abilities(\(worker), \(WorkerRegistration.all(abilities)))"
+                "select \(schema).set_abilities(\(worker), \(WorkerSecrets[worker]), \(WorkerRegistration.all(abilities)))"
             )
         }
     }
@@ -50,12 +50,17 @@ extension JobLedger {
         let rows = try await settle("claim jobs", within: limit) { connection, mayHaveHappened in
             if mayHaveHappened {
                 // From here on no earlier try takes anything, wherever it hangs, so that what is held is all that it took.
-                try connection.execute("select \(schema).bar_claims(\(worker), \(ClaimNumber.last))")
+                try connection.execute(
+                    "select \(schema).bar_claims(\(worker), \(WorkerSecrets[worker]), \(ClaimNumber.last))"
+                )
                 let forgotten = try connection.held(by: worker, schema).filter { !inHand.contains($0.fence) }
                 if !forgotten.isEmpty { return forgotten }
             }
             return try connection.claimedRows(
-                "select * from \(schema).claim(\(worker), \(wanted), \(queues), \(ClaimNumber.next()))"
+                """
+                select * from \(schema).claim(
+                    \(worker), \(WorkerSecrets[worker]), \(wanted), \(queues), \(ClaimNumber.next()))
+                """
             )
         }
         return try await sorted(rows)

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Synchronization
 
-/// The secrets of the workers that this process has registered, by which the ledger tells a worker what it holds, and nobody else.
+/// The secrets of the workers that this process has registered, by which a worker proves that it is the
+/// one that registered.
 enum WorkerSecrets {
     private static let known = Mutex<[Int64: UUID]>([:])
 

@@ -81,7 +81,7 @@ extension JobLedger {
     @discardableResult
     public func stop(_ worker: Int64, within limit: Duration? = nil) async throws -> Int {
         let count: Int = try await settle("stop a worker", within: limit) { connection, _ in
-            try connection.value("select \(schema).stop_worker(\(worker))")
+            try connection.value("select \(schema).stop_worker(\(worker), \(WorkerSecrets[worker]))")
         }
         WorkerSecrets[worker] = nil
         return count

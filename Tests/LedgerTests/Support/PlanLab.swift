@@ -90,27 +90,31 @@ struct PlanLab {
             """
         }
 
+        /// Of all its workers.
+        static let secret = "00000000-0000-0000-0000-000000000001"
+
         private static let work = """
             set search_path = sluice;
             update setting set lease = '1 h';
             -- With numbers that a test can write down.
-            insert into worker (id, name, host, build, slots, abilities, started_at, beat_at, lease_until)
-            select i, 'w', 'h', 'b', 4, '{recipe:1}', now(), now(), now() + interval '1 h' from generate_series(1, 7) i;
-            select count(*) from claim(1, 1000);
-            select count(*) from generate_series(2, 6) w, lateral claim(w, 200);
-            create temporary table given as select * from claim(7, 1000);
+            insert into worker (id, secret, name, host, build, slots, abilities, started_at, beat_at, lease_until)
+            select i, '\(secret)', 'w', 'h', 'b', 4, '{recipe:1}', now(), now(), now() + interval '1 h'
+            from generate_series(1, 7) i;
+            select count(*) from claim(1, '\(secret)', 1000);
+            select count(*) from generate_series(2, 6) w, lateral claim(w, '\(secret)', 200);
+            create temporary table given as select * from claim(7, '\(secret)', 1000);
             select count(*) from publish(
                 (select array_agg(job) from given), (select array_agg(epoch) from given),
                 (select array_agg(lease_id) from given), (select array_agg('.' || job) from given),
                 (select array_agg('aa'::text) from given), (select array_agg(1::bigint) from given),
                 null, null, null, null, null);
-            create temporary table failing as select * from claim(7, 500);
+            create temporary table failing as select * from claim(7, '\(secret)', 500);
             select count(*) from fail((select jsonb_agg(jsonb_build_object(
                 'job', job, 'epoch', epoch, 'lease_id', lease_id, 'code', 'source_gone', 'class', 'transient',
                 'stage', 'open', 'message', 'it is not there')) from failing));
             -- By chance some would be due already, and a claim would wake them.
             update delayed set ready_at = clock_timestamp() + interval '30 min';
-            select count(*) from claim(7, 100);
+            select count(*) from claim(7, '\(secret)', 100);
             update worker set lease_until = clock_timestamp() - interval '1 s' where id = 7;
             select count(*) from fold_counts(), raise_floors();
             """
