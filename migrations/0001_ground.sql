@@ -84,10 +84,9 @@ create type failure_class as enum ('permanent', 'transient', 'infrastructure');
 create type attempt_outcome as enum ('completed', 'failed', 'lost', 'released', 'cancelled');
 
 -- What a fenced write is told. `done` now, `repeated`: by this very fence before, so the answer was lost and not the write;
--- `lost`: another owns the job or it has ended; `expired`: nobody else has it, and the lease is over all the same;
--- `cancelled`: the job was to be stopped and has ended so; `publishing`: by this very fence it has been published, so it is too
--- late to hand it back, and its file is needed.
-create type answer as enum ('done', 'repeated', 'lost', 'expired', 'cancelled', 'publishing');
+-- `lost`: another owns the job or it has ended; `cancelled`: the job was to be stopped and has ended so; `publishing`: by this
+-- very fence it has been published, so it is too late to hand it back, and its file is needed.
+create type answer as enum ('done', 'repeated', 'lost', 'cancelled', 'publishing');
 
 -- How a finished job's output came to be where it was to be: `adopted`: the same bytes were there already; `skipped`: something
 -- else is there and stays, so there is no output of ours.
@@ -101,7 +100,7 @@ create type worker_wish as enum ('run', 'quiet', 'drain');
 -- The one row of what an owner may choose. Functions read it at every call, so a change counts at once.
 create table setting (
     only_row boolean primary key default true check (only_row),
-    -- How long a worker may work after a beat.
+    -- How long a worker may be silent. Its jobs are its own until reap() has ended it, which comes after this.
     lease interval not null default '30 s' check (lease between '1 s' and '1 h'),
     -- The n-th retry of a transient failure comes after a random share of base * 2^(n-1), at most the cap.
     retry_base interval not null default '10 s' check (retry_base > '0'),

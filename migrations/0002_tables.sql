@@ -344,6 +344,8 @@ create table worker (
     started_at timestamptz not null,
     beat_at timestamptz not null,
     lease_until timestamptz not null,
+    -- When it was last heard of after its lease was over. Its jobs could not be seen to move before.
+    revived_at timestamptz,
     -- Claims with lower numbers take nothing any more: their worker has given them up.
     claims_from bigint not null default 0,
     -- Set once: when it stopped, or was found to have stopped.

@@ -2,6 +2,9 @@
 -- lease is the lease of all its jobs. A claim takes many jobs in one short call, from the heads of the lines that this worker
 -- can serve, and never looks at anything else: not at finished jobs, not at jobs that it cannot do, not at dead rows.
 --
+-- A lease that is over takes nothing away by itself: only what ends the worker does (`ended_at`), and until then its next call
+-- revives the lease. So an outage costs no worker its jobs.
+--
 -- The planner's switches are set on the functions because a plan made while a table was empty is kept by the session, and
 -- must still be right when a million jobs wait. For the same reason hot tables are always entered by `job = any (...)` or by a
 -- lateral with a limit: the planner knows how few rows are alive, and not how many dead ones a long transaction keeps there,
@@ -48,14 +51,13 @@ begin
 end $$;
 
 -- Says anew what a worker can do, where a mount went away or came back; counts from its next claim on. Refuses with SQLSTATE
--- SL001 if its lease is over.
+-- SL001 if the worker has been ended.
 create function set_abilities(worker_id bigint, worker_secret uuid, worker_abilities text[]) returns void
 language plpgsql security definer set search_path from current
 as $$
 begin
     perform check_secret(w.secret, worker_secret) from worker w where w.id = worker_id;
-    update worker w set abilities = worker_abilities
-    where w.id = worker_id and w.ended_at is null and w.lease_until > ledger_time();
+    update worker w set abilities = worker_abilities where w.id = worker_id and w.ended_at is null;
     if not found then
         raise exception 'the lease of worker % is over', worker_id using errcode = 'SL001';
     end if;
@@ -251,9 +253,9 @@ $$;
 -- Takes up to `wanted` jobs for a worker: by priority (higher first), then fairly among queues, among the submitters of a queue, and
 -- among the batches of a submitter.
 --
--- `queue_names` narrows it to some queues. Refuses with SQLSTATE SL001 if the worker's lease is over. Epoch and lease id are
--- the fence: every later write repeats them. `claim_number` grows from claim to claim of a worker. One whose answer was lost
--- is given up with bar_claims(), after which held() tells for good what it took.
+-- `queue_names` narrows it to some queues. Refuses with SQLSTATE SL001 if the worker has been ended; a lease that is over is
+-- revived. Epoch and lease id are the fence: every later write repeats them. `claim_number` grows from claim to claim of a
+-- worker. One whose answer was lost is given up with bar_claims(), after which held() tells for good what it took.
 create function claim(
     worker_id bigint, worker_secret uuid, wanted integer, queue_names text[] default null, claim_number bigint default null
 )
@@ -288,8 +290,12 @@ begin
     -- Held until the commit, so that nobody can declare this worker lost and overlook what it is about to take.
     select * into me from worker w where w.id = claim.worker_id for no key update;
     perform check_secret(me.secret, claim.worker_secret);
-    if me.id is null or me.ended_at is not null or me.lease_until <= t then
+    if me.id is null or me.ended_at is not null then
         raise exception 'the lease of worker % is over', claim.worker_id using errcode = 'SL001';
+    end if;
+    if me.lease_until <= t then
+        -- Or reap() would take what is claimed here before the worker can beat.
+        update worker w set lease_until = t + (select s.lease from setting s), revived_at = t where w.id = me.id;
     end if;
     if missing <= 0 or me.wish <> 'run' or claim.claim_number < me.claims_from then
         return;
@@ -445,9 +451,9 @@ end $$;
 
 -- The sign of life of a whole worker process: one statement, whatever the number of slots.
 --
--- Renews the lease, unless it is over: an expired lease is never revived, for somebody may have looked already. Stores how far
--- the given jobs are; `frames_totals` and `slots` may hold nulls. A job with a slot has begun: if its worker is lost, that counts
--- against it. The answer is one row:
+-- Renews the lease, also one that is over, unless the worker has been ended: what it holds in `running` is its own until then,
+-- so an outage that outlasts a lease takes nothing from it. Stores how far the given jobs are; `frames_totals` and `slots` may
+-- hold nulls. A job with a slot has begun: if its worker is lost, that counts against it. The answer is one row:
 -- `alive`: false means that all is lost: stop everything, write nothing, register anew.
 -- `cancelled`: of the given jobs, those to be stopped and reported with fail() or release().
 -- `lost`: of the given jobs, those that are no longer this worker's to write (or that it has just finished itself).
@@ -475,8 +481,9 @@ begin
 
     perform check_secret(w.secret, beat.worker_secret) from worker w where w.id = beat.worker_id;
     update worker w
-    set beat_at = t, lease_until = t + ttl, status = coalesce(worker_status, w.status)
-    where w.id = beat.worker_id and w.ended_at is null and w.lease_until > t
+    set beat_at = t, lease_until = t + ttl, revived_at = case when w.lease_until <= t then t else w.revived_at end,
+        status = coalesce(worker_status, w.status)
+    where w.id = beat.worker_id and w.ended_at is null
     returning w.id, w.wish into me;
     if me.id is null then
         return query select false, null::worker_wish, 0::double precision, '{}'::bigint[], beat.jobs, '{}'::text[];

@@ -217,8 +217,8 @@ $$;
 -- Moves jobs from `running` to `publishing`: the output is whole, durable and linked under its attempt name. From then on
 -- anybody may finish the job. `digests` are SHA-256 in hexadecimal; `reports` are JSON texts or null.
 --
--- Needs a lease that is not over: `expired` if it is and nobody has taken the job yet. `cancelled`: the job was to be stopped
--- and has ended now; throw the output away.
+-- Rests on the fence alone: as long as its row lies in `running`, the job is its worker's, however long the worker was not heard
+-- of, and nobody else's. `cancelled`: the job was to be stopped and has ended now; throw the output away.
 create function publish(
     jobs bigint[], epochs integer[], lease_ids uuid[], attempt_names text[], digests text[], sizes bigint[],
     frames_in bigint[], frames_out bigint[], audio_ms bigint[], cpu_ms bigint[], peak_bytes bigint[],
@@ -244,7 +244,6 @@ begin
     ), gone as (
         delete from running r using given g
         where r.job = any (publish.jobs) and r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
-          and (select true from worker w where w.id = r.worker and w.ended_at is null and w.lease_until > t)
         returning r.*
     ), moved as (
         insert into publishing as p (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, slot,
@@ -280,8 +279,6 @@ begin
             when exists (select from unnest(stopped) s where s.job = g.job) then 'cancelled'
             when (select true from publishing p
                   where p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id) then 'repeated'
-            when (select true from running r
-                  where r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id) then 'expired'
             else answer_for(g.job, g.epoch, g.lease_id, 'completed')::text
         end)::answer
         from unnest(publish.jobs, publish.epochs, publish.lease_ids) as g (job, epoch, lease_id)

@@ -3,10 +3,8 @@
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- Takes fenced rows out of `running` (and `publishing`, if asked) and answers them as endings without a cause.
---
--- `need_lease`: only while the worker's lease is not over.
 create function take_out(
-    jobs bigint[], epochs integer[], lease_ids uuid[], from_publishing boolean, need_lease boolean, t timestamptz
+    jobs bigint[], epochs integer[], lease_ids uuid[], from_publishing boolean, t timestamptz
 ) returns setof ending
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
@@ -19,10 +17,7 @@ begin
         ), mine as materialized (
             select r.job from given g
             join running r on r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
-            where r.job = any (take_out.jobs) and (
-                not need_lease
-                or (select true from worker w where w.id = r.worker and w.ended_at is null and w.lease_until > t)
-            )
+            where r.job = any (take_out.jobs)
             order by r.job for update of r
         ), gone as (
             delete from running r where r.job = any (array(select m.job from mine m)) returning r.*
@@ -67,8 +62,8 @@ end $$;
 -- last_words, room_death (true if the room died of this job), slot, frames_in, frames_out, audio_ms, cpu_ms, peak_bytes,
 -- report, need (what a worker must be able to do that this one cannot).
 --
--- Permanent failures end the job, transient ones spend an attempt and back off, infrastructure spends none. `expired` and
--- `lost` change nothing. A job that was to be stopped ends as cancelled. Figures are other people's: one that its column cannot
+-- Permanent failures end the job, transient ones spend an attempt and back off, infrastructure spends none. `lost` changes
+-- nothing. A job that was to be stopped ends as cancelled. Figures are other people's: one that its column cannot
 -- hold is stored as the nearest that it can, since to refuse it would leave the job with nobody.
 create function fail(failures jsonb)
 returns table (job bigint, answer answer)
@@ -88,7 +83,7 @@ begin
     from jsonb_to_recordset(failures) as f (job bigint, epoch integer, lease_id uuid);
 
     -- The taking first and in a statement of its own; what is joined to it then is values only.
-    endings := array(select e from take_out(ids, epochs, leases, true, true, t) e);
+    endings := array(select e from take_out(ids, epochs, leases, true, t) e);
     endings := array(
         select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
                    e.started_at, e.cancel_asked, 'failed', f.code, f.class, f.stage,
@@ -112,8 +107,6 @@ begin
         select f.job, (case
             when e.job is not null and e.cancel_asked then 'cancelled'
             when e.job is not null then 'done'
-            when (select true from running r where r.job = f.job and r.epoch = f.epoch and r.lease_id = f.lease_id)
-                then 'expired'
             else answer_for(f.job, f.epoch, f.lease_id, 'failed')::text
         end)::answer
         from unnest(ids, epochs, leases) as f (job, epoch, lease_id)
@@ -123,8 +116,8 @@ end $$;
 -- Hands running jobs back unspent: a drain, a deploy, a neighbour's crash, a job that this worker cannot do.
 --
 -- The jobs go back to where they were in line, at once or after `hold_for`. `needs[i]`, if given and not null, is a word that
--- the next worker's abilities must hold. Good for an expired lease too, as long as nobody has taken the job: giving up takes
--- no right. `message` is for people. `publishing`: too late, this fence has published it; anybody may finish it and counts on its file.
+-- the next worker's abilities must hold. `message` is for people. `publishing`: too late, this fence has published it; anybody
+-- may finish it and counts on its file.
 create function release(
     jobs bigint[], epochs integer[], lease_ids uuid[], reason text default 'handed_back',
     needs text[] default null, hold_for interval default null, message text default null
@@ -137,7 +130,7 @@ declare
     endings ending[];
 begin
     endings := array(
-        select e from take_out(release.jobs, release.epochs, release.lease_ids, false, false, ledger_time()) e
+        select e from take_out(release.jobs, release.epochs, release.lease_ids, false, ledger_time()) e
     );
     endings := array(
         select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
@@ -197,7 +190,7 @@ begin
     if held.jobs is null then
         return 0;
     end if;
-    endings := array(select e from take_out(held.jobs, held.epochs, held.leases, false, false, t) e);
+    endings := array(select e from take_out(held.jobs, held.epochs, held.leases, false, t) e);
     endings := array(
         select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
                    e.started_at, e.cancel_asked, case reason when 'lost' then 'lost' else 'released' end,

@@ -10,13 +10,14 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 
 -- Ends workers whose lease is over and gives their jobs back, unspent and counted. Returns how many jobs.
 --
--- After an outage one whole lease passes first. That there was one is told by a gap between ticks, by a server that started
--- since, or by one that is not the server that was (failover): see keep_house().
+-- After an outage workers have time to come back first. That there was one is told by a gap between ticks, by a server that
+-- started since, or by one that is not the server that was (failover): see keep_house().
 create function reap() returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$
 declare
-    t timestamptz := ledger_time();
+    -- The tick's time. If the server stood still since then, no worker could beat, and the next tick will see the gap.
+    t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
     silent bigint[];
 begin
     if exists (select from house where quiet_until > t) then
@@ -30,7 +31,7 @@ begin
     if cardinality(silent) = 0 then
         return 0;
     end if;
-    return end_workers(silent, 'lost', t);
+    return end_workers(silent, 'lost', ledger_time());
 end $$;
 
 -- How long a job may take by its recipe; null if it does not say so in a number. A century at most: what a submitter wrote there
@@ -44,12 +45,13 @@ as $$
 $$;
 
 -- Looks through everything that runs: jobs of workers that have ended, jobs whose frames stand still under a worker that
--- beats, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this is for workers whose clocks hang.
+-- beats, and has beaten for as long, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this is for workers whose clocks hang.
 create function audit_running() returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$
 declare
-    t timestamptz := ledger_time();
+    -- The tick's time, as in reap().
+    t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
     overdue record;
     endings ending[];
 begin
@@ -61,7 +63,7 @@ begin
     from (
         select r.job, r.epoch, r.lease_id, case
                    when w.id is null or w.ended_at is not null then 'worker_lost'
-                   when r.moved_at < t - s.stall then 'stalled'
+                   when greatest(r.moved_at, w.revived_at) < t - s.stall then 'stalled'
                    when r.since < t - s.deadline_grace
                         and r.since + wall_limit(j.recipe) + s.deadline_grace < t then 'deadline_exceeded'
                end as reason
@@ -73,7 +75,7 @@ begin
     if overdue.jobs is null then
         return 0;
     end if;
-    endings := array(select e from take_out(overdue.jobs, overdue.epochs, overdue.leases, false, false, t) e);
+    endings := array(select e from take_out(overdue.jobs, overdue.epochs, overdue.leases, false, t) e);
     endings := array(
         select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
                    e.started_at, e.cancel_asked,
@@ -93,9 +95,12 @@ end $$;
 
 -- MARK: Half published
 
--- Hands out jobs that are `publishing` for too long, for whoever calls to finish: rename what is still to be renamed, then
+-- Hands out jobs that are `publishing` for too long, for the caller to finish: rename what is still to be renamed, then
 -- finish() with the fence given here, or fail() with it if that is impossible. Each is handed to one caller per grace period.
-create function take_unfinished(page integer default 100)
+--
+-- `roots`: the roots that the caller may write to. It gets only jobs whose output lies in one of them, since what it cannot finish
+-- would be kept from the others for a grace period. Null: any job. A job that was skipped has no file and needs no root.
+create function take_unfinished(page integer default 100, roots text[] default null)
 returns table (
     job bigint, epoch integer, lease_id uuid, recipe jsonb, attempt_name text, digest text, size bigint, since timestamptz
 )
@@ -108,7 +113,11 @@ begin
     return query
         with stuck as materialized (
             select p.job from publishing p, setting s
-            where p.handed_at < t - s.publish_grace order by p.handed_at, p.job limit page for update of p skip locked
+            where p.handed_at < t - s.publish_grace
+              -- A sub-select, so that jobs are looked up one by one, and only those that are late.
+              and (roots is null or p.attempt_name = '' or coalesce(split_part(
+                  (select j.recipe #>> '{outputs,0,location}' from job j where j.id = p.job), ':', 1) = any (roots), true))
+            order by p.handed_at, p.job limit page for update of p skip locked
         ), handed as (
             update publishing p set handed_at = t where p.job = any (array(select s.job from stuck s)) returning p.*
         )
@@ -335,14 +344,16 @@ begin
     update house set
         tick_at = t,
         postmaster_at = pg_postmaster_start_time(),
-        -- An outage, a failover, or nobody kept house: in each case nobody can know who is alive before one lease is over.
+        -- An outage, a failover, or nobody kept house: in each case nobody can know which workers are alive before they have had
+        -- time to come back. They look for the ledger every second, and a connection that hangs costs them five. A beat comes
+        -- every third of a lease, so that after a shorter gap there is a third left.
         quiet_until = case
             -- Nobody has ever looked: who beat before, and what a crash took of it, is not known either.
             when h.tick_at = '-infinity' then t + s.lease
             -- Ticks come about every second, so that a shorter gap says nothing, however short a lease is.
             when h.postmaster_at <> pg_postmaster_start_time() or t < h.tick_at
-                or t - h.tick_at > greatest(s.lease / 2, interval '3 s')
-                then t + s.lease
+                or t - h.tick_at > greatest(s.lease / 3, interval '3 s')
+                then t + greatest(s.lease, interval '10 s')
             else h.quiet_until
         end
     from setting s;

@@ -13,9 +13,10 @@ as $$
 $$;
 
 -- Cancels jobs. Those not begun end at once (`changed`); those that run are stopped by their workers (`asked`), within a beat
--- or when the notification comes. What is already publishing is not stopped.
+-- or when the notification comes. `publishing`: for so many it is too late. Their files may have their names by now, so they are
+-- completed; they are neither stopped nor counted as seen.
 create function cancel_jobs(filter jsonb, behind jsonb default null, page integer default 1000)
-returns table (seen bigint, changed bigint, asked bigint, next jsonb)
+returns table (seen bigint, changed bigint, asked bigint, publishing bigint, next jsonb)
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -23,8 +24,10 @@ declare
     t timestamptz := ledger_time();
     ids bigint[];
 begin
-    select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
-    from find_jobs(narrowed(steerable(filter), '{delayed,waiting,running}'), behind, page)
+    select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), count(*) filter (where f.state = 'publishing'),
+           (array_agg(f.next order by f.place desc))[1]
+    into ids, seen, publishing, next
+    from find_jobs(narrowed(steerable(filter), '{delayed,waiting,running,publishing}'), behind, page)
         with ordinality as f (job, state, next, place);
     with unheld as materialized (
         select w.job from waiting w where w.job = any (ids) order by w.job for update of w
@@ -65,13 +68,16 @@ end $$;
 -- Puts jobs that failed or were cancelled back into their lines, with all their attempts before them again; and lets those
 -- that wait for another try go at once. What they tried before stays on record.
 --
+-- Jobs that are half published, for longer than it should take, are handed out again at once to those who can finish them
+-- (`publishing`); nothing else of them changes.
+--
 -- With `new_damage` (`strict`, `conceal`, `skip`) all of them meet damage in that way from now on. With `conceal_seconds` as well,
 -- `conceal` adds at most so much silence.
 create function retry_jobs(
     filter jsonb, behind jsonb default null, page integer default 1000, new_damage text default null,
     conceal_seconds integer default null
 )
-returns table (seen bigint, changed bigint, next jsonb)
+returns table (seen bigint, changed bigint, publishing bigint, next jsonb)
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -91,9 +97,17 @@ begin
         raise exception 'conceal_seconds is more than 0 and goes with conceal, not % with "%"', conceal_seconds, new_damage
             using errcode = 'invalid_parameter_value';
     end if;
-    select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
-    from find_jobs(narrowed(steerable(filter), '{delayed,failed,cancelled}'), behind, page)
+    select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), (array_agg(f.next order by f.place desc))[1]
+    into ids, seen, next
+    from find_jobs(narrowed(steerable(filter), '{delayed,publishing,failed,cancelled}'), behind, page)
         with ordinality as f (job, state, next, place);
+    -- The process that has the order may be at it still; to carry it out twice is as good as once.
+    with late as materialized (
+        select p.job from publishing p
+        where p.job = any (ids) and p.since < t - (select s.publish_grace from setting s) order by p.job for update of p
+    )
+    update publishing p set handed_at = '-infinity' where p.job = any (array(select l.job from late l));
+    get diagnostics publishing = row_count;
     with chosen as materialized (
         select f.job from finished f
         where f.job = any (ids) and f.state in ('failed', 'cancelled') order by f.job for update of f

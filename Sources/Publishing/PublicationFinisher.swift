@@ -31,10 +31,10 @@ public struct PublicationFinisher: Sendable {
         return endings
     }
 
-    /// Takes what others left for too long, and carries it out where this process has the root. The rest is left for those
-    /// who have it.
+    /// Takes what others left for too long in the roots that this process may write to, and carries it out. The rest is left for
+    /// processes that have the other roots.
     public func takeUnfinished(in roots: StorageRoots, limit: Int32 = 100) async throws -> [TakenPublication] {
-        let rows = try await ledger.takeUnfinished(limit: limit)
+        let rows = try await ledger.takeUnfinished(limit: limit, in: roots.writableNames)
         var (due, unreadable): ([(UnfinishedPublication, DuePublication)], [TakenPublication]) = ([], [])
         for row in rows {
             do throws(StorageError) {

@@ -56,7 +56,7 @@ public final class AudioWorker: Sendable {
         let shop = Workshop(configuration, ledger: ledger, heartbeat: heartbeat, roots: roots, stopOrder, tell: tell)
         let registration = shop.registration
         let entry = try await ledger.register(registration)
-        shop.sessions.begin(Session(entry, abilities: registration.abilities))
+        shop.sessions.begin(shop.session(entry, abilities: registration.abilities))
         shop.say(.started(worker: entry.worker, lease: entry.leaseLength))
         shop.say(.takes(roots: configuration.roots, queues: configuration.queues))
 

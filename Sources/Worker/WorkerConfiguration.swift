@@ -22,6 +22,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public var room = RoomConfiguration()
     /// How long a stop leaves for what has begun.
     public var gracePeriod: Duration = .seconds(30)
+    /// How long jobs are kept while the ledger does not answer. Shorter than a lease: until the lease is over.
+    public var outageLimit: Duration = .seconds(3_600)
     /// How much work to have in hand for each slot.
     public var workAhead: Duration = .seconds(1)
     /// The most outputs that are published together.
@@ -68,6 +70,10 @@ public struct WorkerConfiguration: Sendable, Hashable {
             try require(false, "room.\(error)")
         }
         try require(gracePeriod >= .zero, "gracePeriod is not less than 0, as \(gracePeriod) is")
+        try require(
+            outageLimit >= .zero && outageLimit <= .seconds(2_592_000),
+            "outageLimit is 0 to 30 days, not \(outageLimit)"
+        )
         try require(workAhead >= .zero && workAhead <= .seconds(60), "workAhead is 0 to 60 s, not \(workAhead)")
         try require((1...1_000).contains(groupLimit), "groupLimit is 1 to 1000, not \(groupLimit)")
         try require(unpublishedLimit >= 1, "unpublishedLimit is at least 1, not \(unpublishedLimit)")

@@ -79,6 +79,11 @@ final class Workshop: Sendable {
         )
     }
 
+    /// A stay in the ledger that has just begun.
+    func session(_ entry: WorkerEntry, abilities: [String]) -> Session {
+        Session(entry, abilities: abilities, patience: configuration.outageLimit)
+    }
+
     /// What this worker can do now.
     var abilities: [String] {
         roots.usable.names.map(AbilityWord.root)
@@ -119,7 +124,7 @@ final class Workshop: Sendable {
         outbox.put(jobs.map { JobEnding(fence: $0.fence, kind: .handedBack(reason, need: nil)) })
     }
 
-    /// Stops and forgets what the right is gone to; nothing of it is written any more. Files that the ledger may count on
+    /// Stops and forgets jobs whose right is gone; nothing of them is written any more. Files that the ledger may count on
     /// stay. How many jobs that were.
     @discardableResult
     func drop(_ reason: StopReason, _ isMeant: (JobInHand) -> Bool) -> Int {

@@ -78,22 +78,64 @@ struct BeatTests {
         #expect(try await lab.heartbeat.beat(worker.worker, [RunningJob(claim.fence)]).lost.isEmpty)
     }
 
-    @Test func anExpiredLeaseIsNeverRevived() async throws {
+    /// An outage may outlast any lease: what was claimed before it stays its worker's.
+    @Test func aLeaseThatIsOverTakesNothingFromAWorkerThatNobodyHasEnded() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(5)
+        let worker = try await lab.worker()
+        let fences = try await lab.claim(5, for: worker).map(\.fence)
+        try await lab.age(by: lab.lease * 3)
+        #expect(try await lab.ledger.publish([LedgerLab.publication(fences[0])]) == [.done])
+        #expect(try await lab.ledger.finish([fences[0]]) == [.done])
+        #expect(try await lab.ledger.fail([AttemptFailure(fences[1], LedgerLab.failure(.permanent))]) == [.done])
+        #expect(try await lab.ledger.release([fences[2]]) == [.done])
+        let reply = try await lab.heartbeat.beat(worker.worker, [RunningJob(fences[3], frames: 7)])
+        #expect(reply.isAlive && reply.lost.isEmpty && reply.leaseLength == lab.lease)
+        try await lab.ledger.setAbilities(["root:in"], of: worker.worker)
+        // The beat has renewed the lease.
+        let schema = lab.schema
+        let isRenewed: Bool = try await lab.value(
+            "select lease_until > \(schema).ledger_time() from \(schema).worker where id = \(worker.worker)"
+        )
+        #expect(isRenewed)
+        #expect(try await lab.truth() == ["completed": 1, "failed": 1, "waiting": 1, "running": 2])
+    }
+
+    @Test func aClaimRevivesALeaseAsABeatDoes() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(1)
+        try await lab.age(by: lab.lease)
+        #expect(try await lab.claim(1, for: worker).count == 1)
+        let schema = lab.schema
+        let isRenewed: Bool = try await lab.value(
+            "select lease_until > \(schema).ledger_time() from \(schema).worker where id = \(worker.worker)"
+        )
+        #expect(isRenewed)
+    }
+
+    @Test func aWorkerThatWasTakenForLostIsNeverRevived() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
         let worker = try await lab.worker()
         let claim = try #require(try await lab.claim(1, for: worker).first)
-        try await lab.age(by: lab.lease)
+        _ = try await lab.ledger.keepHouse()
+        for _ in 0..<7 {
+            try await lab.age(by: lab.lease / 6)
+            _ = try await lab.ledger.keepHouse()
+        }
+        #expect(try await lab.truth() == ["waiting": 1])
         for _ in 0..<2 {
             let reply = try await lab.heartbeat.beat(worker.worker, [RunningJob(claim.fence)])
             #expect(!reply.isAlive)
             #expect(reply.lost == [claim.fence.job])
         }
-        #expect(try await lab.ledger.publish([LedgerLab.publication(claim.fence)]) == [.expired])
-        #expect(try await lab.ledger.fail([AttemptFailure(claim.fence, LedgerLab.failure(.permanent))]) == [.expired])
-        #expect(try await lab.truth() == ["running": 1])
-        // Giving up takes no right.
-        #expect(try await lab.ledger.release([claim.fence]) == [.done])
+        #expect(try await lab.ledger.publish([LedgerLab.publication(claim.fence)]) == [.lost])
+        #expect(try await lab.ledger.fail([AttemptFailure(claim.fence, LedgerLab.failure(.permanent))]) == [.lost])
+        #expect(try await lab.ledger.release([claim.fence]) == [.lost])
+        #expect(try await failure { try await lab.claim(1, for: worker) }.code == .leaseOver)
+        #expect(try await failure { try await lab.ledger.setAbilities([], of: worker.worker) }.code == .leaseOver)
+        #expect(try await lab.truth() == ["waiting": 1])
     }
 
     @Test func beatsGoThroughWhenAllOtherConnectionsAreTaken() async throws {

@@ -178,11 +178,11 @@ struct ClaimingTests {
         #expect(try await !lab.ledger.wish(.quiet, of: worker.worker))
     }
 
-    @Test func aWorkerWhoseLeaseIsOverCannotClaim() async throws {
+    @Test func aWorkerThatHasEndedCannotClaim() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
         try await lab.submit(1)
-        try await lab.age(by: lab.lease)
+        try await lab.ledger.stop(worker.worker)
         let error = try await failure { try await lab.claim(1, for: worker) }
         #expect(error.code == .leaseOver)
         #expect(error.sqlState == "SL001")

@@ -59,6 +59,48 @@ struct HousekeepingTests {
         #expect(try await lab.ledger.status().quietUntil == nil)
     }
 
+    /// Beats come every third of a lease: after a gap of half a lease a worker would have a sixth left to find the ledger.
+    @Test func afterAThirdOfALeaseWithoutATickNobodyIsLostForAWholeOne() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1)
+        let worker = try await lab.worker()
+        _ = try await lab.claim(1, for: worker)
+        _ = try await lab.ledger.keepHouse()
+        #expect(try await pass(lab, sixths: 4) == 0)
+        try await lab.age(by: lab.lease * 2 / 5)
+        #expect(try await lab.ledger.keepHouse()["reap"]?.affected == 0)
+        #expect(try await pass(lab, sixths: 5) == 0)
+        #expect(try await pass(lab, sixths: 2) == 1)
+    }
+
+    /// A lease of a second or two is over within seconds of a start; a worker needs longer to find the server.
+    @Test func aShortLeaseLeavesWorkersTimeToFindTheServer() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await LedgerLab(on: server)
+        try await lab.set("lease = '1 s'")
+        _ = try await lab.ledger.keepHouse()
+        try server.restart(.fast)
+        try await lab.age(by: .seconds(5))
+        _ = try await lab.ledger.keepHouse()
+        let quietUntil = try #require(try await lab.ledger.status().quietUntil)
+        #expect(quietUntil > (try await lab.ledger.time()) + 5)
+    }
+
+    /// A server that is frozen in the middle of a tick goes on with it when it is thawed: nobody could beat meanwhile.
+    @Test func aTickThatStoodStillReapsNobodyWhoseLeaseEndedMeanwhile() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1)
+        let worker = try await lab.worker()
+        _ = try await lab.claim(1, for: worker)
+        _ = try await lab.ledger.keepHouse()
+        let schema = lab.schema
+        try await lab.lab.run { try $0.execute("update \(schema).house set quiet_until = '-infinity'") }
+        try await lab.age(by: lab.lease * 2)
+        let reaped: Int = try await lab.value("select \(schema).reap()")
+        #expect(reaped == 0)
+        #expect(try await lab.truth() == ["running": 1])
+    }
+
     /// A server that was away for a moment only: no gap tells of it, the time of its start does.
     @Test func alsoAfterARestartThatTookNoTime() async throws {
         let server = try PrivatePostgres.start()
@@ -121,6 +163,24 @@ struct HousekeepingTests {
         #expect(try await lab.truth() == ["completed": 1, "failed": 1, "running": 1])
     }
 
+    /// What a caller cannot finish would be kept from those who can for a whole grace period.
+    @Test func aPublicationIsHandedOnlyToThoseWhoHaveItsRoot() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(2)
+        let worker = try await lab.worker()
+        let fences = try await lab.claim(2, for: worker).map(\.fence)
+        let skipped = Publication(fences[1], attemptName: "", digest: "", bytes: 0)
+        try await lab.ledger.publish([LedgerLab.publication(fences[0]), skipped])
+        try await lab.age(by: .seconds(3_601))
+        // What was skipped has no file.
+        #expect(try await lab.ledger.takeUnfinished(in: []).map(\.fence) == [fences[1]])
+        for _ in 0..<50 { #expect(try await lab.ledger.takeUnfinished(in: ["in", "elsewhere"]).isEmpty) }
+        #expect(try await lab.ledger.takeUnfinished(in: ["in", "out"]).map(\.fence) == [fences[0]])
+        #expect(try await lab.ledger.takeUnfinished(in: ["out"]).isEmpty)
+        try await lab.age(by: .seconds(3_601))
+        #expect(Set(try await lab.ledger.takeUnfinished().map(\.fence)) == Set(fences))
+    }
+
     /// Nobody knows what beat before, and what a crash took of it.
     @Test func theFirstTickOfAllReapsNobodyForAWholeLease() async throws {
         let lab = try await LedgerLab()
@@ -170,6 +230,26 @@ struct HousekeepingTests {
         #expect([.delayed, .waiting].contains(story.summary.state))
         #expect(story.attempts.map(\.failure?.code) == [LedgerVerdict.stalled.rawValue])
         #expect(story.summary.attempts == 1)
+    }
+
+    /// While a worker was not heard of, none of its jobs could be seen to move.
+    @Test func anOutageIsNotHeldAgainstJobsThatStoodStillInIt() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("stall = '1000 s', lease = '600 s'")
+        try await lab.submit(1)
+        let worker = try await lab.worker()
+        let claim = try await lab.claim(1, for: worker)[0]
+        _ = try await lab.ledger.keepHouse()
+        try await lab.age(by: .seconds(5_000))
+        for second in 1...13 {
+            _ = try await lab.heartbeat.beat(worker.worker, [RunningJob(claim.fence, frames: 0, slot: 1)])
+            _ = try await lab.ledger.keepHouse()
+            // The quiet after the outage ends with the seventh, and the patience with a job that stands still with the twelfth.
+            if second == 10 { #expect(try await lab.state(claim.fence.job) == "running") }
+            try await lab.age(by: .seconds(100))
+        }
+        let story = try #require(try await lab.ledger.story(of: claim.fence.job))
+        #expect(story.attempts.map(\.failure?.code) == [LedgerVerdict.stalled.rawValue])
     }
 
     @Test func partitionsAreMadeAheadAndDroppedWhenTheirTimeIsOver() async throws {

@@ -36,6 +36,26 @@ struct LeaseClockTests {
         #expect(!clock.holds(at: start + .seconds(33)))
     }
 
+    @Test func patienceOutlastsTheLeaseFromTheLastAnsweredBeatOn() {
+        var clock = LeaseClock(sentAt: start, leaseLength: .seconds(30), margin: .seconds(3), patience: .seconds(3_600))
+        #expect(!clock.isOverdue(at: start + .seconds(26)))
+        #expect(clock.isOverdue(at: start + .seconds(27)) && clock.holds(at: start + .seconds(27)))
+        clock.renew(with: reply(sentAt: .seconds(3_000)), now: start + .seconds(3_001))
+        #expect(!clock.isOverdue(at: start + .seconds(3_001)))
+        #expect(clock.leaseEnd == start + .seconds(3_027))
+        #expect(clock.end == start + .seconds(6_600))
+        #expect(clock.isOverdue(at: start + .seconds(6_599)))
+        #expect(!clock.holds(at: start + .seconds(6_600)) && !clock.isOverdue(at: start + .seconds(6_600)))
+        // The ledger's word ends it at any time.
+        clock.renew(with: reply(alive: false, sentAt: .seconds(3_030)), now: start + .seconds(3_031))
+        #expect(!clock.holds(at: start + .seconds(3_031)))
+    }
+
+    @Test func patienceThatIsShorterThanTheLeaseIsTheLease() {
+        let clock = LeaseClock(sentAt: start, leaseLength: .seconds(30), margin: .seconds(3), patience: .seconds(5))
+        #expect(clock.end == start + .seconds(27))
+    }
+
     @Test func aDeadLeaseEndsTheRightAtOnce() {
         var clock = LeaseClock(sentAt: start, leaseLength: .seconds(30))
         #expect(clock.margin == .seconds(3))

@@ -161,9 +161,18 @@ extension GuardedCall {
             breakages: ["drop index sluice.delayed_handed_back"]
         ) { _, number in "select sluice.recall('file_system_full', 100) as call_\(number)" },
         // A lost worker's jobs are looked for in all that runs, which is as much as there are slots.
-        GuardedCall(name: "reap", rules: PlanGuard(scanned: ["running"])) { _, number in
-            "select sluice.reap() as call_\(number)"
-        },
+        GuardedCall(
+            name: "reap",
+            rules: PlanGuard(scanned: ["running"]),
+            preparation: ["update sluice.house set tick_at = sluice.ledger_time()"]
+        ) { _, number in "select sluice.reap() as call_\(number)" },
+        // Few are publishing at one time. Their recipes, of which there are as many as jobs, are looked up.
+        GuardedCall(
+            name: "take unfinished",
+            rules: PlanGuard(indexes: ["job_pkey"], scanned: ["publishing"]),
+            preparation: ["update sluice.publishing set handed_at = handed_at - interval '1 d'"],
+            breakages: ["alter table sluice.job drop constraint job_pkey"]
+        ) { _, number in "select count(*) as call_\(number) from sluice.take_unfinished(100, '{out}')" },
         GuardedCall(
             name: "reap one more",
             rules: PlanGuard(indexes: ["running_pkey", "job_pkey"], scanned: ["running"]),

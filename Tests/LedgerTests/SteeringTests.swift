@@ -17,6 +17,7 @@ struct SteeringTests {
         #expect(try await lab.ledger.count(of: .cancel, matching: JobFilter()) == 7)
         let tally = try await lab.ledger.apply(.cancel, to: JobFilter())
         #expect((tally.seen, tally.changed, tally.asked, tally.isLowerBound) == (7, 5, 2, false))
+        #expect(tally.publishing == 1)
         #expect(try await lab.truth() == ["cancelled": 5, "running": 2, "publishing": 1])
         #expect(try await lab.ledger.finish([claims[0].fence]) == [.done])
         let reply = try await lab.heartbeat.beat(worker.worker, claims.map { RunningJob($0.fence) })
@@ -74,6 +75,32 @@ struct SteeringTests {
         try await lab.ledger.fail(claims.map { AttemptFailure($0.fence, LedgerLab.failure(.transient)) })
         #expect(try await lab.ledger.apply(.retry, to: JobFilter(classes: [.transient])).changed >= 15)
         #expect(try await lab.claim(20, for: worker).count == 20)
+    }
+
+    /// Their files may have their names by now, so nothing but finishing them ends them.
+    @Test func halfPublishedJobsAreTooLateToCancelAndHandedOutAgainByARetry() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        try await lab.submit(2)
+        let fences = try await lab.claim(2, for: worker).map(\.fence)
+        try await lab.ledger.publish([LedgerLab.publication(fences[0])])
+        let filter = JobFilter(ids: fences.map(\.job))
+        #expect(try await lab.ledger.countPublishing(matching: filter) == 1)
+        let cancelled = try await lab.ledger.apply(.cancel, to: filter)
+        #expect((cancelled.seen, cancelled.asked, cancelled.publishing) == (1, 1, 1))
+        // Its worker may be at it.
+        #expect(try await lab.ledger.apply(.retry, to: filter).publishing == 0)
+        #expect(try await lab.ledger.takeUnfinished().isEmpty)
+        try await lab.age(by: .seconds(3_601))
+        // A process that took the order and died keeps it from others for the grace period, unless a person asks.
+        #expect(try await lab.ledger.takeUnfinished().count == 1)
+        #expect(try await lab.ledger.takeUnfinished().isEmpty)
+        let retried = try await lab.ledger.apply(.retry, to: filter)
+        #expect((retried.seen, retried.changed, retried.publishing) == (0, 0, 1))
+        #expect(try await lab.ledger.takeUnfinished(in: ["out"]).map(\.fence) == [fences[0]])
+        #expect(try await lab.ledger.finish([fences[0]]) == [.done])
+        // A filter that names other states leaves it alone.
+        #expect(try await lab.ledger.apply(.retry, to: JobFilter(states: [.failed])).publishing == 0)
     }
 
     @Test func aChangeWhoseAnswerIsLostIsMadeOnceAndSaysSo() async throws {

@@ -25,6 +25,7 @@ public final class DroppingProxy: Sendable {
     private let socketPath: String
     private let order = Mutex<Order?>(nil)
     private let lossCount = Atomic<Int>(0)
+    private let isCut = Atomic<Bool>(false)
 
     /// Listens on a free port of 127.0.0.1, before `server`.
     public init(before server: PrivatePostgres) throws {
@@ -65,6 +66,9 @@ public final class DroppingProxy: Sendable {
         order.withLock { $0 = Order(pattern: Array(text.utf8), loss: loss) }
     }
 
+    /// Holds everything up in both directions, as a network does that is cut; what was sent meanwhile arrives when it is mended.
+    public func cut(_ isCut: Bool) { self.isCut.store(isCut, ordering: .sequentiallyConsistent) }
+
     /// How many were lost so far.
     public var losses: Int { lossCount.load(ordering: .relaxed) }
 
@@ -81,6 +85,7 @@ public final class DroppingProxy: Sendable {
                 pollfd(fd: server, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&waited, 2, -1) > 0 else { continue }
+            while isCut.load(ordering: .sequentiallyConsistent) { poll(nil, 0, 10) }
             if waited[1].revents != 0 {
                 let count = read(server, &buffer, buffer.count)
                 guard count > 0, send(buffer[..<count], to: client) else { return }

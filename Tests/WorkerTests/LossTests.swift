@@ -66,14 +66,55 @@ struct LossTests {
         #expect(worker.lines("lease_lost").isEmpty)
     }
 
-    @Test func outageLongerThanTheLeaseStopsTheWorkAndTheWorkerComesBack() async throws {
+    @Test func outageLongerThanTheLeaseIsSurvivedByWhatRuns() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await WorkerLab(on: server, lease: "1 s")
+        try await lab.submitLong(1)
+        let worker = try lab.worker("--slots", "1")
+        try await lab.waitForMovement()
+        let frames = try lab.sql("select frames from \(lab.schema).running")
+        try server.stop(.immediate)
+        try await worker.waits(for: "lease_overdue")
+        let kept = try #require(worker.lines("lease_overdue").first)
+        #expect(kept.jobs == 1)
+        #expect((3_500...3_600).contains(try #require(kept.keep_seconds)))
+        try server.start()
+        try await worker.waits(for: "lease_revived")
+        try await lab.wait("the same attempt goes on") {
+            try lab.sql("select epoch = 1 and frames > \(frames) from \(lab.schema).running") == "t"
+        }
+        #expect(worker.lines("lease_lost").isEmpty && worker.lines("attempt").isEmpty)
+        #expect(try lab.attempts().isEmpty)
+        worker.kill()
+    }
+
+    @Test func outageThatEndsWithTheWorkDoneIsSurvivedByTheOutput() async throws {
+        let server = try PrivatePostgres.start()
+        let lab = try await WorkerLab(on: server, lease: "1 s")
+        try lab.addLongSource(seconds: 900)
+        try await lab.submitLong(1)
+        let worker = try lab.worker("--slots", "1")
+        try await lab.waitForMovement()
+        try server.stop(.immediate)
+        try await worker.waits(for: "lease_overdue")
+        // Its file has the name of its attempt, and waits for the ledger.
+        try await lab.wait("it is converted") { try lab.outputs().contains { $0.hasSuffix(".attempt") } }
+        try server.start()
+        try await lab.wait(for: 1, "completed")
+        #expect(try await worker.stop() == .exited(0))
+        #expect(try lab.attempts() == ["completed": 1])
+        #expect(try lab.outputs() == ["long0.mp3"])
+    }
+
+    @Test func outageLongerThanTheLimitStopsTheWorkAndTheWorkerComesBack() async throws {
         let server = try PrivatePostgres.start()
         let lab = try await WorkerLab(on: server, lease: "3 s")
         try await lab.submitLong(1)
-        let worker = try lab.worker()
+        let worker = try lab.worker("--outage-limit", "0s")
         try await lab.wait(for: 1, "running")
         try server.stop(.immediate)
         try await worker.waits(for: "lease_lost")
+        #expect(worker.lines("lease_overdue").isEmpty)
         try lab.addSource("long.wav")
         try server.start()
         try await worker.waits(for: "registered_again")

@@ -44,10 +44,11 @@ struct ServiceTests {
         try await coordinator.waits(for: "started")
         try server.stop(.immediate)
         try await coordinator.waits(for: "ledger_away")
-        try await worker.waits(for: "lease_lost")
+        try await worker.waits(for: "lease_overdue")
         try server.start()
         try await coordinator.waits(for: "ledger_back")
-        try await worker.waits(for: "registered_again")
+        try await worker.waits(for: "lease_revived")
+        #expect(worker.lines("lease_lost").isEmpty)
         #expect(try await worker.stop() == .exited(0))
         #expect(try await coordinator.stop() == .exited(0))
     }

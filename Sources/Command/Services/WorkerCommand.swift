@@ -31,6 +31,14 @@ enum WorkerCommand {
         "how long a stop leaves for what has begun",
         in: .work
     )
+    private static let outageLimit = SettledOption<Duration>(
+        "outage-limit",
+        .duration,
+        fallback: "1h",
+        "how long jobs are kept while the ledger does not answer; 0s: until the lease is over",
+        environment: "SLUICE_OUTAGE_LIMIT",
+        in: .work
+    )
 
     private static let withoutCodec = Option<Codec>(
         "without-codec",
@@ -115,14 +123,18 @@ enum WorkerCommand {
                 + "without --root need --root local=/.",
             "A job whose roots or codec this worker does not have is left for one that has them. Where a disk or a mount "
                 + "fails, the jobs of that root are left to others until it is back; a worker without another root pauses, "
-                + "says so, and goes on by itself. A database that goes away is waited for.",
+                + "says so, and goes on by itself.",
+            "A database that goes away is waited for: for --outage-limit the worker keeps its jobs, and goes on with them when the "
+                + "database is back, unless another worker has them by then.",
             "RULES of a root, with commas between them: ro (nothing is written there), wo (nothing is read there), create (nothing is "
                 + "replaced), ext=flac+mp3 (outputs end in these), mode=640 (permissions of outputs, which are otherwise at most "
                 + "those of their source).",
             "Every attempt is a line on standard error: of JSON, or readable on a terminal.",
         ],
         options: [
-            slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, withoutCodec.form, sandbox.form,
+            slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, outageLimit.form,
+            withoutCodec.form,
+            sandbox.form,
             jobTime.form, jobCPU.form,
             inFlight.form, jobsPerRoom.form, roomMemory.form, outputLimit.form,
         ]
@@ -161,6 +173,7 @@ enum WorkerCommand {
         configuration.roots = try LedgerOptions.roots(invocation)
         configuration.name = invocation[name] ?? configuration.name
         configuration.gracePeriod = invocation[grace]
+        configuration.outageLimit = invocation[outageLimit]
         configuration.codecsToLeave = Set(invocation.all(withoutCodec))
         configuration.room.sandbox = invocation[sandbox]
         limit(&configuration.room, invocation)

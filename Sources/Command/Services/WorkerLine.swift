@@ -14,7 +14,8 @@ struct WorkerLine: JournalRecord {
     private enum Keys: String, CodingKey {
         case event, worker, lease_seconds, reason, wait_seconds, stopped, failure, running, handed_back, count, folder
         case job, epoch, batch, queue, attempt, max_attempts, slot, outcome, source, destination, seconds, frames
-        case audio_seconds, bytes, sandbox, warning, root, roots, queues, hint, note, file_system, free_bytes
+        case audio_seconds, bytes, sandbox, warning, root, roots, queues, hint, note, file_system, free_bytes, jobs
+        case keep_seconds
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -53,6 +54,13 @@ struct WorkerLine: JournalRecord {
         case .mountBack(let mountPoint, let note):
             try fields.encode(mountPoint, forKey: .file_system)
             try fields.encodeIfPresent(note, forKey: .note)
+        case .leaseOverdue(let worker, let jobs, let left):
+            try fields.encode(worker, forKey: .worker)
+            try fields.encode(jobs, forKey: .jobs)
+            try fields.encode(left.seconds, forKey: .keep_seconds)
+        case .leaseRevived(let worker, let jobs):
+            try fields.encode(worker, forKey: .worker)
+            try fields.encode(jobs, forKey: .jobs)
         case .leaseLost(let worker, let stopped):
             try fields.encode(worker, forKey: .worker)
             try fields.encode(stopped, forKey: .stopped)
@@ -99,6 +107,8 @@ struct WorkerLine: JournalRecord {
         case .attempt: "attempt"
         case .paused, .rootLost, .fileSystemFull, .mountLost: "paused"
         case .resumed, .rootBack, .fileSystemBack, .mountBack: "resumed"
+        case .leaseOverdue: "lease_overdue"
+        case .leaseRevived: "lease_revived"
         case .leaseLost: "lease_lost"
         case .registeredAgain: "registered_again"
         case .ledgerAway: "ledger_away"
@@ -142,6 +152,11 @@ struct WorkerLine: JournalRecord {
                 + "until it is mounted again"
         case .mountBack(let mountPoint, let note):
             "\(paint("resumed", .good)): \(note?.bounded ?? "the file system") is mounted at \(mountPoint.bounded)"
+        case .leaseOverdue(_, let jobs, let left):
+            "\(paint("no answer from the ledger", .careful)) for a whole lease: \(Figures.count(jobs, "job")) kept, for "
+                + "\(Figures.duration(seconds: left.seconds)) more"
+        case .leaseRevived(_, let jobs):
+            "\(paint("the ledger answers again", .good)): goes on with \(Figures.count(jobs, "job"))"
         case .leaseLost(_, let stopped):
             "\(paint("lease lost", .bad)): \(Figures.count(stopped, "job")) stopped, what they wrote was thrown away"
         case .registeredAgain(let worker): "goes on as worker \(worker)"

@@ -35,6 +35,8 @@ struct Steering: Sendable {
     private struct Prospect: Sendable {
         let filter: JobFilter
         let count: Int
+        /// How many are publishing.
+        let publishing: Int
         /// Of the ids, those in a state in which it means nothing.
         var idle = 0
     }
@@ -46,12 +48,12 @@ struct Steering: Sendable {
             let those = prospect.idle == 1 ? "1 of them is" : "\(Figures.grouped(prospect.idle)) of them are"
             console.warn("\(those) in a state that leaves nothing to \(verb)")
         }
-        guard prospect.count > 0 else {
+        guard prospect.count > 0 || change.isRetry && prospect.publishing > 0 else {
             if invocation[Self.json] { try show(nil, count: 0, invocation, console) }
-            console.complain("there is nothing to \(verb)")
+            console.complain("there is nothing to \(verb)\(change.excuse(publishing: prospect.publishing))")
             return .nothingMatched
         }
-        let what = change.sentence(prospect.count)
+        let what = change.sentence(prospect.count, publishing: prospect.publishing)
         if invocation[Question.dryRun] {
             if invocation[Self.json] {
                 try show(nil, count: prospect.count, invocation, console)
@@ -101,13 +103,20 @@ struct Steering: Sendable {
                 throw Refusal.missing("job \(names)\(missing.count > 5 ? ", ..." : "")")
             }
             let count = try await ledger.count(of: change, matching: filter)
-            return Prospect(filter: filter, count: count, idle: ids.count - count)
+            let publishing = try await ledger.countPublishing(matching: filter)
+            let isUntouched = if case .prioritize = change { true } else { false }
+            let idle = ids.count - count - (isUntouched ? 0 : publishing)
+            return Prospect(filter: filter, count: count, publishing: publishing, idle: idle)
         }
         let now = try await ledger.time()
         try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
         var filter = JobFilterOptions.filter(invocation, now: now)
         if filter.states == nil { filter.states = usualStates }
-        return Prospect(filter: filter, count: try await ledger.count(of: change, matching: filter))
+        return Prospect(
+            filter: filter,
+            count: try await ledger.count(of: change, matching: filter),
+            publishing: try await ledger.countPublishing(matching: filter)
+        )
     }
 
     // MARK: - Doing it
@@ -125,7 +134,9 @@ struct Steering: Sendable {
         } catch {
             bar.clear()
             // What was done before stays done, and whoever reads the error has to know how much that is.
-            if let tally = sofar.value, tally.changed > 0 { console.say(change.words(tally) + " before it ended") }
+            if let tally = sofar.value, tally.changed + tally.publishing > 0 {
+                console.say(change.words(tally) + " before it ended")
+            }
             throw error
         }
     }
@@ -145,6 +156,7 @@ struct Steering: Sendable {
         let isDone: Bool
         let changed: Int
         let askedToStop: Int
+        let publishing: Int
         let isLowerBound: Bool
         var onDamage: DamageMode?
         var concealLimit: Int?
@@ -153,6 +165,7 @@ struct Steering: Sendable {
             (change, jobs, isDone) = (steering.verb, count, tally != nil)
             if case .retryWithDamage(let mode, let limit) = steering.change { (onDamage, concealLimit) = (mode, limit) }
             (changed, askedToStop) = (tally?.changed ?? 0, tally?.asked ?? 0)
+            publishing = tally?.publishing ?? 0
             isLowerBound = tally?.isLowerBound ?? false
         }
     }

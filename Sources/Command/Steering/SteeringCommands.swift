@@ -23,9 +23,11 @@ enum RetryCommand {
         discussion: [
             "Chosen by options, jobs that failed are meant; --state cancelled means those that were cancelled, and --state "
                 + "delayed lets those go at once that wait to try again. The record of earlier attempts stays.",
+            "A job that stays in publishing, because its worker died between two steps, is handed at once to the next worker or "
+                + "coordinator that has its root; otherwise that takes a minute.",
             "--on-damage changes how their recipes meet damage; \"sluice job\" goes on telling how it was before.",
         ],
-        arguments: [Steering.identifiers(in: [.failed, .cancelled, .delayed])],
+        arguments: [Steering.identifiers(in: [.failed, .cancelled, .delayed, .publishing])],
         options: Steering.forms + [onDamage.form, concealLimit.form],
         examples: [
             Example(line: "sluice retry --code truncated --dry-run", purpose: "how many would it be"),
@@ -52,7 +54,7 @@ enum CancelCommand {
         summary: "end jobs that wait, and stop those that run",
         discussion: [
             "Jobs that wait end at once. Workers are asked to stop those that run, and leave no output behind; what is being "
-                + "published is completed."
+                + "published is completed, and the command says how many that are."
         ],
         arguments: [Steering.identifiers(in: JobState.open)],
         options: Steering.forms,

@@ -16,7 +16,7 @@ public struct Heartbeat: Sendable {
 
     /// Renews the lease of the whole worker, stores how far its jobs are, and brings back what the ledger has to say.
     ///
-    /// An error is no sign of life: the worker's right goes on only as long as its `LeaseClock` says.
+    /// An error is no sign of life: the worker goes on for as long as its `LeaseClock` says.
     public func beat(
         _ worker: Int64,
         _ jobs: [RunningJob] = [],
@@ -145,7 +145,7 @@ public enum WorkerWish: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// What the ledger answers to a sign of life.
 public struct BeatReply: Sendable, Hashable {
-    /// False if the lease is over: everything is lost, nothing may be written, and the worker registers anew.
+    /// False if the ledger has ended the worker: everything is lost, nothing may be written, and it registers anew.
     public var isAlive: Bool
     public var wish: WorkerWish
     public var leaseLength: Duration
@@ -187,7 +187,7 @@ public struct BeatReply: Sendable, Hashable {
         let isAlive: Bool = try row["alive"]
         self.init(
             isAlive: isAlive,
-            // A worker whose lease is over is asked nothing any more.
+            // A worker that has been ended is asked nothing any more.
             wish: isAlive ? try row.value("wish") : .run,
             leaseLength: .seconds(try row["lease_seconds"] as Double),
             cancelled: try row["cancelled"],

@@ -22,11 +22,12 @@ extension JobLedger {
 
     /// Jobs that are publishing for too long, each handed to one caller per `publish_grace`.
     ///
-    /// A job whose recipe this build cannot read is left to others, who get it after the next such time.
-    public func takeUnfinished(limit: Int32 = 100) async throws -> [UnfinishedPublication] {
+    /// Only those whose outputs lie in `roots`, and those that have no file; `nil`: any. A job whose recipe this build cannot read is left to others, who get it after the next such time.
+    public func takeUnfinished(limit: Int32 = 100, in roots: [String]? = nil) async throws -> [UnfinishedPublication] {
         // What a lost answer handed to nobody is handed out again.
         try await settle("take unfinished publications") { connection, _ in
-            try connection.rows("select * from \(schema).take_unfinished(\(limit))") { row -> UnfinishedPublication? in
+            try connection.rows("select * from \(schema).take_unfinished(\(limit), \(roots))") {
+                row -> UnfinishedPublication? in
                 let text = try (row["recipe"] as JSON).text
                 // Left to those who can read it: see above.
                 guard let recipe = try? Recipe(json: text) else { return nil }

@@ -6,8 +6,6 @@ public enum JobAnswer: String, Sendable, Hashable, Codable, CaseIterable {
     case `repeated`
     /// Somebody else has the job, or it has ended. Throw the output away and write nothing.
     case lost
-    /// The lease is over, and nobody has taken the job yet. Throw the output away.
-    case expired
     /// The job was to be stopped and has ended so. Throw the output away.
     case cancelled
     /// By this very fence it has been published, so it cannot be handed back. Keep the output: whoever finishes the job counts on

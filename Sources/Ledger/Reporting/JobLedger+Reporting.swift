@@ -49,7 +49,7 @@ extension JobLedger {
 
     /// Hands running jobs back, unspent: to where they were in line, at once or after `pause`.
     ///
-    /// `need` is what the next worker must be able to do, `message` what people read in the job's story. Also good when the lease is over: giving up takes no right. What this
+    /// `need` is what the next worker must be able to do, `message` what people read in the job's story. What this
     /// fence has published is answered `publishing`: a publish that was not answered is only ever asked again.
     @discardableResult
     public func release(

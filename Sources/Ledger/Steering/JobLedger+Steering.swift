@@ -5,6 +5,11 @@ extension JobLedger {
         try await countSteerable(filter.narrowed(to: change.states))
     }
 
+    /// How many jobs that a filter finds are publishing, of those that the caller may change.
+    public func countPublishing(matching filter: JobFilter) async throws -> Int {
+        try await countSteerable(filter.narrowed(to: [.publishing]))
+    }
+
     /// Changes all jobs that a filter finds, a chunk at a time, each in a transaction of its own, so that nobody waits.
     ///
     /// `progress` is told after each chunk. What was done before an error stays.
@@ -26,6 +31,7 @@ extension JobLedger {
                         seen: try row["seen"],
                         changed: try row["changed"],
                         asked: try row["asked"],
+                        publishing: try row["publishing"],
                         next: try row["next"],
                         isRepeated: mayHaveHappened
                     )
@@ -35,6 +41,7 @@ extension JobLedger {
             tally.seen += done.seen
             tally.changed += done.changed
             tally.asked += done.asked
+            tally.publishing += done.publishing
             tally.isLowerBound = tally.isLowerBound || done.isRepeated
             cursor = done.next
             progress?(tally)
@@ -46,6 +53,7 @@ extension JobLedger {
         var seen: Int
         var changed: Int
         var asked: Int
+        var publishing: Int
         var next: JSON?
         var isRepeated: Bool
     }

@@ -14,6 +14,9 @@ public struct StorageRoots: Sendable {
     /// The names, in order.
     public var names: [String] { roots.keys.sorted() }
 
+    /// The names of those that outputs may be published in, in order.
+    public var writableNames: [String] { names.filter { roots[$0]?.rules.mayWrite == true } }
+
     /// The root that `location` names. Throws `unknown_root`: another worker may have it.
     public func root(of location: Location) throws(StorageError) -> StorageRoot {
         if let root = roots[location.root] { return root }

@@ -57,10 +57,17 @@ struct Beater: Sendable {
                 shop.pulse.poke()
                 return .seconds(1)
             }
+            if session.tellOverdue(false) {
+                shop.say(.leaseRevived(worker: session.worker, jobs: board.fences.count))
+            }
             apply(reply, to: session, told)
             return max(interval - (.now - reply.sentAt), .zero)
         } catch {
-            // No sign of life: the right goes on for as long as the clock says.
+            // No sign of life: the worker goes on for as long as its clock says, since the ledger may not have ended it.
+            if session.isOverdue, session.tellOverdue(true) {
+                let left = session.end - .now
+                shop.say(.leaseOverdue(worker: session.worker, jobs: board.fences.count, keptFor: left))
+            }
             return min(interval, .seconds(1)) * Double.random(in: 0.2...1)
         }
     }

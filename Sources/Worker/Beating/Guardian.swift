@@ -1,6 +1,6 @@
 import Ledger
 
-/// Ends the work when the lease is over, by the worker's own clock or by the ledger's word, and begins anew.
+/// Ends the work when the ledger has ended the worker, or has not answered for too long, and begins anew.
 struct Guardian: Sendable {
     let shop: Workshop
 
@@ -27,7 +27,7 @@ struct Guardian: Sendable {
             if shop.stopOrder.isGiven { return await shop.pulse.sleep(until: .now + .seconds(60)) }
             return await shop.pulse.sleep(until: .now + .seconds(1))
         }
-        shop.sessions.begin(Session(entry, abilities: registration.abilities))
+        shop.sessions.begin(shop.session(entry, abilities: registration.abilities))
         shop.say(.registeredAgain(worker: entry.worker))
         shop.pulse.poke()
         shop.board.bell.ring()

@@ -7,12 +7,13 @@ final class Session: Sendable {
     let leaseLength: Duration
     private let clock: Mutex<LeaseClock>
     private let abilities: Mutex<[String]>
+    private let isOverdueTold = Mutex(false)
 
-    /// `abilities` are those that the worker registered with.
-    init(_ entry: WorkerEntry, abilities: [String]) {
+    /// `abilities` are those that the worker registered with; for `patience` it goes on without an answer from the ledger.
+    init(_ entry: WorkerEntry, abilities: [String], patience: Duration) {
         worker = entry.worker
         leaseLength = entry.leaseLength
-        clock = Mutex(LeaseClock(entry))
+        clock = Mutex(LeaseClock(entry, patience: patience))
         self.abilities = Mutex(abilities)
     }
 
@@ -22,10 +23,21 @@ final class Session: Sendable {
         set { abilities.withLock { $0 = newValue } }
     }
 
-    /// Whether it may write and work, by its own count.
+    /// Whether it may write and work, by its own count. The ledger has the last word on each job.
     var holds: Bool { clock.withLock { $0.holds(at: .now) } }
 
-    /// When that ends if nothing is heard.
+    /// Whether it goes on although no beat was answered for a whole lease.
+    var isOverdue: Bool { clock.withLock { $0.isOverdue(at: .now) } }
+
+    /// Sets whether people have been told that it is overdue. Returns whether that is news.
+    func tellOverdue(_ isOverdue: Bool) -> Bool {
+        isOverdueTold.withLock { told in
+            defer { told = isOverdue }
+            return told != isOverdue
+        }
+    }
+
+    /// When it gives up if nothing is heard.
     var end: ContinuousClock.Instant { clock.withLock { $0.end } }
 
     func renew(with reply: BeatReply) { clock.withLock { $0.renew(with: reply, now: .now) } }

@@ -49,7 +49,7 @@ enum StopReason: Sendable, Hashable {
     case cancelled
     /// The ledger gave it to somebody else, or to nobody.
     case lost
-    /// The worker's lease is over.
+    /// The ledger has ended the worker, or has not answered for too long.
     case leaseOver
 
     /// Whether the right to it is gone, so that nothing may be written.

@@ -311,7 +311,7 @@ struct Publisher: Sendable {
             case .done, .repeated:
                 shop.note(job, failure: report.failure)
             case .cancelled: line.outcome = .cancelled
-            case .lost, .expired, .publishing, nil: line.outcome = .lost
+            case .lost, .publishing, nil: line.outcome = .lost
             }
             close(job, line)
         }
@@ -345,7 +345,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Whether the ledger still cares: a lease that is over has given the jobs back already.
+    /// Whether the ledger is still to be told: not of jobs that it has given to others.
     private func stands(_ fences: [Fence]) -> Bool {
         fences.contains { shop.board.job($0)?.isOurs == true }
     }

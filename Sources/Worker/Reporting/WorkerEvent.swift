@@ -25,7 +25,11 @@ public enum WorkerEvent: Sendable, Hashable {
     case mountLost(MountWatch.Lost)
     /// `note`: what is mounted there now, where that is something else.
     case mountBack(String, note: String?)
-    /// Its lease is over: `stopped` conversions were stopped, and what they wrote was thrown away.
+    /// No beat was answered for a whole lease: so many jobs go on, and are kept for so long.
+    case leaseOverdue(worker: Int64, jobs: Int, keptFor: Duration)
+    /// The ledger answers again, and the worker still has what it had.
+    case leaseRevived(worker: Int64, jobs: Int)
+    /// Its lease has been ended, or the ledger has not answered for too long: `stopped` conversions were stopped, and what they wrote was thrown away.
     case leaseLost(worker: Int64, stopped: Int)
     case registeredAgain(worker: Int64)
     /// The ledger cannot be reached, or answers again.

@@ -105,8 +105,8 @@ struct Caretaker: Sendable {
     func keepHouse() async {
         while !Task.isCancelled {
             let lease = shop.sessions.current.leaseLength
-            // Half a lease without a tick counts as an outage, after which nobody is declared lost for a whole one.
-            var wait = lease * Double.random(in: 0.2...0.3)
+            // A third of a lease without a tick counts as an outage, after which no worker is declared lost for a whole one.
+            var wait = lease * Double.random(in: 0.15...0.25)
             await care {
                 let report = try await shop.ledger.keepHouse(within: .seconds(5))
                 if !report.chores.isEmpty { wait = min(lease / 6, .seconds(Double.random(in: 1...1.5))) }

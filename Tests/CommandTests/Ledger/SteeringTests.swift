@@ -29,6 +29,37 @@ struct SteeringTests {
         #expect(try bench.output("jobs").contains(" stopping "))
     }
 
+    @Test func halfPublishedJobsAreKnownToCancelAndRetry() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(2)
+        let fence = try await bench.claim(for: bench.worker())[0]
+        let publication = Publication(
+            fence,
+            attemptName: ".a.attempt",
+            digest: String(repeating: "ab", count: 32),
+            bytes: 1
+        )
+        #expect(try await bench.ledger.publish([publication]) == [.done])
+        let late = try bench.run("cancel", "\(jobs[0])", "--yes")
+        #expect(late.errorText.contains("there is nothing to cancel: 1 job is publishing, which is too late to cancel"))
+        #expect(
+            try bench.output("cancel", "--all", "--yes") == "1 job cancelled, 1 publishing and too late to cancel\n"
+        )
+        // Another process may be at it still, so nothing is handed out before its time.
+        #expect(try bench.output("retry", "\(jobs[0])", "--yes") == "0 jobs back in line\n")
+        _ = try bench.sql("update sluice.publishing set since = since - interval '1 h'")
+        #expect(
+            try bench.output("retry", "\(jobs[0])", "--dry-run")
+                == "would have 1 half-published job finished\nnothing was done (--dry-run)\n"
+        )
+        #expect(
+            try bench.output("retry", "\(jobs[0])", "--yes")
+                == "0 jobs back in line, 1 half published: the next worker with its root finishes it\n"
+        )
+        #expect(try await bench.ledger.takeUnfinished().map(\.fence) == [fence])
+        #expect(try await bench.state(jobs[0]) == .publishing)
+    }
+
     @Test func retryMeansWhatFailed() async throws {
         let bench = try LedgerBench()
         let failed = try await bench.failedJob()

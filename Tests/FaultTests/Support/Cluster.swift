@@ -79,18 +79,20 @@ final class Cluster: Sendable {
         return try await ledger.submit(Submission(label: stem), requests)
     }
 
-    /// Starts a worker. `wrapper` are words before it: strace, faketime.
+    /// Starts a worker. `wrapper` are words before it: strace, faketime; `url` leads it to the ledger another way.
     func startWorker(
         _ name: String,
         slots: Int = 2,
         behind wrapper: [String] = [],
         more words: [String] = [],
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        url: String? = nil
     ) throws -> ClusterProcess {
         try ClusterProcess(
             wrapper + [
                 Sluice.path, "worker", "--name", name, "--slots", "\(slots)", "--grace", "10s",
-                "--root", "in=\(folder.path("in"))", "--root", "out=\(folder.path("out"))", "--database", url,
+                "--root", "in=\(folder.path("in"))", "--root", "out=\(folder.path("out"))", "--database",
+                url ?? self.url,
             ] + words,
             log: folder.path("log/\(name)"),
             environment: environment

@@ -14,11 +14,6 @@ extension Guard {
                 because:
                     "a lease id is drawn for each claim and a claim takes a job once, so job and lease id name the epoch"
             )
-        case .claimNeedsWorker:
-            Backing(
-                by: [.claimsAreBarred],
-                because: "a worker stops only when all of its claims have been answered or given up"
-            )
         case .claimsAreBarred:
             Backing(
                 by: [.claimNeedsWorker, .endedWorkersAreAudited],
@@ -37,10 +32,9 @@ extension Guard {
     /// The promise that says just what the guard says.
     var ownPromise: Violation? {
         switch self {
-        case .publishNeedsLease: .publishedOnDeadLease
-        case .failNeedsLease: .judgedOnDeadLease
-        case .claimNeedsLease, .claimNeedsWorker: .claimedOnDeadLease
-        case .beatNeedsLease, .beatNeedsWorker: .leaseRevived
+        case .claimNeedsWorker: .claimedByEnded
+        case .beatNeedsWorker: .endedRevived
+        case .reapNeedsExpiry: .leaseCutShort
         default: nil
         }
     }
@@ -51,7 +45,7 @@ extension Guard {
         // Only a commit that was lost after it was answered makes these fail.
         case .leaseInFence, .finishFence, .sweepWaits: .tails
         // And these only if something that is late meets something that sleeps.
-        case .selfFence, .deadlineFromSending, .clockCountsSleep, .sweepListsFirst: .sleep
+        case .sweepListsFirst: .sleep
         default: .mixed
         }
     }

@@ -79,6 +79,16 @@ struct Folder: Sendable {
         return isTaken && policy == .fail ? .destinationExists : .attemptLost
     }
 
+    /// Gives an attempt's file its final name and looks at nothing else; `false` if it is gone, or the name is taken and stays so.
+    mutating func rename(_ order: Order, at place: Int, _ policy: Policy) -> Bool {
+        for file in names.attempts where file.key == order.key {
+            guard policy == .replace || names.finals[place] == nil else { return false }
+            names.finals[place] = FinalFile(content: file.content, isSynced: file.isSynced, key: file.key)
+            return remove(order.key)
+        }
+        return false
+    }
+
     /// Makes all names survive a power cut.
     mutating func flush() { durable = names }
 

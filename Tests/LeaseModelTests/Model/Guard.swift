@@ -8,14 +8,14 @@ enum Guard: Int, CaseIterable, Sendable {
     case epochGrows, epochSurvivesRetry
 
     // MARK: The ledger's leases
-    case publishNeedsLease, failNeedsLease, claimNeedsLease, claimNeedsWorker, beatNeedsLease, beatNeedsWorker
+    case claimNeedsWorker, beatNeedsWorker
     case reapNeedsExpiry, quietAfterOutage, quietAtFirstTick, workerKey, claimsAreBarred
 
     // MARK: The ledger's promises
     case submissionKey, lossesAreUnspent, cancelStopsPublishing, endedWorkersAreAudited, anybodyFinishes
 
     // MARK: The worker
-    case selfFence, deadlineFromSending, clockCountsSleep, refusalIsObeyed, unansweredIsKept, strayJobsAreReleased
+    case refusalIsObeyed, unansweredIsKept, strayJobsAreReleased
     case spoiledBeforeFailed
 
     // MARK: The way of a file

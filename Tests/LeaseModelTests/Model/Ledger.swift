@@ -34,6 +34,8 @@ struct Ledger: Sendable {
     struct Worker: Sendable {
         let key: Int
         var leaseUntil: Milliseconds
+        /// When it was last heard of after its lease was over.
+        var revivedAt: Milliseconds = .min
         var hasEnded = false
         /// Claims with lower numbers take nothing any more.
         var claimsFrom = 0
@@ -55,6 +57,10 @@ struct Ledger: Sendable {
     private(set) var tickAt: Milliseconds?
     private(set) var tickServer = 0
     private(set) var quietUntil = Milliseconds.min
+    /// Fences that housekeeping has ended; their workers may not have heard of it.
+    private(set) var takenAway: [Fence] = []
+    /// How often a call has revived a lease that was over.
+    private(set) var revivals = 0
     /// A promise that a function has just broken.
     private var breach: Violation?
 
@@ -117,7 +123,7 @@ struct Ledger: Sendable {
         return workers[worker.id].key == worker.key || !guards.stand(.workerKey) ? worker.id : nil
     }
 
-    /// Takes up to `wanted` jobs; `nil` refuses a worker whose lease is over.
+    /// Takes up to `wanted` jobs; `nil` refuses a worker that has been ended.
     mutating func claim(
         _ worker: WorkerName,
         wanted: Int,
@@ -128,7 +134,7 @@ struct Ledger: Sendable {
     ) -> [Fence]? {
         guard let me = row(of: worker, under: guards) else { return nil }
         if workers[me].hasEnded && guards.stand(.claimNeedsWorker) { return nil }
-        if workers[me].leaseUntil <= t && guards.stand(.claimNeedsLease) { return nil }
+        if workers[me].leaseUntil <= t { renew(me, at: t) }
         if number < workers[me].claimsFrom && guards.stand(.claimsAreBarred) { return [] }
         wakeDelayed(at: t)
         var taken: [Fence] = []
@@ -141,8 +147,13 @@ struct Ledger: Sendable {
             jobs[job].cancelAsked = false
             taken.append(Fence(job: job, epoch: jobs[job].epoch, lease: lease))
         }
-        if !taken.isEmpty && (workers[me].hasEnded || workers[me].leaseUntil <= t) { broke(.claimedOnDeadLease) }
+        if !taken.isEmpty && workers[me].hasEnded { broke(.claimedByEnded) }
         return taken
+    }
+
+    private mutating func renew(_ worker: Int, at t: Milliseconds) {
+        if workers[worker].leaseUntil <= t { (revivals, workers[worker].revivedAt) = (revivals + 1, t) }
+        workers[worker].leaseUntil = t + Times.lease
     }
 
     /// Gives up a worker's claims up to that number, so that none that is late takes anything.
@@ -170,9 +181,8 @@ struct Ledger: Sendable {
     ) -> (lost: [Fence], cancelled: [Fence])? {
         guard let me = row(of: worker, under: guards) else { return nil }
         if workers[me].hasEnded && guards.stand(.beatNeedsWorker) { return nil }
-        if workers[me].leaseUntil <= t && guards.stand(.beatNeedsLease) { return nil }
-        if workers[me].hasEnded || workers[me].leaseUntil <= t { broke(.leaseRevived) }
-        workers[me].leaseUntil = t + Times.lease
+        if workers[me].hasEnded { broke(.endedRevived) }
+        renew(me, at: t)
         var lost: [Fence] = []
         var cancelled: [Fence] = []
         for fence in fences {
@@ -191,6 +201,7 @@ struct Ledger: Sendable {
         workers[me].hasEnded = true
         for job in jobs.indices where jobs[job].state == .running && jobs[job].worker == me {
             let reason = Reason(failureClass: .infrastructure, code: .workerLost, isGenuine: false)
+            if isLost { takeAway(job) }
             guard endAttempt(job, isLost ? .lost : .released, reason, at: t, under: guards) else {
                 self = before
                 return false
@@ -214,9 +225,8 @@ struct Ledger: Sendable {
             && (jobs[fence.job].lease == fence.lease || !guards.stand(.leaseInFence))
     }
 
-    private func hasLease(_ job: Int, at t: Milliseconds) -> Bool {
-        let worker = workers[jobs[job].worker]
-        return !worker.hasEnded && worker.leaseUntil > t
+    private mutating func takeAway(_ job: Int) {
+        takenAway.append(Fence(job: job, epoch: jobs[job].epoch, lease: jobs[job].lease))
     }
 
     private func answer(for fence: Fence, _ said: Outcome) -> FenceAnswer {
@@ -234,8 +244,7 @@ struct Ledger: Sendable {
         let (fence, job) = (order.fence, order.fence.job)
         let isFitting = fits(fence, anyFence: !guards.stand(.publishFence), under: guards)
         let isThere = isFitting && (jobs[job].state == .running || !guards.stand(.rowInFence) && jobs[job].lease > 0)
-        if isThere && (hasLease(job, at: t) || !guards.stand(.publishNeedsLease)) {
-            if !hasLease(job, at: t) { broke(.publishedOnDeadLease) }
+        if isThere {
             if jobs[job].cancelAsked {
                 if guards.stand(.cancelStopsPublishing) {
                     return endAttempt(job, .cancelled, nil, at: t, under: guards) ? .cancelled : nil
@@ -248,7 +257,6 @@ struct Ledger: Sendable {
             return .done
         }
         if isFitting && jobs[job].state == .publishing { return .repeated }
-        if isFitting && jobs[job].state == .running { return .expired }
         return answer(for: fence, .completed)
     }
 
@@ -266,9 +274,7 @@ struct Ledger: Sendable {
         let isFitting = fits(fence, anyFence: !guards.stand(.failFence), under: guards)
         let state = isFitting ? jobs[fence.job].state : .waiting
         let isRunning = state == .running || isFitting && !guards.stand(.rowInFence) && state != .publishing
-        if isRunning && guards.stand(.failNeedsLease) && !hasLease(fence.job, at: t) { return .expired }
         if isRunning || state == .publishing {
-            if isRunning && !hasLease(fence.job, at: t) { broke(.judgedOnDeadLease) }
             let isCancelled = jobs[fence.job].cancelAsked && isRunning
             guard endAttempt(fence.job, .failed, reason, at: t, under: guards) else { return nil }
             return isCancelled ? .cancelled : .done
@@ -348,7 +354,7 @@ struct Ledger: Sendable {
     mutating func keepHouse(server: Int, at t: Milliseconds, under guards: Guards) {
         if let last = tickAt {
             if t < last + 900 && t > last - 60_000 { return }
-            if guards.stand(.quietAfterOutage) && (server != tickServer || t < last || t - last > Times.lease / 2) {
+            if guards.stand(.quietAfterOutage) && (server != tickServer || t < last || t - last > Times.lease / 3) {
                 quietUntil = t + Times.lease
             }
         } else if guards.stand(.quietAtFirstTick) {
@@ -360,6 +366,7 @@ struct Ledger: Sendable {
         // Without the guard a worker is taken for lost when it has missed a beat.
         let end = guards.stand(.reapNeedsExpiry) ? t : t + Times.lease - 3 * Times.beat / 2
         for worker in workers.indices where !workers[worker].hasEnded && workers[worker].leaseUntil <= end {
+            if workers[worker].leaseUntil > t { broke(.leaseCutShort) }
             // A chore that failed is tried again at the next tick.
             if !self.end(worker: worker, isLost: true, at: t, under: guards) { return }
         }
@@ -371,9 +378,11 @@ struct Ledger: Sendable {
         for job in jobs.indices where jobs[job].state == .running {
             if workers[jobs[job].worker].hasEnded && guards.stand(.endedWorkersAreAudited) {
                 let reason = Reason(failureClass: .infrastructure, code: .workerLost, isGenuine: false)
+                takeAway(job)
                 if !endAttempt(job, .lost, reason, at: t, under: guards) { return }
-            } else if jobs[job].movedAt + Times.stall < t {
+            } else if max(jobs[job].movedAt, workers[jobs[job].worker].revivedAt) + Times.stall < t {
                 let reason = Reason(failureClass: .transient, code: .stalled, isGenuine: false)
+                takeAway(job)
                 if !endAttempt(job, .failed, reason, at: t, under: guards) { return }
             }
         }

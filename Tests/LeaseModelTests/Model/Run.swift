@@ -109,11 +109,13 @@ extension World {
         isDiskBad = false
         if !isServing { comeUp() }
         for who in 0..<(processes.count + keepers.count) { _ = resume(who) }
+        for index in processes.indices { _ = mend(index) }
+        while nameLate(dice: 0) {}
         var rounds = 0
         while rounds < 400 && violation == nil && !isSettled {
             rounds += 1
             let isBusy = calmRound()
-            now += isBusy ? 200 : 4_500
+            pass(isBusy ? 200 : 4_500)
             check()
         }
         checkEnd()
@@ -143,7 +145,7 @@ extension World {
             // Dice that let no conversion fail.
             for turn in 0..<3 { _ = work(index, dice: UInt64(turn << 2 | 31 << 8)) }
             guard let me = processes[index] else { continue }
-            for slot in me.slots where slot.waitsUntil.map({ $0 <= clock(me) }) ?? true { isBusy = true }
+            for slot in me.slots where slot.waitsUntil.map({ $0 <= now }) ?? true { isBusy = true }
         }
         for index in keepers.indices {
             _ = keepHouse(index)

@@ -47,4 +47,20 @@ enum Seeds {
             return lowest
         }
     }
+
+    /// All of the first `count` seeds that break a promise.
+    static func broken(_ count: Int, under guards: Guards, in weather: Weather) async -> [Finding] {
+        await withTaskGroup(of: [Finding].self) { group in
+            for piece in 0..<4 {
+                group.addTask {
+                    (0..<UInt64(count)).filter { $0 % 4 == piece }.compactMap { seed in
+                        var none: [Step]?
+                        let promise = Run(seed: seed, under: guards, in: weather).live(keeping: &none).violation
+                        return promise.map { Finding(seed: seed, promise: $0) }
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+    }
 }

@@ -7,6 +7,7 @@ struct Step: Sendable {
         case leap
         case client, breakConnection, pause, resume, kill, drain, badDisk
         case outage, restart, failover, powerCut
+        case cutLedger, cutStorage, nameLate, mend
     }
 
     let kind: Kind
@@ -26,6 +27,8 @@ enum Weather: Sendable {
     case synchronous
     /// Failovers that lose commits, and workers of two builds that sleep through them.
     case tails
+    /// A ledger that goes away again and again, and workers that lose sight of it or of the storage.
+    case partitions
     /// Beats that are rare, answers that are late, and workers that sleep past the end of their leases.
     case sleep
 }
@@ -46,6 +49,8 @@ struct Scenario: Sendable {
     var pace: Int
     /// Whether nobody keeps house at first.
     var isFresh: Bool
+    /// For how long workers go on without an answer from the ledger.
+    var patience: Milliseconds
 
     /// Draws a scenario. Not everything goes wrong in each: what happens seldom gets room that way.
     init(drawnFrom dice: inout SeededGenerator, _ weather: Weather) {
@@ -72,10 +77,20 @@ struct Scenario: Sendable {
         // What is paused has to go on some time.
         weights[Int(Step.Kind.resume.rawValue)] = [4, 15, 40][dice.whole(in: 0..<3)]
         pace = dice.whole(in: 0..<3)
+        weights[Int(Step.Kind.mend.rawValue)] = [4, 15, 40][dice.whole(in: 0..<3)]
         isFresh = dice.whole(in: 0..<3) == 0
+        // A lease, two, or longer than anything here lasts.
+        patience = [Times.lease - Times.margin, 2 * Times.lease, 100 * Times.lease][dice.whole(in: 0..<3)]
         switch weather {
         case .mixed: break
         case .synchronous: isSynchronous = true
+        case .partitions:
+            let kinds: [(Step.Kind, Int)] = [
+                (.outage, 12), (.restart, 3), (.cutLedger, 15), (.cutStorage, 12), (.nameLate, 30), (.mend, 20),
+                (.pause, 8), (.resume, 20), (.leap, 10), (.keep, 80), (.badDisk, 4), (.powerCut, 0),
+            ]
+            pace += 1
+            for (kind, weight) in kinds { weights[Int(kind.rawValue)] = weight }
         case .sleep:
             let kinds: [(Step.Kind, Int)] = [
                 (.beat, 15), (.answer, 30), (.keep, 80), (.leap, 10), (.pause, 20), (.resume, 8), (.sweep, 60),
@@ -95,7 +110,7 @@ struct Scenario: Sendable {
             weights[Int(Step.Kind.sweep.rawValue)] = 80
             weights[Int(Step.Kind.keep.rawValue)] = 60
             weights[Int(Step.Kind.client.rawValue)] = 20
-            for kind in [Step.Kind.kill, .drain, .powerCut] { weights[Int(kind.rawValue)] = 0 }
+            for kind in [Step.Kind.kill, .drain, .powerCut, .cutLedger, .cutStorage] { weights[Int(kind.rawValue)] = 0 }
         }
     }
 }
@@ -109,9 +124,10 @@ extension Step.Kind {
         case .keep: 40
         case .finishOther: 40
         case .sweep: 20
-        case .resume: 20
+        case .resume, .mend: 20
         case .client, .breakConnection, .pause: 10
-        case .kill, .drain, .badDisk: 4
+        case .nameLate: 10
+        case .kill, .drain, .badDisk, .cutLedger, .cutStorage: 4
         case .leap, .outage, .restart, .failover, .powerCut: 2
         }
     }
@@ -136,5 +152,21 @@ extension Step {
         }
         let kind = table[Int((bits & 0xFFFF_FFFF) % UInt64(table.count))]
         return Step(kind: kind, who: Int((bits >> 32) & 0xFF), dice: dice.next(), wait: wait << pace)
+    }
+}
+
+extension Step {
+    /// Work on a quiet day, an outage of that length in the middle of it, and what is done right after it.
+    static func aroundAnOutage(of length: Milliseconds, drawnFrom seed: UInt64) -> [Step] {
+        var dice = SeededGenerator(seed: seed ^ 0xA1A4)
+        let kinds: [Kind] = [.work, .work, .work, .deliver, .deliver, .answer, .answer, .beat, .keep]
+        func quiet(_ count: Int) -> [Step] { (0..<count).map { _ in drawn(from: &dice, kinds, pace: 0) } }
+        let before = quiet(20 + dice.whole(in: 0..<60))
+        let outage = [
+            Step(kind: .outage, who: 0, dice: 0, wait: 0),
+            Step(kind: .work, who: 0, dice: 31 << 8 | 1, wait: length / 2),
+            Step(kind: .work, who: 1, dice: 31 << 8 | 1, wait: 0), Step(kind: .resume, who: 0, dice: 0, wait: length),
+        ]
+        return before + outage + quiet(dice.whole(in: 0..<30))
     }
 }

@@ -5,7 +5,7 @@ typealias Milliseconds = Int
 enum Times {
     static let lease = 30_000
     static let beat = 10_000
-    /// How much earlier than the ledger a worker considers its lease over.
+    /// How much earlier than the ledger a worker considers its lease over, if it waits no longer than that.
     static let margin = 200
     static let publishGrace = 5_000
     static let sweepAge = 60_000
@@ -76,7 +76,7 @@ struct Reason: Hashable, Sendable {
 }
 
 /// What a fenced write is told.
-enum FenceAnswer: UInt8, Sendable { case done, repeated, lost, expired, cancelled, publishing }
+enum FenceAnswer: UInt8, Sendable { case done, repeated, lost, cancelled, publishing }
 
 /// What breaks, in words of the promise that is broken.
 enum Violation: String, Hashable, Sendable, CaseIterable {
@@ -98,9 +98,9 @@ enum Violation: String, Hashable, Sendable, CaseIterable {
     case cancelledJobCompleted = "a job that was to be stopped was published"
     case promiseFailed = "a job failed for no reason of its own"
     // The right.
-    case twoOwners = "two processes hold one job at the same moment"
-    case publishedOnDeadLease = "a job was published on a lease that was over"
-    case judgedOnDeadLease = "a job was judged on a lease that was over"
-    case claimedOnDeadLease = "a job was claimed by a worker whose lease was over"
-    case leaseRevived = "a lease that was over was revived"
+    case twoOwners = "two processes work on one job, and housekeeping took it from neither"
+    case claimedByEnded = "a job was claimed by a worker that had been ended"
+    case endedRevived = "a worker that had been ended was revived"
+    case leaseCutShort = "a worker was taken for lost before its lease was over"
+    case reapedTooSoon = "a worker was taken for lost before it could come back"
 }

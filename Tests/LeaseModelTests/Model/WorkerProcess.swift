@@ -17,6 +17,8 @@ struct WorkerProcess: Sendable {
         case releasing
     }
 
+    enum Cut: UInt8, Sendable { case both, answers }
+
     struct Slot: Sendable {
         let fence: Fence
         var phase: Phase
@@ -56,13 +58,14 @@ struct WorkerProcess: Sendable {
     let number: Int
     let build: Int
     var isPaused = false
-    /// Time that a sleeping machine's clock has missed, where the wrong clock is read.
-    var missedTime: Milliseconds = 0
-    var pausedAt: Milliseconds = 0
+    /// Whether it reaches neither the ledger nor the ledger's answers reach it, or only the answers are lost.
+    var ledgerCut: Cut?
+    /// Whether the storage does not answer it. What it has asked may be done there later.
+    var isCutFromStorage = false
     var name: WorkerName?
     /// When the last answered beat was sent.
     var beatSentAt: Milliseconds = 0
-    /// When the lease is over by this worker's own clock.
+    /// When this worker gives up by its own clock.
     var deadline: Milliseconds = 0
     var slots: [Slot] = []
     /// Everything that it ever held under its present name, to tell what is new from what it let go.

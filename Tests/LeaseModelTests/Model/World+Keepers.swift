@@ -7,6 +7,7 @@ extension World {
         ledger.keepHouse(server: server, at: t, under: guards)
         guard ledger.tickAt != before.tickAt else { return false }
         remember(before)
+        checkReaping(since: before)
         tell { "keeper \(index) keeps house\($0.ledger.quietUntil > $0.t ? ", quietly" : "")" }
         return true
     }

@@ -42,6 +42,19 @@ extension World {
         }
     }
 
+    /// The storage does at last what somebody asked of it long ago: a plain rename, after which nobody looks.
+    mutating func nameLate(dice: UInt64) -> Bool {
+        guard !lateNames.isEmpty else { return false }
+        let order = lateNames.remove(at: Int(dice % UInt64(lateNames.count)))
+        let request = scenario.requests[order.request]
+        let isNamed = folder.rename(order, at: request.place, request.policy)
+        tell { _ in "the storage renames \(order.fence.words) late\(isNamed ? "" : ": nothing to rename")" }
+        guard isNamed else { return true }
+        if !committed.contains(order.key) { broke(.publishedWithoutRight) }
+        show(order.request)
+        return true
+    }
+
     /// Notes what can be seen under a request's final name.
     private mutating func show(_ request: Int) {
         guard let content = folder.final(scenario.requests[request].place)?.content else { return }

@@ -6,9 +6,10 @@ extension World {
         checkFiles()
     }
 
-    /// No two processes take themselves for the owner of one job at the same moment.
+    /// No two processes work on one job unless the ledger has taken it from one of them, which may not have heard of it.
     ///
-    /// Excepted is a claim that a failover has lost: its worker hears of it at its next call, or at the end of its lease.
+    /// That is so of a claim that a failover has lost, and of what housekeeping took from a worker that was silent: such a worker
+    /// may go on for as long as it hears nothing, and publishes nothing.
     private mutating func checkOwners() {
         for first in processes.indices {
             guard let one = processes[first], believes(one) else { continue }
@@ -16,7 +17,7 @@ extension World {
                 guard let other = processes[second], believes(other) else { continue }
                 for slot in one.slots where slot.isWorkedOn {
                     for twin in other.slots where twin.isWorkedOn && twin.fence.job == slot.fence.job {
-                        if lostClaims.contains(slot.fence) || lostClaims.contains(twin.fence) { continue }
+                        if isTaken(slot.fence) || isTaken(twin.fence) { continue }
                         // Ids of jobs may be given again after a failover as well.
                         if slot.order.request == twin.order.request { broke(.twoOwners) }
                     }
@@ -25,8 +26,12 @@ extension World {
         }
     }
 
+    private func isTaken(_ fence: Fence) -> Bool {
+        lostClaims.contains(fence) || ledger.takenAway.contains(fence)
+    }
+
     private func believes(_ me: WorkerProcess) -> Bool {
-        me.name != nil && (clock(me) < me.deadline || !guards.stand(.selfFence))
+        me.name != nil && now < me.deadline
     }
 
     private mutating func checkFiles() {

@@ -1,7 +1,7 @@
 extension World {
     /// Lets `step` happen and looks at every promise. `false`: it could not happen here, and no time has passed.
     mutating func perform(_ step: Step) -> Bool {
-        now += step.wait
+        pass(step.wait)
         let index = step.who % processes.count
         let keeper = step.who % keepers.count
         let isDone: Bool
@@ -25,6 +25,10 @@ extension World {
         case .badDisk:
             isDone = !isDiskBad
             isDiskBad = true
+        case .cutLedger: isDone = cutLedger(index, dice: step.dice)
+        case .cutStorage: isDone = cutStorage(index)
+        case .mend: isDone = mend(index)
+        case .nameLate: isDone = nameLate(dice: step.dice)
         case .outage:
             isDone = isServing
             goDown()
@@ -44,6 +48,7 @@ extension World {
             tell { _ in "power cut" }
             for index in processes.indices { kill(index) }
             for index in keepers.indices { keepers[index] = Keeper() }
+            lateNames.removeAll()
             folder.cutPower(keepsNames: step.dice % 2 == 0)
             for request in shown.indices where folder.final(scenario.requests[request].place)?.content != shown[request]
             {
@@ -52,18 +57,24 @@ extension World {
             }
             restart()
         }
-        if isDone { check() } else { now -= step.wait }
+        if isDone { check() } else { takeBack(step.wait) }
         return isDone
     }
 
     /// Passes the time until about the moment at which a lease ends, by the worker's clock or by the ledger's.
     private mutating func leap(_ index: Int, dice: UInt64) -> Bool {
         guard let me = processes[index], let name = me.name else { return false }
-        var end = me.deadline + me.missedTime
+        var end = me.deadline
         if dice % 2 == 0 && name.id < ledger.workers.count { end = ledger.workers[name.id].leaseUntil - skew }
         end += [-2_500, -100, 1, 600][Int((dice >> 8) % 4)]
         guard end > now && end < now + Times.lease else { return false }
-        now = end
+        // Half the times somebody keeps house meanwhile: else it passes for an outage.
+        let keeper = Int((dice >> 16) % 4)
+        while keeper < keepers.count && end - now > 1_000 {
+            pass(1_000)
+            _ = keepHouse(keeper)
+        }
+        pass(end - now)
         tell { _ in "time passes" }
         return true
     }
@@ -122,7 +133,6 @@ extension World {
         }
         guard processes[index]?.isPaused == false else { return false }
         processes[index]?.isPaused = true
-        processes[index]?.pausedAt = now
         tell { "#\($0.processes[index]?.number ?? 0) is stopped (SIGSTOP)" }
         return true
     }
@@ -143,7 +153,6 @@ extension World {
         }
         guard process.isPaused else { return false }
         processes[index]?.isPaused = false
-        if !guards.stand(.clockCountsSleep) { processes[index]?.missedTime += now - process.pausedAt }
         tell { _ in "#\(process.number) goes on" }
         return true
     }

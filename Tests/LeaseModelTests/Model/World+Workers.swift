@@ -1,6 +1,4 @@
 extension World {
-    func clock(_ process: WorkerProcess) -> Milliseconds { now - process.missedTime }
-
     // MARK: - What a worker does by itself
 
     /// The worker's next piece of work; `dice` says which, if there are several. `false`: it has none.
@@ -8,14 +6,14 @@ extension World {
         guard var me = processes[index], !me.isPaused else { return false }
         defer { processes[index] = me }
         if isOver(me) {
-            tell { _ in "#\(me.number) takes its lease for over" }
+            tell { _ in "#\(me.number) gives up its jobs" }
             giveUp(&me)
             return true
         }
         guard let name = me.name else {
             if !me.slots.isEmpty { return workSlot(Int(dice % UInt64(me.slots.count)), of: &me, dice: dice >> 8) }
             guard me.mainCall == nil else { return false }
-            me.beatSentAt = clock(me)
+            me.beatSentAt = now
             me.mainCall = call(.register, from: me.number)
             return true
         }
@@ -38,7 +36,7 @@ extension World {
     }
 
     private func isOver(_ me: WorkerProcess) -> Bool {
-        me.name != nil && guards.stand(.selfFence) && clock(me) >= me.deadline
+        me.name != nil && now >= me.deadline
     }
 
     /// All rights are over. Keeps what is the ledger's to decide, and what it has decided.
@@ -63,7 +61,7 @@ extension World {
         let slot = me.slots.remove(at: place)
         tell { _ in "#\(me.number) drops \(slot.fence.words)" }
         switch slot.phase {
-        case .linked, .publishing, .releasing: folder.remove(slot.order.key)
+        case .linked, .publishing, .releasing: if !me.isCutFromStorage { folder.remove(slot.order.key) }
         default: break
         }
     }
@@ -71,10 +69,17 @@ extension World {
     private mutating func workSlot(_ place: Int, of me: inout WorkerProcess, dice: UInt64) -> Bool {
         guard me.slots[place].pending == nil else { return false }
         let slot = me.slots[place]
+        if me.isCutFromStorage {
+            switch slot.phase {
+            case .written, .named: return false
+            case .published where guards.stand(.namedBeforeFinished): return askLateName(slot.order)
+            default: break
+            }
+        }
         let operation: Call.Operation
         switch slot.phase {
         case .converting(let until):
-            guard clock(me) >= until else { return false }
+            guard now >= until else { return false }
             switch dice % 32 {
             case 0..<4:
                 let reason = Reason(failureClass: .transient, code: .conversion, isGenuine: true)
@@ -94,10 +99,10 @@ extension World {
                 return true
             }
             if guards.stand(.attemptNameIsFlushed) { folder.flush() }
-            me.slots[place].phase = .linked(until: clock(me) + (slot.fence.lease % 7 == 0 ? 65_000 : 0))
+            me.slots[place].phase = .linked(until: now + (slot.fence.lease % 7 == 0 ? 65_000 : 0))
             return true
         case .linked(let until):
-            guard clock(me) >= until else { return false }
+            guard now >= until else { return false }
             if !guards.stand(.publishedBeforeNamed) { _ = name(slot.order, by: "#\(me.number)") }
             me.slots[place].phase = .publishing
             operation = .publish(slot.order)
@@ -128,9 +133,9 @@ extension World {
 
     mutating func beat(_ index: Int) -> Bool {
         guard var me = processes[index], !me.isPaused, me.beatCall == nil, let name = me.name, !isOver(me),
-            clock(me) - me.beatSentAt >= Times.beat / 2
+            now - me.beatSentAt >= Times.beat / 2
         else { return false }
-        me.beatSentAt = clock(me)
+        me.beatSentAt = now
         me.beatCall = call(.beat(name, me.slots.filter(\.isOwned).map(\.fence)), from: me.number)
         processes[index] = me
         return true
@@ -180,13 +185,13 @@ extension World {
         if me.mainCall == call.id { me.mainCall = nil }
         if me.beatCall == call.id { me.beatCall = nil }
         if isOver(me) {
-            tell { _ in "#\(me.number) takes its lease for over" }
+            tell { _ in "#\(me.number) gives up its jobs" }
             giveUp(&me)
         }
         switch (call.operation, answer) {
         case (.register, .registered(let name)):
             me.name = name
-            me.deadline = (guards.stand(.deadlineFromSending) ? me.beatSentAt : clock(me)) + Times.lease - Times.margin
+            me.deadline = me.beatSentAt + scenario.patience
         case (.claim(let name, _), .unknown) where me.name == name:
             (me.mustAskHeld, me.claimToBar) = (true, call.id)
         case (.held(let name, _), .unknown) where me.name == name:
@@ -206,8 +211,7 @@ extension World {
             (.beat(let name, _), .refused) where me.name == name:
             giveUp(&me)
         case (.beat(let name, _), .beat(let lost, let cancelled)) where me.name == name:
-            let from = guards.stand(.deadlineFromSending) ? me.beatSentAt : clock(me)
-            me.deadline = from + Times.lease - Times.margin
+            me.deadline = me.beatSentAt + scenario.patience
             if guards.stand(.strayJobsAreReleased) { me.mustAskHeld = true }
             for place in me.slots.indices.reversed() where me.slots[place].isOwned {
                 if case .publishing = me.slots[place].phase { continue }
@@ -230,7 +234,7 @@ extension World {
         let isWelcome = me.slots.count < 2 && !me.isDraining
         // Some conversions are done within a moment, some outlast a lease.
         let length = [50, 50, 1_000, 5_000, 15_000, 40_000][fence.lease % 6]
-        take(fence, isWelcome ? .converting(until: clock(me) + length) : .releasing, &me)
+        take(fence, isWelcome ? .converting(until: now + length) : .releasing, &me)
     }
 
     private func take(_ fence: Fence, _ phase: WorkerProcess.Phase, _ me: inout WorkerProcess) {

@@ -7,6 +7,8 @@ struct World: Sendable {
 
     /// Real time. Nobody but the invariants looks at it.
     var now: Milliseconds = 100_000
+    /// For how much of it the ledger could be reached.
+    private(set) var reachable: Milliseconds = 0
     var ledger = Ledger()
     /// What a replica, or the disk, would have if the server died now: the ledger after each of the last commits.
     private(set) var history: [(ledger: Ledger, isAsynchronous: Bool)] = []
@@ -20,6 +22,9 @@ struct World: Sendable {
     var processes: [WorkerProcess?]
     var keepers = [Keeper(), Keeper()]
     var calls: [Call] = []
+
+    /// Renames that processes have asked the storage for before they lost sight of it, and that may be done at any time.
+    var lateNames: [Order] = []
 
     /// Whether the next thing that gives a file its final name meets a disk that refuses.
     var isDiskBad = false
@@ -36,6 +41,8 @@ struct World: Sendable {
     /// Claims and orders that were committed and that a failover lost.
     var lostClaims: [Fence] = []
     var lostOrders: [Order] = []
+    /// What `reachable` was when the ledger last renewed a worker's lease, by its key.
+    var heard: [Int: Milliseconds] = [:]
     /// Files of attempts that did not get their names although they could have.
     var spoiled: [Fence] = []
     /// What each request has shown under its final name.
@@ -62,6 +69,14 @@ struct World: Sendable {
 
     /// The ledger's time.
     var t: Milliseconds { now + skew }
+
+    mutating func pass(_ time: Milliseconds) {
+        now += time
+        if isServing { reachable += time }
+    }
+
+    /// Takes time back that did not pass after all.
+    mutating func takeBack(_ time: Milliseconds) { pass(-time) }
 
     mutating func nextNumber() -> Int {
         lastNumber += 1
@@ -159,7 +174,8 @@ struct World: Sendable {
     /// Carries a call out in the ledger.
     mutating func carryOut(_ index: Int) {
         let call = calls[index]
-        if !isServing {
+        let cut = ledgerCut(of: call)
+        if !isServing || cut == .both && call.isAwaited {
             calls.remove(at: index)
             if call.isAwaited { deliver(.unknown, of: call) }
             return
@@ -211,7 +227,7 @@ struct World: Sendable {
             return "  ledger: \(call.operation.words) of \(caller) -> \(answer.words)"
         }
         switch (call.operation, answer) {
-        case (.claim, .fences(let fences)) where fences.isEmpty: mustRollBack = true
+        case (.claim, .fences(let fences)) where fences.isEmpty: mustRollBack = ledger.revivals == before.revivals
         case (.held(_, barring: nil), _): mustRollBack = true
         default: break
         }
@@ -219,8 +235,12 @@ struct World: Sendable {
             ledger = before
         } else {
             remember(before, isAsynchronous: isAsynchronous)
+            hearOf(call, answer, hasRevived: ledger.revivals > before.revivals)
         }
-        if call.isAwaited {
+        if call.isAwaited && cut == .answers {
+            calls.remove(at: index)
+            deliver(.unknown, of: call)
+        } else if call.isAwaited {
             calls[index].answer = answer
         } else {
             calls.remove(at: index)
@@ -250,7 +270,7 @@ extension Call.Answer {
         switch self {
         case .none: "done"
         case .registered(let worker): "worker \(worker.id)"
-        case .refused: "refused: the lease is over"
+        case .refused: "refused: the worker has been ended"
         case .fences(let fences): "\(fences.map(\.words))"
         case .beat(let lost, let cancelled): "alive, lost \(lost.map(\.words)), to stop \(cancelled.map(\.words))"
         case .said(let answer): "\(answer)"

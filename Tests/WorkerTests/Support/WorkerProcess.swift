@@ -28,6 +28,8 @@ final class WorkerProcess: @unchecked Sendable {
         var roots: [String]?
         var note: String?
         var file_system: String?
+        var jobs: Int?
+        var keep_seconds: Double?
     }
 
     init(
