@@ -182,7 +182,10 @@ struct ClaimingTests {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
         try await lab.submit(1)
-        try await lab.ledger.stop(worker.worker)
+        let schema = lab.schema
+        try await lab.lab.run {
+            try $0.execute("select \(schema).end_workers(\([worker.worker]), 'lost', \(schema).ledger_time())")
+        }
         let error = try await failure { try await lab.claim(1, for: worker) }
         #expect(error.code == .leaseOver)
         #expect(error.sqlState == "SL001")

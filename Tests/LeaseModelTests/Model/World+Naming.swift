@@ -37,7 +37,8 @@ extension World {
             let isGenuine = isElses || hasLostOrder(order.request)
             return .failed(Reason(failureClass: .permanent, code: .destinationExists, isGenuine: isGenuine))
         case .attemptLost:
-            let isGenuine = isElses || spoiled.contains(order.fence) || hasLostOrder(order.request)
+            let isKnown = spoiled.contains(order.fence) || lostEnds.contains(order.fence)
+            let isGenuine = isElses || isKnown || hasLostOrder(order.request)
             return .failed(Reason(failureClass: .transient, code: .attemptLost, isGenuine: isGenuine))
         }
     }

@@ -45,17 +45,19 @@ extension World {
     /// The ledger has renewed a worker's lease.
     mutating func hearOf(_ call: Call, _ answer: Call.Answer, hasRevived: Bool) {
         switch (call.operation, answer) {
-        case (_, .registered(let worker)), (.beat(let worker, _), .beat): heard[worker.key] = reachable
-        case (.claim(let worker, _), .fences) where hasRevived: heard[worker.key] = reachable
+        case (_, .registered(let worker)), (.beat(let worker, _), .beat): heard[worker.key] = (reachable, outages)
+        case (.claim(let worker, _), .fences) where hasRevived: heard[worker.key] = (reachable, outages)
         default: break
         }
     }
 
     /// A worker is taken for lost only after the ledger has been there for longer than the time from beat to beat.
+    ///
+    /// Excepted are three outages within one lease, each too short to count as one: they may leave no time between them.
     mutating func checkReaping(since before: Ledger) {
         for worker in before.workers.indices where ledger.workers[worker].hasEnded && !before.workers[worker].hasEnded {
-            let chance = reachable - (heard[ledger.workers[worker].key] ?? 0)
-            if chance < Times.beat { broke(.reapedTooSoon) }
+            guard let heard = heard[ledger.workers[worker].key], outages - heard.outages < 3 else { continue }
+            if reachable - heard.reachable < Times.beat { broke(.reapedTooSoon) }
         }
     }
 }

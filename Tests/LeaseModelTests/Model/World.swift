@@ -9,6 +9,8 @@ struct World: Sendable {
     var now: Milliseconds = 100_000
     /// For how much of it the ledger could be reached.
     private(set) var reachable: Milliseconds = 0
+    /// How often it went away and came back as the same server.
+    private(set) var outages = 0
     var ledger = Ledger()
     /// What a replica, or the disk, would have if the server died now: the ledger after each of the last commits.
     private(set) var history: [(ledger: Ledger, isAsynchronous: Bool)] = []
@@ -41,8 +43,10 @@ struct World: Sendable {
     /// Claims and orders that were committed and that a failover lost.
     var lostClaims: [Fence] = []
     var lostOrders: [Order] = []
-    /// What `reachable` was when the ledger last renewed a worker's lease, by its key.
-    var heard: [Int: Milliseconds] = [:]
+    /// Fences that housekeeping had ended and that a failover has put back: their files may have been swept meanwhile.
+    var lostEnds: [Fence] = []
+    /// What `reachable` and `outages` were when the ledger last renewed a worker's lease, by its key.
+    var heard: [Int: (reachable: Milliseconds, outages: Int)] = [:]
     /// Files of attempts that did not get their names although they could have.
     var spoiled: [Fence] = []
     /// What each request has shown under its final name.
@@ -112,6 +116,7 @@ struct World: Sendable {
         guard isServing else { return }
         tell { _ in "the ledger cannot be reached" }
         isServing = false
+        outages += 1
         loseConnections()
     }
 
@@ -146,6 +151,7 @@ struct World: Sendable {
             history.removeLast()
         }
         guard count > 0 else { return }
+        lostEnds += before.takenAway.filter { !ledger.takenAway.contains($0) }
         for job in before.jobs.indices {
             let old = before.jobs[job]
             let isKnown = job < ledger.jobs.count && ledger.jobs[job].request == old.request
