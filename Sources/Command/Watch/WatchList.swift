@@ -49,7 +49,7 @@ struct WatchFilter: Sendable, Hashable {
             case ("batch", let number?): batch = try ValueType<Int64>.id.read(number)
             case ("queue", let name?): queue = name
             case ("code", let name?): code = name
-            case ("source", let start?): beginning = start
+            case ("source", let start?): beginning = start.isEmpty ? nil : start
             default:
                 // A name with a space in it is one text.
                 beginning = beginning.map { "\($0) \(word)" } ?? word
@@ -65,7 +65,7 @@ struct WatchFilter: Sendable, Hashable {
 
     /// With its name where it would be taken for something else without.
     private var beginningWords: String? {
-        beginning.map { $0.isEmpty || $0.unicodeScalars.prefix { $0 != " " }.contains("=") ? "source=\($0)" : $0 }
+        beginning.map { $0.unicodeScalars.prefix { $0 != " " }.contains("=") ? "source=\($0)" : $0 }
     }
 
     var isEmpty: Bool { self == WatchFilter() }

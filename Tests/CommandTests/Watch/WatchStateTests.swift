@@ -219,6 +219,11 @@ struct WatchStateTests {
         #expect(filter.isEmpty == words.isEmpty)
     }
 
+    @Test func anEmptyBeginningIsNone() throws {
+        #expect(try WatchFilter(words: "source=").isEmpty)
+        #expect(try WatchFilter(words: "source= in:a").words == "in:a")
+    }
+
     // MARK: - Stories and help
 
     @Test func storyOpensMovesAndCloses() async throws {
