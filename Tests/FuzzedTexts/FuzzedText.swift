@@ -254,7 +254,9 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
     private static func readJson(_ text: String) -> Bool {
         let line = succeed("JSON") { try TextReading.json(text) }
         require(!line.unicodeScalars.contains(where: \.isUnprintable), "\(line.debugDescription) is no line")
-        require(succeed("JSON") { try TextReading.json(line) } == line, "\(line) is another value")
+        // A fraction beyond what a Double holds is a whole number the second time, and is written as one.
+        let again = succeed("JSON") { try TextReading.json(line) }
+        require(succeed("JSON") { try TextReading.json(again) } == again, "\(again) is another value")
         return true
     }
 
