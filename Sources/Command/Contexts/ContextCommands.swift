@@ -62,7 +62,7 @@ enum ContextCommands {
         options: [root.form, colour.form],
         examples: [
             Example(
-                line: "sluice config set-context prod --database postgresql://ada@db/audio --context-color red",
+                line: "sluice config set-context prod --database postgresql://ada@db/audio",
                 purpose: "a name for a ledger"
             )
         ],

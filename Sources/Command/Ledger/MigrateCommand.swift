@@ -40,9 +40,9 @@ enum MigrateCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
-        let configuration = try LedgerOptions.configuration(invocation)
         let (target, number, isDry) = (invocation[target], invocation[number], invocation[dryRun])
         guard target == nil || number == nil else { throw UsageError("--to and --ledger-number exclude each other") }
+        let configuration = try LedgerOptions.configuration(invocation)
         let result = ForegroundWork.run { () async -> Result<Outcome, LedgerError> in
             do {
                 let migrator = try Migrator(configuration)

@@ -64,8 +64,9 @@ struct MigrateTests {
         let made = try migrate("--ledger-number", "5").checked()
         #expect(made.outputText.hasSuffix("migrations applied\nits number is 5\n"))
         #expect(try migrate("--ledger-number", "6", "--json").checked().outputText.contains(#""ledgerNumber":6"#))
+        try Bytes.write(Array("sound".utf8), to: folder.path("a.wav"))
         let submit = try Sluice.run(
-            ["submit", "--root", "r=/r", "r:a.wav", "--to", "r:b.flac", "--again", "-q"],
+            ["submit", "--root", "r=\(folder.path)", "r:a.wav", "--to", "r:b.flac", "--again", "-q"],
             in: folder,
             environment: ["SLUICE_DATABASE_URL": database]
         )
