@@ -35,7 +35,7 @@ enum WorkerCommand {
         "outage-limit",
         .duration,
         fallback: "1h",
-        "how long jobs are kept while the ledger does not answer; 0s: until the lease is over",
+        "how long jobs are kept while the ledger is silent; 0s: until the lease is over",
         environment: "SLUICE_OUTAGE_LIMIT",
         in: .work
     )
