@@ -70,7 +70,7 @@ enum QueuesCommand {
                     Example(line: "sluice queues weight urgent 400", purpose: "four times the usual"),
                     Example(
                         line: "sluice queues weight urgent 50 --submitter intern",
-                        purpose: "half of what other submitters have of it"
+                        purpose: "half of what others have of it"
                     ),
                 ],
                 run: { invocation, console in
