@@ -11,8 +11,8 @@ struct AdoptionTests {
         try lab.sql(
             """
             with gone as (delete from \(lab.schema).finished returning job, batch)
-            insert into \(lab.schema).waiting (job, batch, lane, turn, epoch, spent, lost, room_deaths, since)
-            select g.job, g.batch, j.lane, g.job, 0, 0, 0, 0, now() from gone g join \(lab.schema).job j on j.id = g.job;
+            insert into \(lab.schema).waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
+            select g.job, g.batch, j.lane, j.cost, g.job, 0, 0, 0, 0, now() from gone g join \(lab.schema).job j on j.id = g.job;
             delete from \(lab.schema).attempt
             """
         )
