@@ -7,14 +7,16 @@ let warningsAreErrors = Context.environment["CI"] != nil || Context.environment[
 // Set by `make fuzz`, whose build has a folder of its own: all that it runs through is instrumented.
 let isFuzzed = Context.environment["SLUICE_FUZZ"] != nil
 
-let house: [SwiftSetting] =
+// What runs while the others are built has no fuzzer to be linked with.
+let tool: [SwiftSetting] =
     [
         .swiftLanguageMode(.v6),
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
     ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
-    + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
+
+let house = tool + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
 let package = Package(
     name: "sluice",
@@ -69,7 +71,7 @@ let package = Package(
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
 
         // The files of `migrations` as Swift source, made anew by a build when one of them has changed.
-        .executableTarget(name: "embed-migrations", path: "Plugins/embed-migrations", swiftSettings: house),
+        .executableTarget(name: "embed-migrations", path: "Plugins/embed-migrations", swiftSettings: tool),
         .plugin(name: "EmbedMigrations", capability: .buildTool(), dependencies: ["embed-migrations"]),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
