@@ -45,7 +45,8 @@ as $$
 $$;
 
 -- Looks through everything that runs: jobs of workers that have ended, jobs whose frames stand still under a worker that
--- beats, and has beaten for as long, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this is for workers whose clocks hang.
+-- beats, and has beaten for as long, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this is for
+-- workers whose clocks hang.
 create function audit_running() returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$

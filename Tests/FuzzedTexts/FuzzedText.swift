@@ -146,12 +146,14 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
         expectToBeAPlace(location)
         // The kernel finds the same file by the location as by the path.
         let root = location.root == "in" ? "/srv/in/" : "/"
+        // A refusal is `nil`, which the comparison below notices.
         let again = try? TextReading.location(ofPath: root + location.path)
         require(again == location, "\(path) is \(location), which is \(again.map { "\($0)" } ?? "nothing")")
         return true
     }
 
     private static func readLocation(_ text: String) -> Bool {
+        // A refusal is an answer.
         guard let location = try? Location(text) else { return false }
         expectToBeAPlace(location)
         return true
@@ -174,6 +176,7 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
             let again = succeed("the template \(made.text)") { try DestinationTemplate(made.text) }
             require(same(again.text, made.text), "\(made.text) is \(again.text)")
         }
+        // A refusal is an answer.
         guard let template = made ?? (try? DestinationTemplate(text)) else { return false }
         for source in ["in:2024/live/a.b.wav", "in:\u{301}é/\u{301}.wav"] {
             let source = succeed(source) { try Location(source) }
@@ -216,6 +219,7 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
     }
 
     private static func readTime(_ text: String) -> Bool {
+        // A refusal is an answer.
         guard let time = try? MediaTime(parsing: text) else {
             return (try? MediaTime(rationalDescription: text)) != nil
         }
@@ -231,6 +235,7 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
     private static func readAddress(_ text: String) -> Bool {
         let hidden = PasswordField.hidden(in: text)
         require(hidden.utf8.count <= 16 + 4 * text.utf8.count, "\(hidden.utf8.count) bytes of an address")
+        // Only a trap is a defect here.
         _ = try? SchemaName(text)
         // It is libpq that reads it; a refusal is an answer.
         guard let configuration = try? LedgerConfiguration(url: text) else { return false }

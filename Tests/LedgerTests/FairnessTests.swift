@@ -133,7 +133,7 @@ struct FairnessTests {
         var batches: [Int64] = []
         for _ in 0..<16 { batches += try await lab.claim(1, for: worker).map(\.batch) }
         #expect(batches.prefix(8).contains(small.batch), "\(batches)")
-        // And it takes from nobody else.
+        // And the other submitter still gets half.
         let rest = try await owners(batches.reduce(into: [:]) { $0[$1, default: 0] += 1 }, lab)
         #expect(rest.first { $0.key.submitter == mine.name }?.value == 8)
     }

@@ -86,7 +86,7 @@ struct HousekeepingTests {
         #expect(quietUntil > (try await lab.ledger.time()) + 5)
     }
 
-    /// A server that is frozen in the middle of a tick goes on with it when it is thawed: nobody could beat meanwhile.
+    /// A server that is frozen in the middle of a tick goes on with it when it is thawed. No worker could beat meanwhile.
     @Test func aTickThatStoodStillReapsNobodyWhoseLeaseEndedMeanwhile() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)

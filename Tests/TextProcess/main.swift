@@ -23,7 +23,7 @@ for reader in FuzzedText.allCases {
     var taken = 0
     for _ in 0..<count {
         let input = generator.next()
-        // Before it is read: after a trap there is nobody to do it.
+        // Before it is read, since a trap ends this process.
         guard ftruncate(file, 0) == 0,
             input.withUnsafeBytes({ pwrite(file, $0.baseAddress, $0.count, 0) }) == input.count
         else { exit(74) }

@@ -82,6 +82,7 @@ enum LedgerWords: Sendable, Hashable {
         // As below: a configuration that cannot be read offers nothing.
         guard let book = try? ContextMemory(environment: environment).book() else { return [] }
         return book.contexts.map { context in
+            // An address that cannot be shown leaves the name without a summary.
             .init(word: context.name, summary: (try? context.server(environment).printable) ?? "")
         }
     }

@@ -198,7 +198,7 @@ enum ContextCommands {
         try refuse(LedgerOptions.forms, in: invocation)
         let name = try name(invocation)
         _ = try change(invocation) { book in
-            // Commands would go to another ledger from then on, and nobody chose that.
+            // Commands would go to another ledger from then on, and no user chose it.
             guard book.current != name else {
                 throw Refusal(
                     message: "\(name) is the current context",

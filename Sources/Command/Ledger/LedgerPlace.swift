@@ -8,7 +8,7 @@ enum LedgerPlace: Sendable, Hashable {
     case context(LedgerContext, by: ContextOrigin)
     /// PostgreSQL's own variables alone.
     case variables
-    /// Nobody does: it is that of the private cluster.
+    /// No setting does: it is the address of the private cluster.
     case cluster
 
     /// Who named a context.

@@ -8,7 +8,8 @@ enum Question {
     /// Whether a person at a terminal can answer.
     static func canBeAsked(_ console: Console) -> Bool { isatty(STDIN_FILENO) == 1 && console.talk.isTerminal }
 
-    /// Whether to go on. The question begins with the context in use. Throws where there is nobody to ask: what nobody has seen, nobody has agreed to.
+    /// Whether to go on. The question begins with the context in use. Throws without a terminal:
+    /// no user can have agreed to a question that was not shown.
     static func agrees(to what: String, _ invocation: Invocation, _ console: Console) throws -> Bool {
         if invocation[yes] { return true }
         // The same jobs in another ledger are other people's.

@@ -10,7 +10,7 @@ public struct ForeignEngine: Sendable, Hashable {
 
     /// What the server says of itself: `version()`, the names of its extensions, and which of `telltales` it has.
     ///
-    /// `nil` for PostgreSQL, whoever runs it: RDS, Aurora without Limitless, Cloud SQL and the like are PostgreSQL here.
+    /// `nil` for PostgreSQL, also as a service: RDS, Aurora without Limitless, Cloud SQL and the like are PostgreSQL here.
     public init?(version text: String, extensions: Set<String>, relations: Set<String>) {
         let words = text.split { $0 == " " || $0 == "," }
         if text.hasPrefix("CockroachDB") {
@@ -35,7 +35,7 @@ public struct ForeignEngine: Sendable, Hashable {
     private static let limitlessRelation = "rds_aurora.limitless_subclusters"
     private static let dsqlRelation = "sys.iam_pg_role_mappings"
 
-    /// Whether no ledger works there. Citus is PostgreSQL for tables that nobody distributes.
+    /// Whether no ledger works there. With Citus, tables that are not distributed work as in PostgreSQL.
     public var isRefused: Bool { kind != .citus }
 
     /// `YugabyteDB 2025.2.3.2-b0`
@@ -74,7 +74,7 @@ public struct ForeignEngine: Sendable, Hashable {
             : "take PostgreSQL itself, 14 or later, managed or your own"
     }
 
-    /// What is thrown where a ledger is to be made there.
+    /// The error of `migrate` on such an engine.
     var refusal: LedgerError {
         LedgerError(
             .badConfiguration,

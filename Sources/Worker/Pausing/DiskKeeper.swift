@@ -46,8 +46,8 @@ final class DiskKeeper: Sendable {
     /// What `job`, for whose output there was no room on a file system, says of that: `true` if jobs are to be put off.
     ///
     /// A job that wants more than there is, where others still find room, is alone with that. Two of them in a row are not: the
-    /// file system has too little room for what is made here. Nor is a job that failed while the file system was full and is looked at
-    /// after somebody has made room.
+    /// file system has too little room for what is made here. Nor is a job alone whose file system was seen full a moment ago: an
+    /// operator may have made room before the worker looked.
     func lacksRoom(_ facts: FileSystemFacts, for job: Int64) -> Bool {
         state.withLock { state in
             if facts.isFull {

@@ -43,7 +43,7 @@ extension World {
         }
     }
 
-    /// The storage does at last what somebody asked of it long ago: a plain rename, after which nobody looks.
+    /// The storage carries out a rename that a process asked for long ago. No process looks at the result.
     mutating func nameLate(dice: UInt64) -> Bool {
         guard !lateNames.isEmpty else { return false }
         let order = lateNames.remove(at: Int(dice % UInt64(lateNames.count)))

@@ -68,7 +68,7 @@ extension World {
         if dice % 2 == 0 && name.id < ledger.workers.count { end = ledger.workers[name.id].leaseUntil - skew }
         end += [-2_500, -100, 1, 600][Int((dice >> 8) % 4)]
         guard end > now && end < now + Times.lease else { return false }
-        // Half the times somebody keeps house meanwhile: else it passes for an outage.
+        // Half the times a coordinator keeps house meanwhile; otherwise the gap passes for an outage.
         let keeper = Int((dice >> 16) % 4)
         while keeper < keepers.count && end - now > 1_000 {
             pass(1_000)
