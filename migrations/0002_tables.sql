@@ -351,9 +351,13 @@ create table worker (
     -- Set once: when it stopped, or was found to have stopped.
     ended_at timestamptz,
     end_reason text check (end_reason in ('stopped', 'lost')),
-    check ((ended_at is null) = (end_reason is null))
+    -- It has ended, and jobs may still lie in `running` that were its own: reap() gives them back.
+    holds_jobs boolean not null default false,
+    check ((ended_at is null) = (end_reason is null)),
+    check (not holds_jobs or ended_at is not null)
 ) with (fillfactor = 50);
 create index worker_alive on worker (id) where ended_at is null;
+create index worker_holds_jobs on worker (id) where holds_jobs;
 
 -- MARK: Counts: added to by each statement, a row per batch and state whatever the number of jobs; folded by housekeeping.
 
@@ -422,7 +426,7 @@ create table pace (
 
 -- MARK: The house
 
--- One row: what housekeeping knows of its own past. Whoever holds its lock keeps house for that tick.
+-- One row: what housekeeping knows of its own past. A tick holds its lock, and only for the moment that the tick takes.
 create table house (
     only_row boolean primary key default true check (only_row),
     tick_at timestamptz not null default '-infinity',
@@ -432,13 +436,26 @@ create table house (
 ) with (fillfactor = 10);
 insert into house default values;
 
+-- A chore is done in rounds, and a round in pages, each a transaction that holds the lock of the chore's row.
 create table chore (
     name text primary key,
-    -- Run in this order, and not more often than this; nor for more than a twentieth of the time.
+    -- The most urgent first.
     place smallint not null unique,
+    -- A round begins no sooner than this after the one before; nor do pages that take long fill more than a twentieth of the time.
     every interval not null,
+    -- How many rows the next page may take, and the most that a page may ever take: see do_chore().
+    page integer not null check (page > 0),
+    largest_page integer not null check (largest_page >= page),
     due_at timestamptz not null default '-infinity',
+    -- The round that is under way: since when (null: none is), and the id that it has come to.
+    began_at timestamptz,
+    reached bigint not null default 0,
+    -- Of that round, or of the last one if none is under way.
+    pages integer not null default 0,
+    affected bigint not null default 0,
     took_ms double precision,
+    -- When a round last came to its end.
+    done_at timestamptz,
     error text,
     error_at timestamptz
 ) with (fillfactor = 50);

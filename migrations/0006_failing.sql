@@ -176,35 +176,54 @@ begin
     return hurried;
 end $$;
 
--- Ends workers and gives their running jobs back: `stopped` by themselves, or `lost`. For the functions of the ledger.
-create function end_workers(worker_ids bigint[], reason text, t timestamptz) returns integer
+-- Gives back up to `page` jobs of workers that have ended, `stopped` by themselves or `lost`. Returns how many.
+--
+-- A row that is locked is on its way out of `running`. If it stays there after all, a later page finds it: `holds_jobs` stays set.
+create function give_back(worker_ids bigint[], reason text, t timestamptz, page integer) returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$
 declare
     endings ending[];
     held record;
 begin
-    update worker w set ended_at = t, end_reason = reason where w.id = any (worker_ids) and w.ended_at is null;
     select array_agg(r.job) as jobs, array_agg(r.epoch) as epochs, array_agg(r.lease_id) as leases into held
-    from running r where r.worker = any (worker_ids);
-    if held.jobs is null then
-        return 0;
+    from (
+        select r.job, r.epoch, r.lease_id from running r where r.worker = any (worker_ids)
+        order by r.job limit page for update of r skip locked
+    ) r;
+    if held.jobs is not null then
+        endings := array(select e from take_out(held.jobs, held.epochs, held.leases, false, t) e);
+        endings := array(
+            select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
+                       e.started_at, e.cancel_asked, case reason when 'lost' then 'lost' else 'released' end,
+                       case reason when 'lost' then 'worker_lost' else 'handed_back' end, 'infrastructure',
+                       case reason when 'lost' then 'lease' else 'release' end, null, null, null, null, null,
+                       case reason when 'lost' then 'the worker gave no sign of life for a whole lease' end,
+                       null, null, e.slot, null, e.frames_out, null, null, null, null, false, null, null)::ending
+            from unnest(endings) e
+        );
+        perform end_attempts(endings);
     end if;
-    endings := array(select e from take_out(held.jobs, held.epochs, held.leases, false, t) e);
-    endings := array(
-        select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
-                   e.started_at, e.cancel_asked, case reason when 'lost' then 'lost' else 'released' end,
-                   case reason when 'lost' then 'worker_lost' else 'handed_back' end, 'infrastructure',
-                   case reason when 'lost' then 'lease' else 'release' end, null, null, null, null, null,
-                   case reason when 'lost' then 'the worker gave no sign of life for a whole lease' end,
-                   null, null, e.slot, null, e.frames_out, null, null, null, null, false, null, null)::ending
-        from unnest(endings) e
-    );
-    perform end_attempts(endings);
-    return cardinality(endings);
+    if coalesce(cardinality(held.jobs), 0) < page then
+        update worker w set holds_jobs = false
+        where w.id = any (worker_ids) and w.holds_jobs
+          and w.id <> all (array(select distinct r.worker from running r where r.worker = any (worker_ids)));
+    end if;
+    return coalesce(cardinality(endings), 0);
 end $$;
 
--- A worker's goodbye: what it still holds goes back unspent. Returns how many jobs that were.
+-- Ends workers and gives their running jobs back, the first `page` of them at once; reap() gives back the others. Returns how many
+-- were given back. For the functions of the ledger.
+create function end_workers(worker_ids bigint[], reason text, t timestamptz, page integer default 5000) returns integer
+language plpgsql security definer set search_path from current set jit = off
+as $$
+begin
+    update worker w set ended_at = t, end_reason = reason, holds_jobs = true
+    where w.id = any (worker_ids) and w.ended_at is null;
+    return give_back(worker_ids, reason, t, page);
+end $$;
+
+-- A worker's goodbye: what it still holds goes back unspent. Returns how many jobs went back at once: see end_workers().
 create function stop_worker(worker_id bigint, worker_secret uuid) returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$

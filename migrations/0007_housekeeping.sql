@@ -1,37 +1,49 @@
--- Why: what has to be done and is nobody's job in particular. keep_house() does all of it and may be called by anybody as
--- often as they like: whoever gets the row lock of `house` keeps house for this tick, all others return at once, and ticks
--- that come too soon do nothing. There is no leader to elect, no session to hold, and nothing to clean up if one dies.
+-- Why: what has to be done and is nobody's job in particular. Any caller may keep house as often as it likes: begin_tick() says what
+-- is due, and do_chore() does a page of one chore, in a transaction of its own. The caller calls it again as long as it answers that
+-- there is more. So no chore is too large for the time that a caller has, one that fails does not stop the others, and lost workers
+-- are found between two pages of whatever else there is to do.
 --
--- Conversions go on when nobody keeps house; only lost workers stay unnoticed and counts grow slower to read. A fleet without
--- a coordinator lets its workers call keep_house() after their beats.
+-- One caller ticks at a time, and one does a page of a chore; others pass on and do not wait. There is no leader to elect, no
+-- session to hold, and nothing to clean up if a caller dies: its page is rolled back, and the next caller goes on from there.
+--
+-- Conversions go on when nobody keeps house; only lost workers stay unnoticed and counts grow slower to read. In a fleet without
+-- a coordinator the workers keep house.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Lost workers
 
--- Ends workers whose lease is over and gives their jobs back, unspent and counted. Returns how many jobs.
+-- Ends workers whose lease is over, and gives back, unspent and counted, up to `page` jobs of workers that have ended. Returns how
+-- many jobs.
 --
 -- After an outage workers have time to come back first. That there was one is told by a gap between ticks, by a server that
--- started since, or by one that is not the server that was (failover): see keep_house().
-create function reap() returns integer
+-- started since, or by one that is not the server that was (failover): see begin_tick().
+create function reap(page integer default 2000) returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$
 declare
     -- The tick's time. If the server stood still since then, no worker could beat, and the next tick will see the gap.
     t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
-    silent bigint[];
+    given_back integer := 0;
+    cause text;
+    ended bigint[];
 begin
-    if exists (select from house where quiet_until > t) then
-        return 0;
+    if not exists (select from house where quiet_until > t) then
+        -- A worker whose row is locked is beating or claiming right now.
+        update worker w set ended_at = ledger_time(), end_reason = 'lost', holds_jobs = true
+        where w.id = any (array(
+            select s.id from worker s where s.ended_at is null and s.lease_until <= t
+            order by s.id limit 1000 for no key update skip locked
+        ));
     end if;
-    -- A worker whose row is locked is beating or claiming right now.
-    silent := array(
-        select w.id from worker w where w.ended_at is null and w.lease_until <= t
-        order by w.id limit 1000 for no key update skip locked
-    );
-    if cardinality(silent) = 0 then
-        return 0;
-    end if;
-    return end_workers(silent, 'lost', ledger_time());
+    foreach cause in array array['lost', 'stopped'] loop
+        ended := array(
+            select w.id from worker w where w.holds_jobs and w.end_reason = cause
+            order by w.id limit 1000 for no key update skip locked
+        );
+        continue when cardinality(ended) = 0 or given_back >= page;
+        given_back := given_back + give_back(ended, cause, ledger_time(), page - given_back);
+    end loop;
+    return given_back;
 end $$;
 
 -- How long a job may take by its recipe; null if it does not say so in a number. A century at most: what a submitter wrote there
@@ -44,37 +56,47 @@ as $$
     ) end
 $$;
 
--- Looks through everything that runs: jobs of workers that have ended, jobs whose frames stand still under a worker that
--- beats, and has beaten for as long, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this is for
--- workers whose clocks hang.
-create function audit_running() returns integer
+-- Looks through what runs, `page` jobs with ids above `after`: jobs of workers that have ended, jobs whose frames stand still under
+-- a worker that beats, and has beaten for as long, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this
+-- is for workers whose clocks hang. `reached` is the last id looked at; null: there is no more.
+create function audit_running(page integer default 5000, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current set jit = off
 as $$
 declare
     -- The tick's time, as in reap().
     t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
+    last_job bigint;
     overdue record;
     endings ending[];
 begin
+    affected := 0;
     if exists (select from house where quiet_until > t) then
-        return 0;
+        return;
     end if;
+    select max(r.job), case when count(*) >= page then max(r.job) end into last_job, reached
+    from (select r.job from running r where r.job > after order by r.job limit page) r;
     select array_agg(r.job) as jobs, array_agg(r.epoch) as epochs, array_agg(r.lease_id) as leases,
            array_agg(r.reason) as reasons into overdue
     from (
-        select r.job, r.epoch, r.lease_id, case
-                   when w.id is null or w.ended_at is not null then 'worker_lost'
-                   when greatest(r.moved_at, w.revived_at) < t - s.stall then 'stalled'
-                   when r.since < t - s.deadline_grace
-                        and r.since + wall_limit(j.recipe) + s.deadline_grace < t then 'deadline_exceeded'
-               end as reason
+        select r.job, r.epoch, r.lease_id, v.reason
         from running r
         cross join setting s
-        join job j on j.id = r.job
         left join worker w on w.id = r.worker
-    ) r where r.reason is not null;
+        cross join lateral (select case
+            -- What is left of such a worker is for reap() to give back.
+            when w.holds_jobs then null
+            when w.id is null or w.ended_at is not null then 'worker_lost'
+            when greatest(r.moved_at, w.revived_at) < t - s.stall then 'stalled'
+            when r.since < t - s.deadline_grace
+                 and r.since + (select wall_limit(j.recipe) from job j where j.id = r.job) + s.deadline_grace < t
+                then 'deadline_exceeded'
+        end as reason) v
+        where r.job > after and r.job <= last_job and v.reason is not null
+        -- A row that is locked is on its way out of `running`, or is just being told to move.
+        order by r.job for update of r skip locked
+    ) r;
     if overdue.jobs is null then
-        return 0;
+        return;
     end if;
     endings := array(select e from take_out(overdue.jobs, overdue.epochs, overdue.leases, false, t) e);
     endings := array(
@@ -91,7 +113,7 @@ begin
         join unnest(overdue.jobs, overdue.reasons) as o (job, reason) on o.job = e.job
     );
     perform end_attempts(endings);
-    return cardinality(endings);
+    affected := cardinality(endings);
 end $$;
 
 -- MARK: Half published
@@ -137,55 +159,97 @@ $$;
 
 -- MARK: Lines and counts
 
--- Raises the floors of the lines to their first jobs, and closes lines in which nothing has waited for a while. A line into which
--- somebody is submitting is left for the next time: what is not committed yet cannot be seen, and may be lower.
-create function raise_floors() returns integer
+-- Raises the floors of the lines to their first jobs, and closes lines in which nothing has waited for a while: `page` lines with
+-- ids above `after`. `reached` is the last one looked at; null: there is no more.
+--
+-- A line into which somebody is submitting is waited for shortly, so that an unbroken run of small submissions cannot keep this away
+-- for ever, and then left for the next round: what is not committed yet cannot be seen, and may be lower. It is waited for only
+-- as the first of a page, while the page holds no other line: submissions and claims may hold several.
+create function raise_floors(page integer default 200, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current
     set lock_timeout = '20ms'
 as $$
 declare
     l record;
     t timestamptz := ledger_time();
-    raised integer := 0;
+    holds_others boolean := false;
+    looked integer := 0;
+    opening integer[];
 begin
-    with gone as (
-        delete from opened returning lane
-    )
-    update lane set is_open = true, moved_at = greatest(moved_at, t) where id in (select g.lane from gone g) and not is_open;
-    -- Each line is a lock until the tick ends, and a server has room for some thousands: beginning somewhere else each time, all
-    -- have their turn.
-    for l in
-        select id, moved_at from lane
-        where is_open order by id < (select floor(random() * max(id)) from lane where is_open), id limit 2000
-    loop
-        begin
-            -- Waited for shortly, so that an unbroken run of small submissions cannot keep it away for ever.
-            perform pg_advisory_xact_lock('lane'::regclass::oid::integer, l.id);
-        exception when lock_not_available then
-            continue;
-        end;
-        raised := raised + lift_floor(l.id)::integer;
+    affected := 0;
+    if after = 0 then
+        opening := array(
+            select i.id from lane i where i.id in (select o.lane from opened o) and not i.is_open
+            order by i.id for no key update of i skip locked
+        );
+        update lane set is_open = true, moved_at = greatest(moved_at, t) where id = any (opening);
+        delete from opened o where exists (select from lane where lane.id = o.lane and lane.is_open);
+        holds_others := cardinality(opening) > 0;
+    end if;
+    for l in select id, moved_at from lane where is_open and id > after order by id limit page loop
+        if not pg_try_advisory_xact_lock('lane'::regclass::oid::integer, l.id) then
+            if holds_others then
+                -- The next page begins with it. Below the first line comes what opens them, which is done.
+                reached := case when l.id > 1 then l.id - 1 else -1 end;
+                return;
+            end if;
+            begin
+                perform pg_advisory_xact_lock('lane'::regclass::oid::integer, l.id);
+            exception when lock_not_available then
+                reached := l.id;
+                return;
+            end;
+        end if;
+        holds_others := true;
+        looked := looked + 1;
+        reached := l.id;
+        affected := affected + lift_floor(l.id)::integer;
         if l.moved_at < t - interval '10 min' then
             update lane o set is_open = false
-            where o.id = l.id and o.moved_at < t - interval '10 min'
+            where o.id = (select i.id from lane i where i.id = l.id for no key update skip locked)
+              and o.moved_at < t - interval '10 min'
               and not exists (select from waiting w where w.lane = o.id and w.turn >= o.floor);
         end if;
     end loop;
-    return raised;
+    if looked < page then
+        reached := null;
+    end if;
 end $$;
 
--- Folds what statements added to the counts since. Returns how many deltas.
-create function fold_counts() returns integer
+-- Folds what statements added to the counts since: about `page` deltas with ids above `after`, and as many of failures. `affected` is how
+-- many; `reached` is the last id of those of jobs; null: there is no more. What is added behind it meanwhile is for the next round.
+--
+-- Each delta goes from the one table into the other in one statement, so that both together are exact at every moment.
+create function fold_counts(page integer default 20000, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current set jit = off
+    set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
+    last_count bigint;
+    last_failure bigint;
+    found_counts bigint;
+    found_failures bigint;
+    lanes integer[];
+    batches bigint[];
     folded integer;
     failures integer;
     -- A sum that would not fit stays at this, or nothing would ever be folded again.
     most constant bigint := 9000000000000000000;
 begin
+    select max(d.id), count(*), array_agg(distinct d.lane) filter (where d.lane is not null), array_agg(distinct d.batch)
+    into last_count, found_counts, lanes, batches
+    from (select d.id, d.lane, d.batch from count_delta d where d.id > after order by d.id limit page) d;
+    select max(d.id), count(*) into last_failure, found_failures
+    from (select d.id from failure_delta d order by d.id limit page) d;
+    if found_counts >= page or found_failures >= page then
+        reached := greatest(last_count, after);
+    end if;
+    -- In order: others lock several of them too.
+    perform from lane l where l.id = any (lanes) order by l.id for no key update;
+    perform from batch b where b.id = any (batches) order by b.id for no key update;
+
     with gone as (
-        delete from count_delta returning *
+        delete from count_delta where id > after and id <= last_count returning *
     ), tails as (
         update lane l set tail = n.tail
         from (select g.lane, max(g.tail) as tail from gone g where g.lane is not null group by g.lane) n
@@ -228,7 +292,7 @@ begin
     select count(*) into folded from gone;
 
     with gone as (
-        delete from failure_delta returning *
+        delete from failure_delta where id <= last_failure returning *
     ), counted as (
         insert into failure_count as c (queue, hour, code, class, stage, jobs, attempts, example, last_at)
         select g.queue, date_trunc('hour', g.at), g.code, g.class, g.stage, sum(g.jobs), sum(g.attempts), max(g.example),
@@ -240,7 +304,7 @@ begin
             last_at = greatest(c.last_at, excluded.last_at)
     )
     select count(*) into failures from gone;
-    return folded + failures;
+    affected := folded + failures;
 end $$;
 
 -- MARK: Space
@@ -313,26 +377,25 @@ end $$;
 
 -- MARK: The tick
 
-insert into chore (name, place, every) values
-    ('reap', 1, '1 s'), ('wake_delayed', 2, '1 s'), ('fold_counts', 3, '2 s'), ('raise_floors', 4, '1 s'),
-    ('audit_running', 5, '15 s'), ('make_spans_ahead', 6, '60 s'), ('drop_old', 7, '5 min'),
+insert into chore (name, place, every, page, largest_page) values
+    ('reap', 1, '1 s', 2000, 5000), ('wake_delayed', 2, '1 s', 5000, 5000), ('fold_counts', 3, '2 s', 20000, 50000),
+    ('raise_floors', 4, '1 s', 200, 500), ('audit_running', 5, '15 s', 5000, 20000),
+    ('make_spans_ahead', 6, '60 s', 1, 1), ('drop_old', 7, '5 min', 1, 1),
     -- Last, since claims from limited queues wait for it.
-    ('fold_service', 8, '1 s');
+    ('fold_service', 8, '1 s', 1, 1);
 
--- Does what is due. Answers a row for each chore done; no row: somebody else is at it, or nothing is due.
---
--- `error` is set where a chore failed; the others are done all the same, and it is tried again when it is due next.
--- Meant to be called every second by every coordinator, alone in its transaction.
-create function keep_house() returns table (chore text, affected integer, took_ms double precision, error text)
+-- Ticks, and answers the chores that are due, the most urgent first; those that are under way are due. No row: somebody else ticks, or
+-- has just ticked, or nothing is due. Meant to be called every second by everybody who keeps house, alone in its transaction.
+create function begin_tick() returns table (chore text)
 language plpgsql security definer set search_path from current set jit = off
 as $$
 #variable_conflict use_column
 declare
     t timestamptz;
     h house;
-    due chore;
-    started timestamptz;
 begin
+    -- A tick that a crash of the server forgets is missed by nobody: the server's start says that there was an outage.
+    perform set_config('synchronous_commit', 'off', true);
     select * into h from house for update skip locked;
     if not found then
         return;
@@ -358,37 +421,88 @@ begin
             else h.quiet_until
         end
     from setting s;
-
-    for due in select * from chore c where c.due_at <= t or c.due_at > t + interval '2 h' order by c.place loop
-        started := clock_timestamp();
-        chore := due.name;
-        error := null;
-        affected := 0;
-        begin
-            affected := case due.name
-                when 'reap' then reap()
-                when 'wake_delayed' then wake_delayed(5000)
-                when 'fold_counts' then fold_counts()
-                when 'raise_floors' then raise_floors()
-                when 'audit_running' then audit_running()
-                when 'make_spans_ahead' then make_spans_ahead()
-                when 'drop_old' then drop_old()
-                when 'fold_service' then fold_service(ranked => true)
-            end;
-        exception when others then
-            -- Kept and answered: the caller says it to people.
-            error := format('%s (%s)', sqlerrm, sqlstate);
-        end;
-        took_ms := extract(epoch from clock_timestamp() - started) * 1000;
-        -- What takes long, because a long transaction elsewhere keeps dead rows alive, is done less often.
-        update chore c set due_at = t + greatest(due.every, 20 * make_interval(secs => keep_house.took_ms / 1000)),
-                           took_ms = keep_house.took_ms, error = keep_house.error,
-                           error_at = case when keep_house.error is null then c.error_at else t end
-        where c.name = due.name;
-        return next;
-    end loop;
+    return query select c.name from chore c where c.due_at <= t or c.due_at > t + interval '2 h' order by c.place;
 end $$;
 
-select allow('sluice_worker', 'keep_house', 'take_unfinished', 'standing_fences');
+-- Does a page of a chore. One row, or none: it is not due, or somebody else is at it. `more`: its round goes on, and it may be called
+-- again at once.
+--
+-- `error` is set where it failed; it is kept, what the page did is undone, and the round goes on when the chore is due next. Pages
+-- grow and shrink so that each takes a moment. Alone in its transaction.
+create function do_chore(chore_name text)
+returns table (affected integer, took_ms double precision, error text, more boolean)
+language plpgsql security definer set search_path from current set jit = off
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    started timestamptz := clock_timestamp();
+    c chore;
+    last_reached bigint;
+    slow boolean;
+begin
+    -- What a crash of the server forgets is done again.
+    perform set_config('synchronous_commit', 'off', true);
+    select * into c from chore where name = chore_name for update skip locked;
+    if not found or c.due_at > t and c.due_at <= t + interval '2 h' then
+        return;
+    end if;
+    affected := 0;
+    begin
+        case c.name
+            when 'reap' then affected := reap(c.page);
+            when 'wake_delayed' then affected := wake_delayed(c.page);
+            when 'fold_counts' then select f.* into affected, last_reached from fold_counts(c.page, c.reached) f;
+            when 'raise_floors' then select f.* into affected, last_reached from raise_floors(c.page, c.reached) f;
+            when 'audit_running' then select f.* into affected, last_reached from audit_running(c.page, c.reached) f;
+            when 'make_spans_ahead' then affected := make_spans_ahead();
+            when 'drop_old' then affected := drop_old();
+            when 'fold_service' then affected := fold_service(ranked => true);
+        end case;
+        more := case when c.name in ('reap', 'wake_delayed') then affected >= c.page else last_reached is not null end;
+    exception when others then
+        -- Kept and answered: the caller says it to people.
+        error := format('%s (%s)', sqlerrm, sqlstate);
+        affected := 0;
+        more := false;
+    end;
+    took_ms := extract(epoch from clock_timestamp() - started) * 1000;
+    if c.began_at is null then
+        c.pages := 0;
+        c.affected := 0;
+        c.took_ms := 0;
+    end if;
+    c.pages := c.pages + 1;
+    c.took_ms := c.took_ms + took_ms;
+    update chore set
+        pages = c.pages, affected = c.affected + do_chore.affected, took_ms = c.took_ms, error = do_chore.error,
+        error_at = case when do_chore.error is null then error_at else t end,
+        page = least(largest_page, case
+            when do_chore.took_ms > 1000 then greatest(page / 2, 50)
+            when do_chore.took_ms < 200 and do_chore.more then page * 2
+            else page
+        end),
+        began_at = case when do_chore.more or do_chore.error is not null then coalesce(began_at, t) end,
+        reached = case when do_chore.error is not null then reached else coalesce(last_reached, 0) end,
+        done_at = case when do_chore.more or do_chore.error is not null then done_at else t end,
+        -- What takes long, because a long transaction elsewhere keeps dead rows alive, is done less often.
+        due_at = case when do_chore.more then due_at
+                      else t + greatest(every, make_interval(secs => c.took_ms / c.pages / 50)) end
+    where name = c.name;
+    return next;
+end $$;
+
+-- Notes that a page of a chore did not end in the time that its caller had. The next ones are smaller.
+create function shrink_chore(chore_name text) returns void
+language plpgsql security definer set search_path from current
+as $$
+begin
+    update chore set
+        error = format('a page of %s was not done in time', page), error_at = ledger_time(),
+        page = least(page, greatest(page / 2, 50)), due_at = ledger_time() + every
+    where name = (select c.name from chore c where c.name = chore_name for update skip locked);
+end $$;
+
+select allow('sluice_worker', 'begin_tick', 'do_chore', 'shrink_chore', 'take_unfinished', 'standing_fences');
 select apply_permissions();
 select set_config('role', 'none', true);

@@ -240,11 +240,25 @@ as $$
     order by q.name, l.priority desc, l.id
 $$;
 
--- What housekeeping last did, and what it could not do.
+-- What housekeeping does, has done last, and could not do. `began_at`: a round is under way since then; `pages`, `affected` and
+-- `took_ms` are of that round, or of the last one. `remaining` is what is left to do, up to 100,000, where it is known.
 create function list_chores()
-returns table (chore text, due_at timestamptz, took_ms double precision, error text, error_at timestamptz)
-language sql stable security definer set search_path from current
-as $$ select c.name, c.due_at, c.took_ms, c.error, c.error_at from chore c order by c.place $$;
+returns table (
+    chore text, due_at timestamptz, began_at timestamptz, done_at timestamptz, pages integer, affected bigint,
+    remaining bigint, took_ms double precision, error text, error_at timestamptz
+)
+language sql volatile security definer set search_path from current set jit = off
+as $$
+    select c.name, c.due_at, c.began_at, c.done_at, c.pages, c.affected,
+           case c.name
+               when 'reap' then (select count(*) from running r where r.worker in (select w.id from worker w where w.holds_jobs))
+               when 'wake_delayed' then (select count(*) from (
+                   select from delayed d where d.ready_at <= ledger_time() limit 100000) d)
+               when 'fold_counts' then (select count(*) from (select from count_delta limit 100000) d)
+           end,
+           c.took_ms, c.error, c.error_at
+    from chore c order by c.place
+$$;
 
 select allow('sluice_viewer', 'list_jobs', 'show_jobs', 'list_attempts', 'list_amendments', 'list_failures', 'list_unable',
              'list_chores', 'list_outputs', 'list_makers');

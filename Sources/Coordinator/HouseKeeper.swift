@@ -46,13 +46,16 @@ public final class HouseKeeper: Sendable {
         var isAway = false
         var wait: Duration = .zero
         while await rest(wait) {
+            let started = ContinuousClock.now
             do {
-                let report = try await ledger.keepHouse(within: .seconds(5))
+                let report = try await ledger.keepHouse(for: .seconds(1), within: .seconds(5))
                 if isAway { tell(.ledgerBack) }
                 isAway = false
                 for chore in report.chores { say(chore) }
                 // Several coordinators that started together do not stay together.
                 wait = .seconds(Double.random(in: 0.9...1.3))
+                // What is left is gone on with as soon as there may be another tick.
+                if report.isUnfinished { wait -= ContinuousClock.now - started }
             } catch {
                 guard !Task.isCancelled else { return }
                 let failure = Failure(error)
@@ -96,7 +99,7 @@ public final class HouseKeeper: Sendable {
     /// Waits; false when it is to end.
     private func rest(_ duration: Duration) async -> Bool {
         do {
-            try await Task.sleep(for: duration, clock: .continuous)
+            try await Task.sleep(for: max(duration, Duration.zero), clock: .continuous)
             return true
         } catch {
             return false

@@ -18,7 +18,8 @@ struct GrantTests {
         "sluice_worker": [
             "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
             "release", "recall",
-            "set_abilities", "stop_worker", "keep_house", "take_unfinished", "standing_fences",
+            "set_abilities", "stop_worker", "begin_tick", "do_chore", "shrink_chore", "take_unfinished",
+            "standing_fences",
         ],
         "sluice_submitter": looking.union([
             "stage_jobs", "submit", "cancel_jobs", "retry_jobs", "prioritize_jobs", "find_batch",

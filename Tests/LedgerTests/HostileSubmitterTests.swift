@@ -72,7 +72,7 @@ struct HostileSubmitterTests {
             try connection.execute("update \(lab.schema).running set since = since - interval '1 day'")
             try connection.execute("update \(lab.schema).house set quiet_until = '-infinity'")
         }
-        let found: Int = try await lab.value("select \(lab.schema).audit_running()")
+        let found: Int = try await lab.value("select affected from \(lab.schema).audit_running()")
         #expect(found >= 1)
         #expect(try await lab.state(fences[1]) == "waiting")
     }

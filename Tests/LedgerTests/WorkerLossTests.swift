@@ -20,7 +20,7 @@ struct WorkerLossTests {
         }
         // Past any back-off, and as a coordinator that never slept.
         try await lab.lab.run { connection in
-            try connection.execute("select count(*) from \(lab.schema).keep_house()")
+            try connection.execute("select count(*) from \(lab.schema).begin_tick()")
             try connection.execute(
                 "update \(lab.schema).house set quiet_until = '-infinity', tick_at = \(lab.schema).ledger_time()"
             )

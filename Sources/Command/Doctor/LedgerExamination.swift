@@ -178,10 +178,14 @@ struct LedgerExamination: Sendable {
             )
         }
         for chore in try await ledger.chores() {
-            guard let error = chore.error else { continue }
-            findings.append(
-                .warn("housekeeping", "\(chore.name): \(error.printable)", "it is tried again when it is due")
-            )
+            if let error = chore.error {
+                let words = [error.printable, chore.progress(at: status.time)].compactMap(\.self).joined(
+                    separator: "; "
+                )
+                findings.append(.warn("housekeeping", "\(chore.name): \(words)", "it is tried again when it is due"))
+            } else if let progress = chore.progress(at: status.time) {
+                findings.append(.ok("housekeeping", "\(chore.name): \(progress)"))
+            }
         }
         let summaries = try await ledger.workers()
         let workers = WorkerCensus(summaries, at: status.time)
@@ -222,5 +226,21 @@ struct LedgerExamination: Sendable {
         case .roots, .paused:
             .warn("worker \(trouble.worker.printable)", trouble.note.printable, "mend that; it looks again by itself")
         }
+    }
+}
+
+extension ChoreRecord {
+    /// How far a round is that takes longer than a moment; `nil` if there is none, and nothing went wrong.
+    fileprivate func progress(at time: Date) -> String? {
+        let begun = startedAt.map { time.timeIntervalSince($0) }
+        guard error != nil || begun.map({ $0 > 5 }) ?? false else { return nil }
+        var words: [String] = []
+        if let begun { words.append("\(Figures.grouped(affected)) done in \(TimeWords.span(seconds: begun))") }
+        if let remaining { words.append("\(Figures.grouped(remaining))\(remaining < 100_000 ? "" : " or more") left") }
+        words.append(
+            finishedAt.map { "last finished \(TimeWords.span(seconds: time.timeIntervalSince($0))) ago" }
+                ?? "never finished yet"
+        )
+        return words.joined(separator: ", ")
     }
 }

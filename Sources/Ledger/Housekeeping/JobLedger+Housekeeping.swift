@@ -4,19 +4,78 @@ import FoundationEssentials
 extension JobLedger {
     /// Does what is due for the whole ledger: finds lost workers, wakes jobs, folds counts, makes and drops partitions.
     ///
-    /// Anybody may call it as often as they like, about once a second; all but one return at once.
-    public func keepHouse(within limit: Duration? = nil) async throws -> HousekeepingReport {
+    /// Anybody may call it as often as they like, about once a second; all but one return at once. Each chore that is due gets a page of
+    /// work, the most urgent first. Those that are larger get further pages in turn, until nothing is left or `slice` is over.
+    /// `limit` is for each call to the ledger; a page that takes longer is undone, and the next ones are smaller.
+    public func keepHouse(for slice: Duration? = nil, within limit: Duration? = nil) async throws -> HousekeepingReport
+    {
+        let end = slice.map { ContinuousClock.now + $0 }
+        var report = HousekeepingReport()
+        var due = try await beginTick(within: limit)
+        var tickedAt = ContinuousClock.now
+        // Those that were due at first. What becomes due meanwhile is done too, and does not keep this from ending.
+        var open = Set(due)
+        while !open.isEmpty {
+            var unfinished: [String] = []
+            for chore in due {
+                if try await doPage(of: chore, &report, within: limit) {
+                    unfinished.append(chore)
+                } else {
+                    open.remove(chore)
+                }
+            }
+            if let end, end <= .now { break }
+            due = unfinished
+            // Lost workers are looked for every second, however long the other chores are.
+            if !open.isEmpty, .now - tickedAt >= .seconds(1) {
+                let again = try await beginTick(within: limit)
+                tickedAt = .now
+                due = again + due.filter { !again.contains($0) }
+            }
+        }
+        report.isUnfinished = !open.isEmpty
+        return report
+    }
+
+    /// The chores that are due, the most urgent first; none if somebody else ticks or has just ticked.
+    private func beginTick(within limit: Duration?) async throws -> [String] {
+        // A tick whose answer was lost has happened: the chores are due at the next one.
         try await settle("keep house", within: limit) { connection, _ in
-            HousekeepingReport(
-                chores: try connection.rows("select * from \(schema).keep_house()") { row in
-                    HousekeepingReport.Chore(
-                        name: try row["chore"],
+            try connection.rows("select chore from \(schema).begin_tick()") { try $0[0] }
+        }
+    }
+
+    /// Does a page of a chore, if nobody else is at it. Whether there is more to do at once.
+    private func doPage(of chore: String, _ report: inout HousekeepingReport, within limit: Duration?) async throws
+        -> Bool
+    {
+        let started = ContinuousClock.now
+        do {
+            // A page whose answer was lost is followed by the next one.
+            let page: (page: HousekeepingReport.Chore, hasMore: Bool)? = try await settle("keep house", within: limit) {
+                connection,
+                _ in
+                try connection.first("select * from \(schema).do_chore(\(chore))") { row in
+                    let page = HousekeepingReport.Chore(
+                        name: chore,
                         affected: try row["affected"],
                         took: .milliseconds(try row["took_ms"] as Double),
+                        pages: 1,
                         error: try row["error"]
                     )
+                    return (page: page, hasMore: try row["more"] as Bool)
                 }
-            )
+            }
+            guard let answer = page else { return false }
+            report.add(answer.page)
+            return answer.hasMore
+        } catch let error as LedgerError where error.code == .timedOut {
+            _ = try await settle("keep house", within: limit) { connection, _ in
+                try connection.execute("select \(schema).shrink_chore(\(chore))")
+            }
+            let took = ContinuousClock.now - started
+            report.add(HousekeepingReport.Chore(name: chore, took: took, pages: 1, error: error.detail))
+            return false
         }
     }
 

@@ -108,7 +108,7 @@ struct Caretaker: Sendable {
             // A third of a lease without a tick counts as an outage, after which no worker is declared lost for a whole one.
             var wait = lease * Double.random(in: 0.15...0.25)
             await care {
-                let report = try await shop.ledger.keepHouse(within: .seconds(5))
+                let report = try await shop.ledger.keepHouse(for: .seconds(1), within: .seconds(5))
                 if !report.chores.isEmpty { wait = min(lease / 6, .seconds(Double.random(in: 1...1.5))) }
             }
             await rest(wait)

@@ -35,4 +35,20 @@ struct DoctorTests {
             !doctor.outputText.contains(#""subject":"engine""#) && doctor.outputText.contains(#""subject":"server""#)
         )
     }
+
+    @Test func choreThatTakesLongIsShownWithWhatIsLeft() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(3)
+        #expect(try !bench.run("doctor", "--json").outputText.contains("fold_counts"))
+        _ = try bench.sql(
+            "update sluice.chore set began_at = sluice.ledger_time() - interval '90 s', affected = 40000 where name = 'fold_counts'"
+        )
+        let under = try bench.run("doctor", "--json").outputText
+        #expect(under.contains("fold_counts: 40,000 done in 1 min, 1 left, never finished yet"), "\(under)")
+        _ = try bench.sql(
+            "update sluice.chore set began_at = null, done_at = sluice.ledger_time() - interval '2 h', error = 'disk full' where name = 'fold_counts'"
+        )
+        let failed = try bench.run("doctor", "--json").outputText
+        #expect(failed.contains("fold_counts: disk full; 1 left, last finished 2 h ago"), "\(failed)")
+    }
 }
