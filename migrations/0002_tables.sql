@@ -8,6 +8,26 @@
 -- No foreign key leads to or from `job`, `finished` and `attempt`: it would cost a look-up and a lock per row, and would
 -- stand in the way when a partition is dropped. That a job lies in one place only is kept by the functions, each of which
 -- takes a row out of one table and puts it into the next in one statement.
+--
+-- The order of locks. A transaction that waits for locks takes them in this order, and those of one kind by their keys, so that no two
+-- transactions wait for each other:
+--    1. the advisory lock `finished`: retry_jobs() shares it, drop_old() takes it alone;
+--    2. the advisory lock `job`: every function that touches `job`, `attempt` or `finished` and waits for rows shares it, and takes it
+--       before it has locked a row; drop_old() takes it alone, and then these tables. It so holds no table while it waits for a
+--       transaction that waits for rows. Statements that only read name the tables in this order: `job`, `attempt`, `finished`;
+--    3. rows of `worker`;
+--    4. what a submission makes: a queue, a share, a batch with a key;
+--    5. jobs: rows of `waiting`, `delayed`, `running`, `publishing`, `finished`, one table after the other, each by job;
+--    6. new lines, by share, priority and needs;
+--    7. the advisory locks of lines, by id, in one call of hold_lanes();
+--    8. rows of `flow`, by batch and line, in one call of enter_lines();
+--    9. the advisory lock `span`, under which partitions are made;
+--   10. rows of `queue` and `share` that exist, by id;
+--   11. rows of `lane`, by id;
+--   12. rows of `batch` that exist, by id; then counts, which fold_counts() alone writes.
+-- A lock that is not waited for (skip locked, nowait, pg_try_advisory_xact_lock) may be taken at any point. Of `house` and `chore` only
+-- such are taken. A transaction that holds no lock for which others wait may wait for one; raise_floors() does. LockOrderTests holds all
+-- functions to this.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Lanes

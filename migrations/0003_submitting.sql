@@ -33,7 +33,7 @@ begin
         select coalesce(max(next_id), (select (ledger_number::bigint << 43) + 1 from setting)) into first from span;
         exit when first > last_id;
         select first + span_size into next from setting;
-        foreach parent in array array['job', 'finished', 'attempt'] loop
+        foreach parent in array array['job', 'attempt', 'finished'] loop
             part := parent || '_' || first;
             execute format('create table %I (like %I including all, constraint bounds check (%I >= %s and %I < %s))',
                            part, parent, case parent when 'job' then 'id' else 'job' end, first,
@@ -56,6 +56,7 @@ as $$
 declare
     first bigint := (new_number::bigint << 43) + 1;
     last bigint := (new_number::bigint + 1 << 43) - 1;
+    patience timestamptz := clock_timestamp() + interval '5 s';
     old span;
 begin
     if new_number is null or new_number not between 0 and 1023 then
@@ -64,12 +65,22 @@ begin
     if new_number = (select ledger_number from setting) then
         return;
     end if;
-    -- Who submits meanwhile waits, and then takes the new ids.
-    lock table batch, job, finished, attempt in access exclusive mode;
-    if exists (select from batch) or exists (select from job) then
-        raise exception 'the ledger holds jobs whose ids bear its number, %', (select ledger_number from setting)
-            using errcode = 'invalid_parameter_value', hint = 'number a ledger before the first job is submitted to it';
-    end if;
+    loop
+        if exists (select from batch) or exists (select from job) then
+            raise exception 'the ledger holds jobs whose ids bear its number, %', (select ledger_number from setting)
+                using errcode = 'invalid_parameter_value', hint = 'number a ledger before the first job is submitted to it';
+        end if;
+        -- Who submits meanwhile waits, and then takes the new ids. All tables or none: others take them in other orders.
+        begin
+            lock table batch, job, attempt, finished in access exclusive mode nowait;
+            exit when not exists (select from batch) and not exists (select from job);
+        exception when lock_not_available then
+            if clock_timestamp() > patience then
+                raise;
+            end if;
+            perform pg_sleep(0.01);
+        end;
+    end loop;
     -- Partitions that were made ahead hold nothing, and lie among the old ids.
     for old in select * from span loop
         execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id, 'attempt_' || old.first_id);
@@ -160,13 +171,21 @@ begin
     return found_id;
 end $$;
 
--- The lane for a submitter's jobs of a queue and priority with these needs, made if it is the first of its kind.
+-- Needs as a lane has them: sorted, without doubles.
+create function sorted_needs(job_needs text[]) returns text[]
+language sql immutable parallel safe
+as $$
+    select coalesce(array_agg(distinct n collate "C" order by n collate "C"), '{}') from unnest(job_needs) as given (n)
+    where n is not null
+$$;
+
+-- The lane for a submitter's jobs of a queue and priority with these needs, made if it is the first of its kind. Where several may be
+-- made, it is called in the order of locks.
 create function lane_for(share_id integer, job_priority integer, job_needs text[]) returns integer
 language plpgsql security definer set search_path from current
 as $$
 declare
-    wanted text[] := coalesce((select array_agg(distinct n collate "C" order by n collate "C")
-                               from unnest(job_needs) as given (n) where n is not null), '{}');
+    wanted text[] := sorted_needs(job_needs);
     found_id integer;
 begin
     loop
@@ -329,6 +348,8 @@ declare
     last_id bigint;
     ready bigint;
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     if submit.batch_key is not null then
         return query
             select b.id, b.first_job, b.last_job, b.jobs, false,
@@ -415,9 +436,13 @@ begin
     select array_agg(lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
     from (
         select kind::text as kind,
-               lane_for(the_share, submit.job_priority,
-                        array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1))) as lane_id
-        from jsonb_array_elements(kinds) as k (kind)
+               lane_for(the_share, submit.job_priority, k.needs) as lane_id
+        from (
+            -- In order, since some may be new: see 0002_tables.sql.
+            select kind, sorted_needs(array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1)))
+                       collate "C" as needs
+            from jsonb_array_elements(kinds) as k (kind) order by needs offset 0
+        ) k
     ) found_lanes;
     perform check_lanes(lanes, most_lanes);
     perform hold_lanes(lanes);

@@ -90,8 +90,14 @@ begin
     if cardinality(served) = 0 then
         return 0;
     end if;
-    -- As claims lock them that look at limits.
-    perform from queue q where q.id = any (served) order by q.id for no key update;
+    -- As claims lock them that look at limits. Within a claim, which holds lines by now, they are not waited for.
+    if ranked then
+        perform from queue q where q.id = any (served) order by q.id for no key update;
+    elsif cardinality(served) > (select count(*) from (
+        select from queue q where q.id = any (served) order by q.id for no key update skip locked
+    ) q) then
+        return 0;
+    end if;
     with gone as materialized (
         delete from service s where s.generation >= oldest returning s.*
     ), queues as (
@@ -116,6 +122,7 @@ begin
     )
     select count(*) into folded from gone;
     if ranked and (select count(*) from (select from lane l where l.is_open limit 201) l) > 200 then
+        perform from lane l where l.queue = any (served) and l.is_open order by l.id for no key update;
         update lane l set queue_rank = q.finish, share_rank = s.finish
         from queue q, share s
         where l.queue = any (served) and l.is_open and q.id = l.queue and s.id = l.share
@@ -287,6 +294,8 @@ declare
     fence uuid := overlay(gen_random_uuid()::text placing (select mark from setting) from 1);
     taken integer;
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     -- Held until the commit, so that nobody can declare this worker lost and overlook what it is about to take.
     select * into me from worker w where w.id = claim.worker_id for no key update;
     perform check_secret(me.secret, claim.worker_secret);

@@ -116,6 +116,12 @@ begin
     if coalesce(cardinality(endings), 0) = 0 then
         return;
     end if;
+    -- Lines that are new are made in order: see 0002_tables.sql.
+    perform lane_for(n.share, n.priority, n.needs) from (
+        select distinct l.share, l.priority, sorted_needs(l.needs || e.need) collate "C" as needs
+        from unnest(endings) e join lane l on l.id = e.lane where e.need is not null
+        order by l.share, l.priority, needs offset 0
+    ) n;
 
     with weighed as materialized (
         select e.*, case when e.outcome = 'lost' then 'workers_lost' else 'room_crash' end as why, j.max_attempts, j.cost, l.queue,
@@ -225,7 +231,9 @@ create function publish(
     slots smallint[] default null, reports text[] default null
 ) returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
+    -- Without bitmaps, rows are met in the order of their jobs, which is the order of locks.
+    set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
+    set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -233,6 +241,8 @@ declare
     moved bigint[];
     stopped ending[];
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     with given as materialized (
         select * from unnest(publish.jobs, publish.epochs, publish.lease_ids, publish.attempt_names, publish.digests,
                              publish.sizes, publish.frames_in, publish.frames_out, publish.audio_ms, publish.cpu_ms,
@@ -290,13 +300,17 @@ end $$;
 create function finish(jobs bigint[], epochs integer[], lease_ids uuid[], placements text[] default null)
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
+    -- Without bitmaps, rows are met in the order of their jobs, which is the order of locks.
+    set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
+    set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
     t timestamptz := ledger_time();
     moved bigint[];
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     with given as materialized (
         select g.job, g.epoch, g.lease_id, nullif(g.placement::placement, 'published') as placement
         from unnest(finish.jobs, finish.epochs, finish.lease_ids, finish.placements)

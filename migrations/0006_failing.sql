@@ -79,6 +79,8 @@ declare
     epochs integer[];
     leases uuid[];
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     select array_agg(f.job), array_agg(f.epoch), array_agg(f.lease_id) into ids, epochs, leases
     from jsonb_to_recordset(failures) as f (job bigint, epoch integer, lease_id uuid);
 
@@ -129,6 +131,8 @@ as $$
 declare
     endings ending[];
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     endings := array(
         select e from take_out(release.jobs, release.epochs, release.lease_ids, false, ledger_time()) e
     );
@@ -218,6 +222,8 @@ create function end_workers(worker_ids bigint[], reason text, t timestamptz, pag
 language plpgsql security definer set search_path from current set jit = off
 as $$
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     update worker w set ended_at = t, end_reason = reason, holds_jobs = true
     where w.id = any (worker_ids) and w.ended_at is null;
     return give_back(worker_ids, reason, t, page);

@@ -27,6 +27,8 @@ declare
     cause text;
     ended bigint[];
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     if not exists (select from house where quiet_until > t) then
         -- A worker whose row is locked is beating or claiming right now.
         update worker w set ended_at = ledger_time(), end_reason = 'lost', holds_jobs = true
@@ -69,6 +71,8 @@ declare
     overdue record;
     endings ending[];
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     affected := 0;
     if exists (select from house where quiet_until > t) then
         return;
@@ -345,13 +349,13 @@ begin
     if kept_for is null then
         return 0;
     end if;
+    -- Keeps people from retrying its jobs while they are counted; nobody else has business with jobs that have ended.
+    perform pg_advisory_xact_lock('finished'::regclass::oid::integer, 0);
     -- Oldest first and without gaps: behind the first that must stay, all stay.
     select * into old from span order by first_id limit 1;
     if old.first_id is null or old.next_id > (select last_value from job_id) or is_live(old, kept_for, t) then
         return 0;
     end if;
-    -- Keeps people from retrying its jobs while they are counted; nobody else has business here.
-    execute format('lock table %I in share mode', 'finished_' || old.first_id);
     if exists (select from finished where job >= old.first_id and job < old.next_id and ended_at > t - kept_for) then
         return 0;
     end if;
@@ -361,15 +365,19 @@ begin
 
     -- From here on everybody waits, for as long as it takes to forget three tables. Waiting for long for that is worse:
     -- then it is left for the next time.
-    lock table job, finished, attempt in access exclusive mode;
+    perform pg_advisory_xact_lock('job'::regclass::oid::integer, 0);
+    lock table only job, only attempt, only finished in access exclusive mode;
     if is_live(old, kept_for, t) then
         raise exception 'jobs came into the span from % while it was to be dropped', old.first_id;
     end if;
     execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id, 'attempt_' || old.first_id);
     delete from span where first_id = old.first_id;
-    delete from flow f using batch b where f.batch = b.id and b.last_job < old.next_id;
+    delete from flow f where (f.batch, f.lane) in (
+        select o.batch, o.lane from flow o join batch b on b.id = o.batch and b.last_job < old.next_id
+        order by o.batch, o.lane for update of o
+    );
     delete from suspect where job < old.next_id;
-    delete from batch where last_job < old.next_id;
+    delete from batch where id = any (array(select b.id from batch b where b.last_job < old.next_id order by b.id for update));
     delete from worker w where w.ended_at < (select min(b.created_at) from batch b);
     delete from failure_count where hour < t - kept_for;
     return 1;

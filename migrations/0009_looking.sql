@@ -191,14 +191,15 @@ begin
         return query
             select g.code, g.class, g.stage, g.jobs, null::bigint, g.last_at, g.example,
                    case when (select sees_all()) then j.source end
-            from (
+            -- Named first, since it comes first in the order of locks.
+            from job j right join (
                 select f.code::text as code, f.class, f.stage, count(*) as jobs, max(f.ended_at) as last_at,
                        max(f.job) as example
                 from batch b join finished f on f.queue = b.queue and f.state = 'failed' and f.batch = b.id
                     and f.job between b.first_job and b.last_job
                 where b.id = batch_id and (since is null or f.ended_at >= since)
                 group by 1, 2, 3
-            ) g left join job j on j.id = g.example
+            ) g on j.id = g.example
             order by g.jobs desc, g.code;
         return;
     end if;

@@ -24,6 +24,8 @@ declare
     t timestamptz := ledger_time();
     ids bigint[];
 begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), count(*) filter (where f.state = 'publishing'),
            (array_agg(f.next order by f.place desc))[1]
     into ids, seen, publishing, next
@@ -85,6 +87,7 @@ declare
     t timestamptz := ledger_time();
     ids bigint[];
     again waiting[];
+    hurrying waiting[];
     amended bigint[];
     epochs integer[];
     hurried bigint;
@@ -97,10 +100,31 @@ begin
         raise exception 'conceal_seconds is more than 0 and goes with conceal, not % with "%"', conceal_seconds, new_damage
             using errcode = 'invalid_parameter_value';
     end if;
+    -- Not while drop_old() counts and drops what ended long ago.
+    perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), (array_agg(f.next order by f.place desc))[1]
     into ids, seen, next
     from find_jobs(narrowed(steerable(filter), '{delayed,publishing,failed,cancelled}'), behind, page)
         with ordinality as f (job, state, next, place);
+    -- Jobs are locked in the order of locks, and then enter their lines in one go. Those whose time has come go by themselves; they count
+    -- if their recipes change.
+    with chosen as materialized (
+        select d.job, d.epoch, d.ready_at > t as is_early from delayed d
+        where d.job = any (ids) and (d.ready_at > t or new_damage is not null) and d.epoch > 0
+        order by d.job for update of d
+    ), gone as (
+        delete from delayed d where d.job = any (array(select c.job from chosen c where c.is_early)) returning d.*
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, at)
+        select l.queue, n.batch, s.state, s.sign * n.jobs, t
+        from (select g.lane, g.batch, count(*)::integer as jobs from gone g group by g.lane, g.batch) n
+        join lane l on l.id = n.lane
+        cross join (values ('delayed'::job_state, -1), ('waiting', 1)) as s (state, sign)
+    )
+    select array(select row(g.job, g.batch, g.lane, g.cost, g.turn, g.epoch, g.spent, g.lost, g.room_deaths, t)::waiting from gone g),
+           array_agg(c.job), array_agg(c.epoch), count(*)
+    into hurrying, amended, epochs, hurried from chosen c;
     -- The process that has the order may be at it still; to carry it out twice is as good as once.
     with late as materialized (
         select p.job from publishing p
@@ -123,25 +147,13 @@ begin
         select g.queue, g.code, g.class, g.stage, -count(*), 0, max(g.job), date_trunc('hour', g.ended_at)
         from gone g where g.state = 'failed' group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
     )
-    select array_agg(row(g.job, g.batch, j.lane, j.cost, 0, g.epoch, 0, 0, 0, t)::waiting), array_agg(g.job), array_agg(g.epoch)
+    select array_agg(row(g.job, g.batch, j.lane, j.cost, 0, g.epoch, 0, 0, 0, t)::waiting),
+           amended || array_agg(g.job), epochs || array_agg(g.epoch)
     into again, amended, epochs
     from gone g join job j on j.id = g.job;
     if again is not null then
-        perform enter_lines(again, false, t);
-        delete from suspect s where s.job = any (amended);
+        delete from suspect s where s.job in (select a.job from unnest(again) a);
     end if;
-
-    -- Those whose time has come go by themselves; they count if their recipes change.
-    with chosen as materialized (
-        select d.job, d.epoch, d.ready_at from delayed d
-        where d.job = any (ids) and (d.ready_at > t or new_damage is not null) and d.epoch > 0
-        order by d.job for update of d
-    ), due as (
-        update delayed d set ready_at = t
-        where d.job = any (array(select c.job from chosen c where c.ready_at > t)) returning d.job
-    )
-    select amended || array_agg(c.job), epochs || array_agg(c.epoch), count(*)
-    into amended, epochs, hurried from chosen c;
 
     if new_damage is not null then
         update job j
@@ -157,8 +169,8 @@ begin
                 or j.recipe #> '{limits,concealSeconds}' is distinct from coalesce(to_jsonb(conceal_seconds),
                     j.recipe #> '{limits,concealSeconds}'));
     end if;
-    if hurried > 0 then
-        perform wake_delayed(page);
+    if again is not null or cardinality(hurrying) > 0 then
+        perform enter_lines(again || hurrying, false, t);
     end if;
     changed := coalesce(cardinality(again), 0) + hurried;
     if changed > 0 then
@@ -176,34 +188,39 @@ as $$
 declare
     t timestamptz := ledger_time();
     ids bigint[];
+    in_line bigint[];
+    put_off bigint[];
     moved waiting[];
+    old_lanes integer[];
+    new_lanes integer[];
     later bigint;
 begin
     select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
     from find_jobs(narrowed(steerable(filter), '{delayed,waiting}'), behind, page) with ordinality as f (job, state, next, place);
-    with chosen as materialized (
-        select w.job from waiting w join lane l on l.id = w.lane
-        where w.job = any (ids) and l.priority <> new_priority order by w.job for update of w
-    ), gone as (
-        delete from waiting w where w.job = any (array(select c.job from chosen c)) returning w.*
-    ), lanes as materialized (
-        select l.id, lane_for(l.share, new_priority, l.needs) as new_lane
-        from lane l where l.id in (select g.lane from gone g)
+    -- Jobs first, then lines that are made, then lines that are held: see 0002_tables.sql.
+    -- What comes into these tables meanwhile is left alone.
+    in_line := array(select w.job from waiting w where w.job = any (ids) order by w.job for update of w);
+    put_off := array(select d.job from delayed d where d.job = any (ids) order by d.job for update of d);
+    select array_agg(n.id), array_agg(lane_for(n.share, new_priority, n.needs)) into old_lanes, new_lanes
+    from (
+        select l.id, l.share, l.needs from lane l
+        where l.priority <> new_priority and l.id in (
+            select w.lane from waiting w where w.job = any (in_line)
+            union select d.lane from delayed d where d.job = any (put_off)
+        ) order by l.share, l.needs offset 0
+    ) n;
+    with gone as (
+        delete from waiting w where w.job = any (in_line) and w.lane = any (old_lanes) returning w.*
     )
     select array_agg(row(g.job, g.batch, n.new_lane, g.cost, 0, g.epoch, g.spent, g.lost, g.room_deaths, g.since)::waiting) into moved
-    from gone g join lanes n on n.id = g.lane;
+    from gone g join unnest(old_lanes, new_lanes) as n (id, new_lane) on n.id = g.lane;
+    update delayed d set lane = n.new_lane from unnest(old_lanes, new_lanes) as n (id, new_lane)
+    where d.job = any (put_off) and d.lane = n.id;
+    get diagnostics later = row_count;
     if moved is not null then
         perform check_lanes(array(select m.lane from unnest(moved) m), (select lanes_per_submitter from setting));
         perform enter_lines(moved, false, t);
     end if;
-
-    with chosen as materialized (
-        select d.job, lane_for(l.share, new_priority, l.needs) as new_lane
-        from delayed d join lane l on l.id = d.lane
-        where d.job = any (ids) and l.priority <> new_priority order by d.job for update of d
-    )
-    update delayed d set lane = c.new_lane from chosen c where d.job = any (ids) and d.job = c.job;
-    get diagnostics later = row_count;
     changed := coalesce(cardinality(moved), 0) + later;
     return next;
 end $$;

@@ -10,25 +10,24 @@ extension JobLedger {
     /// A few hundred at a time: all of it is held in memory.
     public func stories(of jobs: [Int64]) async throws -> [JobStory] {
         try await settle("show jobs") { connection, _ in
-            try connection.transaction(.readOnly) {
-                var stories: [Int64: JobStory] = [:]
-                try connection.forEachRow("select * from \(schema).show_jobs(\(jobs))") { row in
-                    let story = try JobStory(row)
-                    stories[story.summary.job] = story
-                }
-                try connection.forEachRow("select * from \(schema).list_attempts(\(jobs))") { row in
-                    stories[try row["job"]]?.attempts.append(try AttemptRecord(row))
-                }
-                try connection.forEachRow("select * from \(schema).list_amendments(\(jobs))") { row in
-                    stories[try row["job"]]?.amendments.append(try RecipeAmendment(row))
-                }
-                let unable = stories.filter { $0.value.waitingFor == .unable }.keys
-                if !unable.isEmpty {
-                    let lines = try connection.rows("select * from \(schema).list_unable()", UnableLine.init)
-                    for job in unable { stories[job]?.learnWhatIsMissing(from: lines) }
-                }
-                return stories.values.sorted { $0.summary.job < $1.summary.job }
+            // Each question by itself: a transaction would hold `finished` while it waits for `attempt`, against the order of locks.
+            var stories: [Int64: JobStory] = [:]
+            try connection.forEachRow("select * from \(schema).show_jobs(\(jobs))") { row in
+                let story = try JobStory(row)
+                stories[story.summary.job] = story
             }
+            try connection.forEachRow("select * from \(schema).list_attempts(\(jobs))") { row in
+                stories[try row["job"]]?.attempts.append(try AttemptRecord(row))
+            }
+            try connection.forEachRow("select * from \(schema).list_amendments(\(jobs))") { row in
+                stories[try row["job"]]?.amendments.append(try RecipeAmendment(row))
+            }
+            let unable = stories.filter { $0.value.waitingFor == .unable }.keys
+            if !unable.isEmpty {
+                let lines = try connection.rows("select * from \(schema).list_unable()", UnableLine.init)
+                for job in unable { stories[job]?.learnWhatIsMissing(from: lines) }
+            }
+            return stories.values.sorted { $0.summary.job < $1.summary.job }
         }
     }
 }

@@ -1,0 +1,116 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// All functions take their locks in one order, which migrations/0002_tables.sql writes down: no two transactions wait for each other.
+@Suite(.serialized)
+struct LockOrderTests {
+    /// What went wrong of itself, and not by what a random call may be refused for.
+    private struct Outcome {
+        var calls = 0
+        var deadlocks: [String] = []
+        var faults: [String] = []
+    }
+
+    /// Lets so many sessions say random things for a while.
+    private func bustle(_ lab: LedgerLab, _ calls: [Bustle.Call], sessions: Int, for time: Duration) async throws
+        -> Outcome
+    {
+        let deck = calls.flatMap { Array(repeating: $0.sql, count: $0.weight) }
+        let end = ContinuousClock.now + time
+        return await withTaskGroup { group in
+            for seed in 0..<sessions {
+                group.addTask {
+                    var generator = SeededGenerator(seed: UInt64(seed))
+                    var outcome = Outcome()
+                    while ContinuousClock.now < end {
+                        let sql = deck[generator.whole(in: 0..<deck.count)]
+                        outcome.calls += 1
+                        do {
+                            let errors = try await lab.lab.run { connection in
+                                try connection.rows(Statement(stringLiteral: sql)) { try $0[0] as String? }
+                            }
+                            // A chore keeps its error.
+                            for case let error? in errors where error.contains("40P01") {
+                                outcome.deadlocks.append("\(error): \(sql)")
+                            }
+                        } catch let error as LedgerError where error.sqlState == "40P01" {
+                            outcome.deadlocks.append("\(error.detail): \(sql)")
+                        } catch let error as LedgerError where [.leaseOver, .refused].contains(error.code) {
+                            // A worker that has been ended meanwhile; a number for a ledger that holds jobs.
+                        } catch let error as LedgerError
+                            where error.sqlState == "55P03" && sql.contains("number_ledger")
+                        {
+                            // It waits for no table, and gives up where the ledger is never quiet.
+                        } catch {
+                            outcome.faults.append("\(error): \(sql)")
+                        }
+                    }
+                    return outcome
+                }
+            }
+            return await group.reduce(into: Outcome()) { whole, part in
+                whole.calls += part.calls
+                whole.deadlocks += part.deadlocks
+                whole.faults += part.faults
+            }
+        }
+    }
+
+    /// A server on which a deadlock shows at once.
+    private func lab() async throws -> LedgerLab {
+        let server = try await onOwnThread { try PrivatePostgres.start(settings: ["deadlock_timeout": "2ms"]) }
+        let lab = try await LedgerLab(on: server) { $0.connectionLimit = 24 }
+        _ = try await onOwnThread { try server.run(Bustle.setting, database: lab.lab.database) }
+        return lab
+    }
+
+    private func check(_ outcome: Outcome, _ lab: LedgerLab) async throws {
+        #expect(
+            outcome.deadlocks.isEmpty,
+            "\(outcome.deadlocks.count) of \(outcome.calls): \(outcome.deadlocks.prefix(3))"
+        )
+        #expect(outcome.faults.isEmpty, "\(outcome.faults.count) of \(outcome.calls): \(outcome.faults.prefix(3))")
+        // A session hands in its numbers when it ends.
+        await lab.lab.source.close()
+        let (server, database) = (lab.lab.server, lab.lab.database)
+        let counted = try await onOwnThread {
+            try server.run(
+                """
+                select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '\(database)';
+                select 'deadlocks: ' || deadlocks from pg_stat_database where datname = '\(database)'
+                """
+            )
+        }
+        #expect(counted.hasSuffix("deadlocks: 0"), "\(counted)")
+    }
+
+    @Test func nobodyWaitsInACircle() async throws {
+        let lab = try await lab()
+        let calls = Bustle.chores + Bustle.workers + Bustle.people + Bustle.lookers + Bustle.time
+        let outcome = try await bustle(lab, calls, sessions: 20, for: .seconds(10))
+        try await check(outcome, lab)
+    }
+
+    /// A ledger is numbered while it is looked at, while partitions are made, and while the first jobs come in.
+    @Test func nobodyWaitsInACircleWhileALedgerIsNumbered() async throws {
+        let lab = try await lab()
+        var outcome = try await bustle(
+            lab,
+            Bustle.chores + Bustle.numbering + Bustle.lookers,
+            sessions: 8,
+            for: .seconds(2)
+        )
+        try await check(outcome, lab)
+        let next = try await self.lab()
+        outcome = try await bustle(
+            next,
+            Bustle.numbering + Bustle.people + Bustle.lookers,
+            sessions: 8,
+            for: .seconds(1)
+        )
+        try await check(outcome, next)
+    }
+}
