@@ -483,7 +483,37 @@ create table chore (
 -- The partitions there are, in ids: from `first_id` up to, without, `next_id`.
 create table span (
     first_id bigint primary key,
-    next_id bigint not null unique check (next_id > first_id)
+    next_id bigint not null unique check (next_id > first_id),
+    -- When housekeeping first found that all of its ids are given out: its jobs were submitted before.
+    filled_at timestamptz,
+    -- It holds only what stayed of older spans when they were dropped.
+    is_rest boolean not null default false,
+    -- Retention does not look at it before.
+    look_at timestamptz not null default '-infinity'
+);
+
+-- The span that drop_old() is about to drop: one row, or none.
+create table leaving (
+    only_row boolean primary key default true check (only_row),
+    first_id bigint not null,
+    next_id bigint not null,
+    filled_at timestamptz not null,
+    -- Jobs that ended later than this stay, as do those that have not ended.
+    ended_by timestamptz not null,
+    -- `counting` its jobs; `counted`: it can be dropped; `dropped`: batches are told; `void`: it stays, what was counted is forgotten.
+    phase text not null default 'counting' check (phase in ('counting', 'counted', 'dropped', 'void')),
+    counted_to bigint not null,
+    -- Of those counted, how many have ended and stay.
+    stays bigint not null default 0
+);
+
+-- What leaves with that span.
+create table leaving_count (
+    batch bigint not null,
+    queue integer not null,
+    state job_state not null,
+    jobs integer not null,
+    primary key (batch, queue, state)
 );
 
 -- Hot tables turn over completely many times a day: sweep them early and without pause.

@@ -86,6 +86,7 @@ begin
         execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id, 'attempt_' || old.first_id);
     end loop;
     delete from span;
+    delete from leaving;
     update setting set ledger_number = new_number;
     execute format('alter sequence job_id minvalue %s maxvalue %s start %s restart', first, last, first);
     execute format('alter table batch alter column id set minvalue %s set maxvalue %s set start %s restart', first, last, first);

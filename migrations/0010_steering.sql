@@ -100,7 +100,7 @@ begin
         raise exception 'conceal_seconds is more than 0 and goes with conceal, not % with "%"', conceal_seconds, new_damage
             using errcode = 'invalid_parameter_value';
     end if;
-    -- Not while drop_old() counts and drops what ended long ago.
+    -- Not while drop_old() counts or drops what ended long ago.
     perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), (array_agg(f.next order by f.place desc))[1]
@@ -153,6 +153,10 @@ begin
     from gone g join job j on j.id = g.job;
     if again is not null then
         delete from suspect s where s.job in (select a.job from unnest(again) a);
+        -- What was counted of a span with these jobs is no longer so.
+        update leaving l set phase = 'void'
+        where l.phase in ('counting', 'counted')
+          and exists (select from unnest(again) a where a.job between l.first_id and l.counted_to);
     end if;
 
     if new_damage is not null then
