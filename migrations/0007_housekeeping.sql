@@ -54,7 +54,7 @@ declare
     -- The tick's time, as in reap().
     t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
     overdue record;
-    endings ending[];
+    held taken[];
 begin
     if exists (select from house where quiet_until > t) then
         return 0;
@@ -76,22 +76,18 @@ begin
     if overdue.jobs is null then
         return 0;
     end if;
-    endings := array(select e from take_out(overdue.jobs, overdue.epochs, overdue.leases, false, t) e);
-    endings := array(
-        select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
-                   e.started_at, e.cancel_asked,
-                   (case o.reason when 'worker_lost' then 'lost' else 'failed' end)::attempt_outcome, o.reason,
-                   (case o.reason when 'worker_lost' then 'infrastructure' else 'transient' end)::failure_class,
-                   'lease', null, null, null, null, null,
-                   case o.reason when 'worker_lost' then 'its worker has ended'
-                                 when 'stalled' then 'no frame came out for too long, though the worker gave signs of life'
-                                 else 'it took longer than its recipe allows' end,
-                   null, null, e.slot, null, e.frames_out, null, null, null, null, false, null, null)::ending
-        from unnest(endings) e
-        join unnest(overdue.jobs, overdue.reasons) as o (job, reason) on o.job = e.job
-    );
-    perform end_attempts(endings);
-    return cardinality(endings);
+    held := take_out(overdue.jobs, overdue.epochs, overdue.leases, false, t);
+    perform end_attempts(array(
+        select case o.reason
+            when 'worker_lost' then ending(k, 'lost', o.reason, 'infrastructure', 'lease', message => 'its worker has ended')
+            when 'stalled' then ending(
+                k, 'failed', o.reason, 'transient', 'lease',
+                message => 'no frame came out for too long, though the worker gave signs of life')
+            else ending(k, 'failed', o.reason, 'transient', 'lease', message => 'it took longer than its recipe allows')
+        end
+        from unnest(held) k join unnest(overdue.jobs, overdue.reasons) as o (job, reason) on o.job = k.job
+    ));
+    return cardinality(held);
 end $$;
 
 -- MARK: Half published
