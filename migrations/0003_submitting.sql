@@ -305,6 +305,79 @@ begin
     grant insert on pg_temp.staged_job to public;
 end $$;
 
+-- Two functions by one text, enter_staged() and enter_listed(), which write the jobs of a batch into `job` and their lines. They
+-- differ in where the jobs come from: from the temporary table, which a statement can only name where it is, or from a JSON list.
+-- One function for both would have to write each job down once more, or be planned at each call.
+--
+-- `heads` are the turns that `lanes` have come to. Answers the first and the last id, and how many jobs may be claimed at once.
+do $make$
+declare
+    source record;
+begin
+    for source in values
+        ('enter_staged', $given$
+            select s.recipe, s.cost, coalesce(to_jsonb(s.needs), '[]') as needs, s.max_attempts, s.run_at, s.labels, s.work,
+                   s.source_bytes, s.source_modified
+            from pg_temp.staged_job s order by s.ordinal
+        $given$),
+        ('enter_listed', $given$
+            select s.recipe, s.cost, coalesce(nullif(s.needs, 'null'), '[]') as needs, s.max_attempts, s.run_at, s.labels, s.work,
+                   s.source_bytes, s.source_modified
+            from rows from (jsonb_to_recordset(listed) as (
+                recipe jsonb, cost integer, needs jsonb, max_attempts smallint, run_at timestamptz, labels jsonb, work bigint,
+                source_bytes bigint, source_modified bigint
+            )) with ordinality as s (recipe, cost, needs, max_attempts, run_at, labels, work, source_bytes, source_modified,
+                                     ordinal)
+            order by s.ordinal
+        $given$)
+    loop
+        execute format($function$
+            create function %I(
+                listed jsonb, the_batch bigint, the_queue integer, batch_weight integer, usual_attempts smallint,
+                usual_run_at timestamptz, lanes integer[], heads bigint[], lane_of_kind jsonb, t timestamptz,
+                out first_id bigint, out last_id bigint, out ready bigint
+            )
+            language plpgsql security definer set search_path from current
+                -- What 100,000 staged jobs take to be sorted without a file.
+                set work_mem = '64MB' set jit = off
+            as $body$
+            begin
+                with given as (%s), entered as (
+                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels, work, source_bytes,
+                                     source_modified)
+                    select nextval('job_id'), the_batch,
+                           case when cardinality(lanes) = 1 then lanes[1]
+                                else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
+                           g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
+                           coalesce(g.max_attempts, usual_attempts), sooner(coalesce(g.run_at, usual_run_at), t), g.labels,
+                           g.work, g.source_bytes, g.source_modified
+                    from given g
+                    returning id, lane, cost, run_at
+                ), turned as materialized (
+                    select e.id, e.lane, e.cost, e.run_at > t as is_early, e.run_at,
+                           h.head + sum(greatest(1, e.cost::bigint * 100 / batch_weight)) over (
+                               order by e.id rows between unbounded preceding and current row
+                           )::bigint - greatest(1, e.cost::bigint * 100 / batch_weight) as turn
+                    from entered e join unnest(lanes, heads) as h (lane, head) on h.lane = e.lane
+                ), now_waiting as (
+                    insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
+                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
+                ), now_delayed as (
+                    insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at)
+                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
+                ), counted as (
+                    insert into count_delta (queue, batch, state, jobs, lane, tail, at)
+                    select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,
+                           count(*), n.lane, max(n.turn), t
+                    from turned n group by 3, n.lane
+                )
+                select min(n.id), max(n.id), count(*) filter (where n.is_early is not true)
+                into first_id, last_id, ready from turned n;
+            end $body$
+        $function$, source.column1, source.column2);
+    end loop;
+end $make$;
+
 -- Puts a batch of jobs into the ledger. Nothing of it is seen before the commit.
 --
 -- `jobs` is a JSON list of objects with the columns of `staged_job` but for the ordinal; if it is null, the staged rows are
@@ -324,8 +397,6 @@ create function submit(
     wake boolean default true
 ) returns table (batch bigint, first_job bigint, last_job bigint, job_count bigint, added boolean, same_request boolean)
 language plpgsql security definer set search_path from current set jit = off
-    -- What 100,000 staged jobs take to be sorted without a file.
-    set work_mem = '64MB'
 as $$
 #variable_conflict use_column
 declare
@@ -345,9 +416,7 @@ declare
     most_kinds integer;
     most_lanes integer;
     fault text;
-    first_id bigint;
-    last_id bigint;
-    ready bigint;
+    entered record;
 begin
     -- First of all: see the order of locks in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
@@ -454,85 +523,15 @@ begin
     loop
         perform make_spans((select last_value from job_id) + asked);
         begin
-            -- The same twice, but for where the jobs come from: a statement that names the temporary table cannot be planned
-            -- where there is none, and a function between them would write every job down once more.
             if submit.jobs is null then
-                with given as (
-                    select s.recipe, s.cost, coalesce(to_jsonb(s.needs), '[]') as needs, s.max_attempts, s.run_at, s.labels,
-                           s.work, s.source_bytes, s.source_modified
-                    from pg_temp.staged_job s order by s.ordinal
-                ), entered as (
-                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels, work, source_bytes,
-                                     source_modified)
-                    select nextval('job_id'), the_batch,
-                           case when cardinality(lanes) = 1 then lanes[1]
-                                else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
-                           g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
-                           coalesce(g.max_attempts, the_attempts), sooner(coalesce(g.run_at, submit.run_at), t), g.labels,
-                           g.work, g.source_bytes, g.source_modified
-                    from given g
-                    returning id, lane, cost, run_at
-                ), turned as materialized (
-                    select e.id, e.lane, e.cost, e.run_at > t as is_early, e.run_at,
-                           h.head + sum(greatest(1, e.cost::bigint * 100 / submit.batch_weight)) over (
-                               order by e.id rows between unbounded preceding and current row
-                           )::bigint - greatest(1, e.cost::bigint * 100 / submit.batch_weight) as turn
-                    from entered e join unnest(lanes, heads) as h (lane, head) on h.lane = e.lane
-                ), now_waiting as (
-                    insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
-                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
-                ), now_delayed as (
-                    insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at)
-                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
-                ), counted as (
-                    insert into count_delta (queue, batch, state, jobs, lane, tail, at)
-                    select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,
-                           count(*), n.lane, max(n.turn), t
-                    from turned n group by 3, n.lane
-                )
-                select min(n.id), max(n.id), count(*) filter (where n.is_early is not true)
-                into first_id, last_id, ready from turned n;
+                select * into entered from enter_staged(
+                    null, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads, lane_of_kind, t
+                );
             else
-                with given as (
-                    select s.recipe, s.cost, coalesce(nullif(s.needs, 'null'), '[]') as needs, s.max_attempts, s.run_at, s.labels,
-                           s.work, s.source_bytes, s.source_modified
-                    from rows from (jsonb_to_recordset(submit.jobs) as (
-                        recipe jsonb, cost integer, needs jsonb, max_attempts smallint, run_at timestamptz, labels jsonb,
-                        work bigint, source_bytes bigint, source_modified bigint
-                    )) with ordinality as s (recipe, cost, needs, max_attempts, run_at, labels, work, source_bytes,
-                                             source_modified, ordinal)
-                    order by s.ordinal
-                ), entered as (
-                    insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels, work, source_bytes,
-                                     source_modified)
-                    select nextval('job_id'), the_batch,
-                           case when cardinality(lanes) = 1 then lanes[1]
-                                else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
-                           g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
-                           coalesce(g.max_attempts, the_attempts), sooner(coalesce(g.run_at, submit.run_at), t), g.labels,
-                           g.work, g.source_bytes, g.source_modified
-                    from given g
-                    returning id, lane, cost, run_at
-                ), turned as materialized (
-                    select e.id, e.lane, e.cost, e.run_at > t as is_early, e.run_at,
-                           h.head + sum(greatest(1, e.cost::bigint * 100 / submit.batch_weight)) over (
-                               order by e.id rows between unbounded preceding and current row
-                           )::bigint - greatest(1, e.cost::bigint * 100 / submit.batch_weight) as turn
-                    from entered e join unnest(lanes, heads) as h (lane, head) on h.lane = e.lane
-                ), now_waiting as (
-                    insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
-                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
-                ), now_delayed as (
-                    insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at)
-                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
-                ), counted as (
-                    insert into count_delta (queue, batch, state, jobs, lane, tail, at)
-                    select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,
-                           count(*), n.lane, max(n.turn), t
-                    from turned n group by 3, n.lane
-                )
-                select min(n.id), max(n.id), count(*) filter (where n.is_early is not true)
-                into first_id, last_id, ready from turned n;
+                select * into entered from enter_listed(
+                    submit.jobs, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads,
+                    lane_of_kind, t
+                );
             end if;
             exit;
         exception when check_violation then
@@ -543,12 +542,12 @@ begin
         end;
     end loop;
 
-    update batch b set first_job = first_id, last_job = last_id, jobs = asked where b.id = the_batch;
-    if submit.wake and ready > 0 then
+    update batch b set first_job = entered.first_id, last_job = entered.last_id, jobs = asked where b.id = the_batch;
+    if submit.wake and entered.ready > 0 then
         -- One for the whole submission, sent at the commit.
         perform pg_notify(current_schema(), 'jobs');
     end if;
-    return query select the_batch, first_id, last_id, asked, true, true;
+    return query select the_batch, entered.first_id, entered.last_id, asked, true, true;
 end $$;
 
 -- What stands under a key of the caller's: no row if nothing does. Answers the question of a submitter whose COMMIT was not answered.

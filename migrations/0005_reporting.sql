@@ -89,16 +89,112 @@ end $$;
 
 -- MARK: The end of an attempt
 
--- An attempt that ended without an output: where the job lay, and what is said of it.
+-- A job that was taken out of `running` or `publishing`: where it lay, and what is known of its attempt so far.
+create type taken as (
+    job bigint, batch bigint, lane integer, turn bigint, epoch integer, spent smallint, lost smallint, room_deaths smallint,
+    lease_id uuid, worker bigint, started_at timestamptz, cancel_asked boolean,
+    slot smallint, frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint, peak_bytes bigint, report jsonb
+);
+
+-- As it lay in `running`.
+create function taken(r running) returns taken
+language sql immutable parallel safe
+as $$
+    select row(
+        r.job, r.batch, r.lane, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, r.lease_id, r.worker, r.since, r.cancel_asked,
+        r.slot, null, nullif(r.frames, 0), null, null, null, null
+    )::taken
+$$;
+
+-- As it lay in `publishing`, where it is too late to cancel it.
+create function taken(p publishing) returns taken
+language sql immutable parallel safe
+as $$
+    select row(
+        p.job, p.batch, p.lane, p.turn, p.epoch, p.spent, p.lost, p.room_deaths, p.lease_id, p.worker, p.started_at, false,
+        p.slot, p.frames_in, p.frames_out, p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
+    )::taken
+$$;
+
+-- An attempt that ended without an output: where the job lay, and why the attempt ended.
 create type ending as (
     job bigint, batch bigint, lane integer, turn bigint, epoch integer, spent smallint, lost smallint, room_deaths smallint,
     lease_id uuid, worker bigint, started_at timestamptz, cancel_asked boolean,
+    slot smallint, frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint, peak_bytes bigint, report jsonb,
     outcome attempt_outcome, code text, class failure_class, stage text, stream integer, "position" text, frame bigint,
     libav_name text, libav_text text, message text, hint text, last_words text,
-    slot smallint, frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint, peak_bytes bigint, report jsonb,
     -- The room died with it; a word that the next worker's abilities must hold; how long to stay away.
     room_death boolean, need text, hold_for interval
 );
+
+-- The one place that makes an ending: callers name what they give. A figure that they leave out is what was known before.
+create function ending(
+    held taken, outcome attempt_outcome, code text, class failure_class, stage text,
+    stream integer default null, "position" text default null, frame bigint default null, libav_name text default null,
+    libav_text text default null, message text default null, hint text default null, last_words text default null,
+    slot smallint default null, frames_in bigint default null, frames_out bigint default null, audio_ms bigint default null,
+    cpu_ms bigint default null, peak_bytes bigint default null, report jsonb default null,
+    room_death boolean default false, need text default null, hold_for interval default null
+) returns ending
+language sql immutable parallel safe
+as $$
+    select row(
+        held.job, held.batch, held.lane, held.turn, held.epoch, held.spent, held.lost, held.room_deaths,
+        held.lease_id, held.worker, held.started_at, held.cancel_asked,
+        coalesce(slot, held.slot), coalesce(frames_in, held.frames_in), coalesce(frames_out, held.frames_out),
+        coalesce(audio_ms, held.audio_ms), coalesce(cpu_ms, held.cpu_ms), coalesce(peak_bytes, held.peak_bytes),
+        coalesce(report, held.report),
+        outcome, code, class, stage, stream, "position", frame, libav_name, libav_text, message, hint, last_words,
+        room_death, need, hold_for
+    )::ending
+$$;
+
+-- Takes fenced rows out of `running` (and `publishing`, if asked), and counts them out of there.
+create function take_out(
+    jobs bigint[], epochs integer[], lease_ids uuid[], from_publishing boolean, t timestamptz
+) returns taken[]
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    held taken[];
+    published taken[];
+begin
+    with given as materialized (
+        select * from unnest(take_out.jobs, take_out.epochs, take_out.lease_ids) as g (job, epoch, lease_id)
+    ), mine as materialized (
+        select r.job from given g
+        join running r on r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
+        where r.job = any (take_out.jobs)
+        order by r.job for update of r
+    ), gone as (
+        delete from running r where r.job = any (array(select m.job from mine m)) returning r
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, at)
+        select l.queue, (g.r).batch, 'running', -count(*), t
+        from gone g join lane l on l.id = (g.r).lane group by l.queue, (g.r).batch
+    )
+    select array(select taken(g.r) from gone g) into held;
+    if not from_publishing then
+        return held;
+    end if;
+    with given as materialized (
+        select * from unnest(take_out.jobs, take_out.epochs, take_out.lease_ids) as g (job, epoch, lease_id)
+    ), mine as materialized (
+        select p.job from given g
+        join publishing p on p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id
+        where p.job = any (take_out.jobs)
+        order by p.job for update of p
+    ), gone as (
+        delete from publishing p where p.job = any (array(select m.job from mine m)) returning p
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, at)
+        select l.queue, (g.p).batch, 'publishing', -count(*), t
+        from gone g join lane l on l.id = (g.p).lane group by l.queue, (g.p).batch
+    )
+    select array(select taken(g.p) from gone g) into published;
+    return held || published;
+end $$;
 
 -- The one place that decides what another try is worth. Writes the attempts and puts each job where it now belongs:
 -- `finished`, `delayed` or back into its line. Whoever calls has taken the rows out of `running` or `publishing`, and counts
@@ -239,7 +335,7 @@ as $$
 declare
     t timestamptz := ledger_time();
     moved bigint[];
-    stopped ending[];
+    stopped taken[];
 begin
     -- First of all: see the order of locks in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
@@ -254,6 +350,7 @@ begin
     ), gone as (
         delete from running r using given g
         where r.job = any (publish.jobs) and r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
+          and not r.cancel_asked
         returning r.*
     ), moved as (
         insert into publishing as p (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, slot,
@@ -262,26 +359,30 @@ begin
         select r.job, r.batch, r.lane, r.cost, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, t, r.lease_id, r.worker,
                coalesce(g.slot, r.slot), r.since, g.attempt_name, decode(g.digest, 'hex'), g.size, t, g.frames_in,
                g.frames_out, bounded(g.audio_ms, 3155760000000), g.cpu_ms, g.peak_bytes, g.report::jsonb
-        from gone r join given g on g.job = r.job where not r.cancel_asked
+        from gone r join given g on g.job = r.job
         returning p.job
     ), counted as (
         insert into count_delta (queue, batch, state, jobs, at)
-        select l.queue, n.batch, s.state, s.sign * case s.sign when 1 then n.kept else n.jobs end, t
-        from (
-            select r.lane, r.batch, count(*)::integer as jobs, (count(*) filter (where not r.cancel_asked))::integer as kept
-            from gone r group by r.lane, r.batch
-        ) n join lane l on l.id = n.lane
+        select l.queue, n.batch, s.state, s.sign * n.jobs, t
+        from (select r.lane, r.batch, count(*)::integer as jobs from gone r group by r.lane, r.batch) n
+        join lane l on l.id = n.lane
         cross join (values ('running'::job_state, -1), ('publishing', 1)) as s (state, sign)
     )
-    select array(select m.job from moved m),
-           array(select row(r.job, r.batch, r.lane, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, r.lease_id, r.worker,
-                            r.since, true, 'cancelled', 'cancelled', null, 'publish', null, null, null, null, null, null,
-                            null, null, coalesce(g.slot, r.slot), g.frames_in, g.frames_out,
-                            bounded(g.audio_ms, 3155760000000), g.cpu_ms,
-                            g.peak_bytes, g.report::jsonb, false, null, null)::ending
-                 from gone r join given g on g.job = r.job where r.cancel_asked)
-    into moved, stopped;
-    perform end_attempts(stopped);
+    select array(select m.job from moved m) into moved;
+
+    if cardinality(moved) < cardinality(publish.jobs) then
+        -- Those that stay in `running` were to be stopped.
+        stopped := take_out(publish.jobs, publish.epochs, publish.lease_ids, false, t);
+        perform end_attempts(array(
+            select ending(k, 'cancelled', 'cancelled', null, 'publish', slot => g.slot, frames_in => g.frames_in,
+                          frames_out => g.frames_out, audio_ms => bounded(g.audio_ms, 3155760000000), cpu_ms => g.cpu_ms,
+                          peak_bytes => g.peak_bytes, report => g.report::jsonb)
+            from unnest(stopped) k
+            join unnest(publish.jobs, publish.slots, publish.frames_in, publish.frames_out, publish.audio_ms, publish.cpu_ms,
+                        publish.peak_bytes, publish.reports)
+                as g (job, slot, frames_in, frames_out, audio_ms, cpu_ms, peak_bytes, report) on g.job = k.job
+        ));
+    end if;
 
     return query
         select g.job, (case

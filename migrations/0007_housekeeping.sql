@@ -69,7 +69,7 @@ declare
     t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
     last_job bigint;
     overdue record;
-    endings ending[];
+    held taken[];
 begin
     -- First of all: see the order of locks in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
@@ -102,22 +102,18 @@ begin
     if overdue.jobs is null then
         return;
     end if;
-    endings := array(select e from take_out(overdue.jobs, overdue.epochs, overdue.leases, false, t) e);
-    endings := array(
-        select row(e.job, e.batch, e.lane, e.turn, e.epoch, e.spent, e.lost, e.room_deaths, e.lease_id, e.worker,
-                   e.started_at, e.cancel_asked,
-                   (case o.reason when 'worker_lost' then 'lost' else 'failed' end)::attempt_outcome, o.reason,
-                   (case o.reason when 'worker_lost' then 'infrastructure' else 'transient' end)::failure_class,
-                   'lease', null, null, null, null, null,
-                   case o.reason when 'worker_lost' then 'its worker has ended'
-                                 when 'stalled' then 'no frame came out for too long, though the worker gave signs of life'
-                                 else 'it took longer than its recipe allows' end,
-                   null, null, e.slot, null, e.frames_out, null, null, null, null, false, null, null)::ending
-        from unnest(endings) e
-        join unnest(overdue.jobs, overdue.reasons) as o (job, reason) on o.job = e.job
-    );
-    perform end_attempts(endings);
-    affected := cardinality(endings);
+    held := take_out(overdue.jobs, overdue.epochs, overdue.leases, false, t);
+    perform end_attempts(array(
+        select case o.reason
+            when 'worker_lost' then ending(k, 'lost', o.reason, 'infrastructure', 'lease', message => 'its worker has ended')
+            when 'stalled' then ending(
+                k, 'failed', o.reason, 'transient', 'lease',
+                message => 'no frame came out for too long, though the worker gave signs of life')
+            else ending(k, 'failed', o.reason, 'transient', 'lease', message => 'it took longer than its recipe allows')
+        end
+        from unnest(held) k join unnest(overdue.jobs, overdue.reasons) as o (job, reason) on o.job = k.job
+    ));
+    affected := cardinality(held);
 end $$;
 
 -- MARK: Half published

@@ -2,7 +2,7 @@ import BenchNames
 import Foundation
 import TestSupport
 
-/// Measures the Media library beside bare libav and beside `ffmpeg`, and the ledger beside pgqueuer.
+/// Measures the Media library beside bare libav and beside `ffmpeg`, and the ledger beside pgqueuer and awa.
 ///
 /// A target that is missed is said and is no failure: machines are noisy. What fails is a conversion that fails, or
 /// one that gives another number of frames, and a job that is not done.
