@@ -203,6 +203,13 @@ create table delayed (
     stage text
 );
 create index delayed_ready_at on delayed (ready_at, job);
+-- No row of `delayed` is due before the time in the last row of this table. Claims look from there on, and so never at the dead rows
+-- of jobs that were woken before. It is added to and not updated, since what is updated leaves dead rows of its own.
+create table delayed_floor (
+    id bigint generated always as identity primary key,
+    ready_at timestamptz not null
+);
+insert into delayed_floor (ready_at) values ('-infinity');
 -- Those that wait for what their worker lacked, to be called back when it is there.
 create index delayed_handed_back on delayed (code, job) where stage = 'release';
 
@@ -268,6 +275,9 @@ create table finished (
     spent smallint not null,
     lost smallint not null,
     room_deaths smallint not null,
+    -- Of the lane in which it lay last, for a retry: it may have been changed since the job was submitted. Alignment would leave its
+    -- two bytes empty.
+    priority smallint not null,
     ended_at timestamptz not null,
     worker bigint,
     -- Of the output, where there is one.
@@ -454,7 +464,7 @@ do $$
 declare hot text;
 begin
     foreach hot in array array['waiting', 'delayed', 'running', 'publishing', 'count_delta', 'failure_delta', 'lane',
-                               'worker', 'house', 'chore', 'queue_count', 'opened', 'service'] loop
+                               'worker', 'house', 'chore', 'queue_count', 'opened', 'service', 'delayed_floor'] loop
         execute format('alter table %I set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, '
                        'autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.1)', hot);
     end loop;

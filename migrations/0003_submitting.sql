@@ -222,6 +222,53 @@ begin
     return found_id;
 end $$;
 
+-- MARK: What is not due yet
+
+-- Nothing in `delayed` is due before.
+create function delayed_from() returns timestamptz
+language plpgsql volatile security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off
+as $$ begin return (select f.ready_at from delayed_floor f order by f.id desc limit 1); end $$;
+
+-- Raises it to the first row that is due, or to the present if none is; and lowers it to the present if the clock went back.
+create function lift_delayed(t timestamptz) returns void
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+    set plan_cache_mode = force_generic_plan
+as $$
+declare
+    own delayed_floor;
+    lifted timestamptz;
+begin
+    -- Not while a transaction puts jobs there: they cannot be seen yet, and may be due before.
+    if not pg_try_advisory_xact_lock('delayed'::regclass::oid::integer, 0) then
+        return;
+    end if;
+    select * into own from delayed_floor f order by f.id desc limit 1;
+    lifted := coalesce((
+        select d.ready_at from delayed d where d.ready_at >= own.ready_at and d.ready_at <= t order by d.ready_at, d.job limit 1
+    ), t);
+    if lifted <> own.ready_at then
+        insert into delayed_floor (ready_at) values (lifted);
+        -- By its number: those that went before it are dead rows.
+        delete from delayed_floor f where f.id = own.id;
+    end if;
+end $$;
+
+-- Keeps that time from being raised until the transaction ends, and answers it. A row that is put into `delayed` from then on has no
+-- earlier one: the transaction may have begun long ago.
+create function hold_delayed() returns timestamptz
+language plpgsql volatile security definer set search_path from current
+as $$
+begin
+    -- The clock went back, as that of a server that took over may.
+    if delayed_from() > ledger_time() + interval '1 s' then
+        perform lift_delayed(ledger_time());
+    end if;
+    perform pg_advisory_xact_lock_shared('delayed'::regclass::oid::integer, 0);
+    return delayed_from();
+end $$;
+
 -- MARK: Submitting
 
 -- When a job may be begun: a century from now at the latest, since a job that never ends keeps all later ones from being dropped.
@@ -457,7 +504,8 @@ begin
                     select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
                 ), now_delayed as (
                     insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at)
-                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
+                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, greatest(n.run_at, (select hold_delayed()))
+                    from turned n where n.is_early
                 ), counted as (
                     insert into count_delta (queue, batch, state, jobs, lane, tail, at)
                     select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,
@@ -498,7 +546,8 @@ begin
                     select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
                 ), now_delayed as (
                     insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at)
-                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
+                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, greatest(n.run_at, (select hold_delayed()))
+                    from turned n where n.is_early
                 ), counted as (
                     insert into count_delta (queue, batch, state, jobs, lane, tail, at)
                     select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,

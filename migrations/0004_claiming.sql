@@ -270,6 +270,7 @@ as $$
 #variable_conflict use_column
 declare
     t timestamptz := ledger_time();
+    due_from timestamptz;
     me worker;
     -- The lines that are open. Nothing is looked for before their heads: what came back before them since is for the next claim.
     lines open_line[];
@@ -302,7 +303,8 @@ begin
     end if;
 
     -- Jobs whose time has come, if housekeeping has not been by: one look into an index.
-    if exists (select from delayed d where d.ready_at <= t) then
+    due_from := delayed_from();
+    if exists (select from delayed d where d.ready_at >= due_from and d.ready_at <= t) then
         perform wake_delayed(100);
     end if;
 
