@@ -25,7 +25,7 @@ create table queue (
     -- The virtual time among its submitters, as folded last.
     clock bigint not null default 0,
     created_at timestamptz not null default clock_timestamp()
-);
+) with (fillfactor = 50);
 insert into queue (name) values ('default');
 
 -- What one submitter has of a queue.
@@ -38,7 +38,7 @@ create table share (
     -- What claims have given it, by its weight, as folded last.
     finish bigint not null default 0,
     unique (queue, submitter)
-);
+) with (fillfactor = 50);
 create index share_submitter on share (submitter);
 
 -- What claims have given to queues and submitters since it was folded last. Only ever added to, so that claims do not wait for each
@@ -61,8 +61,8 @@ create table service (
 create index service_by_generation on service (generation);
 
 -- The jobs of one submitter, queue and priority that ask the same of a worker, in a line of their own: a worker looks only at the
--- lines it can serve, so jobs that it cannot do cost it nothing. There are few: shares x priorities x kinds of needs. Claims look
--- at open ones only, so that lines which were used once cost nothing either.
+-- lines it can serve, so jobs that it cannot do cost it nothing. Rows stay, since finished jobs name the line that they were
+-- submitted to. A line that is not open costs its two hundred bytes and nothing else: no claim, submission or chore looks at it.
 create table lane (
     id integer generated always as identity primary key,
     queue integer not null references queue,
@@ -86,11 +86,13 @@ create table lane (
     unique (share, priority, needs)
 ) with (fillfactor = 50);
 create index lane_open on lane (priority desc, queue_rank, share_rank, id) where is_open;
+create index lane_open_of_share on lane (share, priority) where is_open;
 
 -- Lines that jobs were put into while they were closed. Added to and never updated, so that two who open a line do not wait for
--- each other; housekeeping takes the rows out.
-create table opened (lane integer not null);
+-- each other; housekeeping takes the rows out, and so do claims that close the line again.
+create table opened (lane integer not null, share integer not null);
 create index opened_lane on opened (lane);
+create index opened_share on opened (share, lane);
 
 -- The lines in which jobs may wait.
 --
@@ -464,7 +466,8 @@ do $$
 declare hot text;
 begin
     foreach hot in array array['waiting', 'delayed', 'running', 'publishing', 'count_delta', 'failure_delta', 'lane',
-                               'worker', 'house', 'chore', 'queue_count', 'opened', 'service', 'delayed_floor'] loop
+                               'worker', 'house', 'chore', 'queue_count', 'opened', 'service', 'delayed_floor', 'queue',
+                               'share'] loop
         execute format('alter table %I set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, '
                        'autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.1)', hot);
     end loop;

@@ -65,6 +65,9 @@ struct DelayedTests {
         try await lab.age(by: .seconds(10))
         try await wake()
         #expect(try await from() == first)
+        try await other.run("have put off", within: Lab.farTooLong) { connection in
+            try connection.execute("select pg_advisory_unlock_all()")
+        }
         await other.close()
         try await lab.lab.run { connection in
             try connection.script("begin", changes: false)
