@@ -122,9 +122,10 @@ create table setting (
     publish_grace interval not null default '60 s' check (publish_grace > '0'),
     -- Bytes of a recipe, and of a job's labels: a worker holds those of all jobs that it has claimed.
     recipe_bytes integer not null default 131072 check (recipe_bytes between 1024 and 16777216),
-    -- Kinds of needs in one submission, and lines with waiting jobs that one submitter may have opened: claims look at each line.
+    -- Kinds of needs in one submission, and lines with waiting jobs that one submitter may have opened: claims look at lines that no
+    -- worker can serve, too. Null: any number, for a ledger whose only submitter has a queue for each of thousands of customers.
     lanes_per_submission integer not null default 64 check (lanes_per_submission > 0),
-    lanes_per_submitter integer not null default 512 check (lanes_per_submitter > 0),
+    lanes_per_submitter integer default 512 check (lanes_per_submitter > 0),
     -- Whose jobs a submitter sees: `all`, or his `own`. Viewers and operators see all.
     submitters_see text not null default 'all' check (submitters_see in ('all', 'own')),
     -- How many queues submissions may make.

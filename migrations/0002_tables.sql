@@ -25,6 +25,8 @@
 --   10. rows of `queue` and `share` that exist, by id;
 --   11. rows of `lane`, by id;
 --   12. rows of `batch` that exist, by id; then counts, which fold_counts() alone writes.
+-- hold_delayed() may share the advisory lock `delayed` at any point before 10: lift_delayed() alone takes it for itself, without waiting,
+-- and a transaction that has done so waits for nothing but rows of `queue` and `share` from then on.
 -- A lock that is not waited for (skip locked, nowait, pg_try_advisory_xact_lock) may be taken at any point. Of `house` and `chore` only
 -- such are taken. A transaction that holds no lock for which others wait may wait for one; raise_floors() does. LockOrderTests holds all
 -- functions to this.
@@ -45,7 +47,7 @@ create table queue (
     -- The virtual time among its submitters, as folded last.
     clock bigint not null default 0,
     created_at timestamptz not null default clock_timestamp()
-);
+) with (fillfactor = 50);
 insert into queue (name) values ('default');
 
 -- What one submitter has of a queue.
@@ -58,7 +60,7 @@ create table share (
     -- What claims have given it, by its weight, as folded last.
     finish bigint not null default 0,
     unique (queue, submitter)
-);
+) with (fillfactor = 50);
 create index share_submitter on share (submitter);
 
 -- What claims have given to queues and submitters since it was folded last. Only ever added to, so that claims do not wait for each
@@ -81,8 +83,8 @@ create table service (
 create index service_by_generation on service (generation);
 
 -- The jobs of one submitter, queue and priority that ask the same of a worker, in a line of their own: a worker looks only at the
--- lines it can serve, so jobs that it cannot do cost it nothing. There are few: shares x priorities x kinds of needs. Claims look
--- at open ones only, so that lines which were used once cost nothing either.
+-- lines it can serve, so jobs that it cannot do cost it nothing. Rows stay, since finished jobs name the line that they were
+-- submitted to. A line that is not open costs its two hundred bytes and nothing else: no claim, submission or chore looks at it.
 create table lane (
     id integer generated always as identity primary key,
     queue integer not null references queue,
@@ -106,11 +108,13 @@ create table lane (
     unique (share, priority, needs)
 ) with (fillfactor = 50);
 create index lane_open on lane (priority desc, queue_rank, share_rank, id) where is_open;
+create index lane_open_of_share on lane (share, priority) where is_open;
 
 -- Lines that jobs were put into while they were closed. Added to and never updated, so that two who open a line do not wait for
--- each other; housekeeping takes the rows out.
-create table opened (lane integer not null);
+-- each other; housekeeping takes the rows out, and so do claims that close the line again.
+create table opened (lane integer not null, share integer not null);
 create index opened_lane on opened (lane);
+create index opened_share on opened (share, lane);
 
 -- The lines in which jobs may wait.
 --
@@ -223,6 +227,13 @@ create table delayed (
     stage text
 );
 create index delayed_ready_at on delayed (ready_at, job);
+-- No row of `delayed` is due before the time in the last row of this table. Claims look from there on, and so never at the dead rows
+-- of jobs that were woken before. It is added to and not updated, since what is updated leaves dead rows of its own.
+create table delayed_floor (
+    id bigint generated always as identity primary key,
+    ready_at timestamptz not null
+);
+insert into delayed_floor (ready_at) values ('-infinity');
 -- Those that wait for what their worker lacked, to be called back when it is there.
 create index delayed_handed_back on delayed (code, job) where stage = 'release';
 
@@ -288,6 +299,9 @@ create table finished (
     spent smallint not null,
     lost smallint not null,
     room_deaths smallint not null,
+    -- Of the lane in which it lay last, for a retry: it may have been changed since the job was submitted. Alignment would leave its
+    -- two bytes empty.
+    priority smallint not null,
     ended_at timestamptz not null,
     worker bigint,
     -- Of the output, where there is one.
@@ -521,7 +535,8 @@ do $$
 declare hot text;
 begin
     foreach hot in array array['waiting', 'delayed', 'running', 'publishing', 'count_delta', 'failure_delta', 'lane',
-                               'worker', 'house', 'chore', 'queue_count', 'opened', 'service'] loop
+                               'worker', 'house', 'chore', 'queue_count', 'opened', 'service', 'delayed_floor', 'queue',
+                               'share'] loop
         execute format('alter table %I set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, '
                        'autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.1)', hot);
     end loop;

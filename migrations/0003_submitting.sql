@@ -101,13 +101,15 @@ end $$;
 -- a lane.
 create function hold_lanes(lanes integer[]) returns void
 language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     perform pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, l.id)
     from (select distinct id from unnest(lanes) as given (id) where id is not null order by id) l;
     -- Nobody closes it from here on.
-    insert into opened (lane)
-    select l.id from lane l where l.id = any (lanes) and not l.is_open;
+    insert into opened (lane, share)
+    select l.id, l.share from lane l
+    where l.id = any (lanes) and not l.is_open and not exists (select from opened o where o.lane = l.id);
 end $$;
 
 -- Raises the floor of a line to its first job. The caller holds the line for itself alone, by a lock that it got in a statement
@@ -134,11 +136,30 @@ begin
     return found;
 end $$;
 
+-- Closes a line if nothing waits in it. The caller holds it as for lift_floor().
+create function close_lane(lane_id integer) returns void
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+    set plan_cache_mode = force_generic_plan
+as $$
+declare
+    own record;
+begin
+    select l.floor, l.is_open into own from lane l where l.id = lane_id for no key update skip locked;
+    if not found or exists (select from waiting w where w.lane = lane_id and w.turn >= own.floor) then
+        return;
+    end if;
+    -- Rows that housekeeping is taking out are not waited for.
+    delete from opened where ctid = any (array(select o.ctid from opened o where o.lane = lane_id for update skip locked));
+    update lane l set is_open = false, floor = greatest(l.floor, l.tail + 1), moved_at = ledger_time() where l.id = lane_id;
+end $$;
+
 -- The turn that a line has come to: that of its first job, or, if it is empty, the one that the submitter's other lines of the queue
 -- and priority have come to.
 create function current_turn(lane_id integer) returns bigint
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
+    set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     own record;
@@ -150,17 +171,25 @@ begin
     if first is not null then
         return first;
     end if;
+    -- Open ones: of those that were used once there may be thousands.
     select min(h.turn) into first
-    from lane l cross join lateral (
+    from (
+        select l.id, l.floor from lane l where l.share = own.share and l.priority = own.priority and l.is_open
+        union all
+        select l.id, l.floor from (select distinct lane from opened where share = own.share) o
+        cross join lateral (
+            select * from lane where lane.id = o.lane and priority = own.priority and not is_open limit 1
+        ) l
+    ) l cross join lateral (
         select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
     ) h
-    where l.share = own.share and l.priority = own.priority and l.id <> lane_id;
+    where l.id <> lane_id;
     return greatest(own.floor, first);
 end $$;
 
 -- What a submitter has of a queue, made at the first submission.
 create function share_for(queue_id integer, whose text) returns integer
-language plpgsql security definer set search_path from current
+language plpgsql security definer set search_path from current set enable_seqscan = off
 as $$
 declare found_id integer;
 begin
@@ -183,7 +212,7 @@ $$;
 -- The lane for a submitter's jobs of a queue and priority with these needs, made if it is the first of its kind. Where several may be
 -- made, it is called in the order of locks.
 create function lane_for(share_id integer, job_priority integer, job_needs text[]) returns integer
-language plpgsql security definer set search_path from current
+language plpgsql security definer set search_path from current set enable_seqscan = off
 as $$
 declare
     wanted text[] := sorted_needs(job_needs);
@@ -200,22 +229,28 @@ begin
     return found_id;
 end $$;
 
--- Refuses to open a line for a submitter who has opened too many. Looks at the submitter's own lines, and only if one is to be opened.
+-- Refuses to open a line for a submitter who has opened too many. Looks at the submitter's own open lines, and only if one is to be
+-- opened.
 create function check_lanes(lanes integer[], most integer) returns void
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+    set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+    set plan_cache_mode = force_generic_plan
 as $$
 begin
-    if exists (
+    if most is not null
+        and exists (
             select from lane l where l.id = any (lanes) and not l.is_open
             and not exists (select from opened o where o.lane = l.id)
         )
         -- A few thousand in all are counted in a millisecond.
-        and most <= (select count(*) from (select from lane l where l.is_open limit most) o) + (select count(*) from opened)
+        and most <= (select count(*) from (select from lane l where l.is_open limit most) o)
+                    + (select count(*) from (select from opened limit most) o)
         and most <= (select count(*) from (
-            select from share s join lane l on l.share = s.id
-            where s.submitter = session_user and (l.is_open or exists (select from opened o where o.lane = l.id))
-            limit most
+            select from share s cross join lateral (
+                select l.id from lane l where l.share = s.id and l.is_open
+                union
+                select o.lane from opened o where o.share = s.id
+            ) open where s.submitter = session_user limit most
         ) open)
     then
         raise exception '% has jobs with % different needs, queues and priorities that wait, and may have no more',
@@ -226,14 +261,18 @@ end $$;
 
 -- The queue of that name, made if need be.
 create function queue_for(queue_name text) returns integer
-language plpgsql security definer set search_path from current
+language plpgsql security definer set search_path from current set enable_seqscan = off
 as $$
-declare found_id integer;
+declare
+    found_id integer;
+    allowed integer;
 begin
     loop
         select id into found_id from queue where name = queue_name;
         exit when found;
-        if (select count(*) from queue) >= (select queues_allowed from setting) then
+        -- Counted only where it may matter: numbers count up, and are left out where a submission was undone.
+        select queues_allowed into allowed from setting;
+        if (select max(id) from queue) >= allowed and (select count(*) from queue) >= allowed then
             raise exception 'there is no queue "%", and there are as many as the ledger makes', left(queue_name, 100)
                 using errcode = 'invalid_parameter_value', hint = 'submit to a queue that exists';
         end if;
@@ -242,21 +281,68 @@ begin
     return found_id;
 end $$;
 
+-- MARK: What is not due yet
+
+-- Nothing in `delayed` is due before.
+create function delayed_from() returns timestamptz
+language plpgsql volatile security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off
+as $$ begin return (select f.ready_at from delayed_floor f order by f.id desc limit 1); end $$;
+
+-- Raises it to the first row that is due, or to the present if none is; and lowers it to the present if the clock went back.
+create function lift_delayed(t timestamptz) returns void
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+    set plan_cache_mode = force_generic_plan
+as $$
+declare
+    own delayed_floor;
+    lifted timestamptz;
+begin
+    -- Not while a transaction puts jobs there: they cannot be seen yet, and may be due before.
+    if not pg_try_advisory_xact_lock('delayed'::regclass::oid::integer, 0) then
+        return;
+    end if;
+    select * into own from delayed_floor f order by f.id desc limit 1;
+    lifted := coalesce((
+        select d.ready_at from delayed d where d.ready_at >= own.ready_at and d.ready_at <= t order by d.ready_at, d.job limit 1
+    ), t);
+    if lifted <> own.ready_at then
+        insert into delayed_floor (ready_at) values (lifted);
+        -- By its number: those that went before it are dead rows.
+        delete from delayed_floor f where f.id = own.id;
+    end if;
+end $$;
+
+-- Keeps that time from being raised until the transaction ends, and answers it. A row that is put into `delayed` from then on has no
+-- earlier one: the transaction may have begun long ago.
+create function hold_delayed() returns timestamptz
+language plpgsql volatile security definer set search_path from current
+as $$
+begin
+    -- The clock went back, as that of a server that took over may.
+    if delayed_from() > ledger_time() + interval '1 s' then
+        perform lift_delayed(ledger_time());
+    end if;
+    perform pg_advisory_xact_lock_shared('delayed'::regclass::oid::integer, 0);
+    return delayed_from();
+end $$;
+
 -- MARK: Submitting
 
 -- When a job may be begun: a century from now at the latest, since a job that never ends keeps all later ones from being dropped.
 create function sooner(run_at timestamptz, t timestamptz) returns timestamptz
-language sql immutable parallel safe
+language sql stable parallel safe
 as $$ select case when run_at is not null then least(run_at, t + interval '100 years') end $$;
 
 -- What is wrong with a job that is to be submitted, in a sentence; null if nothing is. Whatever else a recipe says is for workers
 -- to judge, who read it strictly; this bounds what the ledger and its workers have to carry or to compute with.
 --
--- Touches no table, and is not pinned: that would cost more than it does.
+-- Touches no table, and is not pinned: that would cost more than it does. In plpgsql, which keeps its plan.
 create function job_fault(recipe jsonb, needs jsonb, labels jsonb, most integer) returns text
-language sql immutable parallel safe
-as $$
-    select case
+language plpgsql immutable parallel safe
+as $$ begin
+    return case
         -- A value that is stored small may be large when it is read: compression takes off 255 parts of 256 at most.
         when pg_column_size(recipe) > most / 300 and octet_length(recipe::text) > most
             then format('a recipe takes %s bytes, and may take %s', octet_length(recipe::text), most)
@@ -277,8 +363,8 @@ as $$
                    or jsonb_typeof(f.value) = 'number' and not (f.value::text::numeric between 0 and 9223372036854775807)
             )
         ) then 'a limit of a recipe is no number from 0 to 2^63 - 1'
-    end
-$$;
+    end;
+end $$;
 
 -- Makes the temporary table `staged_job` for this transaction; the caller may only insert into it.
 --
@@ -364,7 +450,8 @@ begin
                     select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t from turned n where n.is_early is not true
                 ), now_delayed as (
                     insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at)
-                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, n.run_at from turned n where n.is_early
+                    select n.id, the_batch, n.lane, n.cost, n.turn, 0, 0, 0, 0, t, greatest(n.run_at, (select hold_delayed()))
+                    from turned n where n.is_early
                 ), counted as (
                     insert into count_delta (queue, batch, state, jobs, lane, tail, at)
                     select the_queue, the_batch, (case when n.is_early then 'delayed' else 'waiting' end)::job_state,
@@ -397,6 +484,8 @@ create function submit(
     wake boolean default true
 ) returns table (batch bigint, first_job bigint, last_job bigint, job_count bigint, added boolean, same_request boolean)
 language plpgsql security definer set search_path from current set jit = off
+    -- Plans made while there were few queues are kept, by foreign keys as well.
+    set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -503,7 +592,8 @@ begin
             jsonb_array_length(kinds), most_kinds
             using errcode = 'invalid_parameter_value', hint = 'submit jobs of different needs in several batches';
     end if;
-    select array_agg(lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
+    -- The same needs in another order, or some of them twice, make another kind and no other lane.
+    select array_agg(distinct lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
     from (
         select kind::text as kind,
                lane_for(the_share, submit.job_priority, k.needs) as lane_id
@@ -521,7 +611,9 @@ begin
 
     -- Housekeeping keeps partitions ahead. Where it does not, or many submit at once, they are made here.
     loop
-        perform make_spans((select last_value from job_id) + asked);
+        if not exists (select from span where next_id > (select last_value from job_id) + asked) then
+            perform make_spans((select last_value from job_id) + asked);
+        end if;
         begin
             if submit.jobs is null then
                 select * into entered from enter_staged(
@@ -544,10 +636,23 @@ begin
 
     update batch b set first_job = entered.first_id, last_job = entered.last_id, jobs = asked where b.id = the_batch;
     if submit.wake and entered.ready > 0 then
-        -- One for the whole submission, sent at the commit.
+        -- One for the whole submission, sent at the commit. See tell_workers() for many small ones.
         perform pg_notify(current_schema(), 'jobs');
     end if;
     return query select the_batch, entered.first_id, entered.last_id, asked, true, true;
+end $$;
+
+-- Tells workers that there is work: for a submitter that submitted with `wake` false, and has committed. Once for many submissions is
+-- enough.
+--
+-- The server lets transactions that notify commit one after another, each with its wait for the disk. This one waits for none: it
+-- has written nothing.
+create function tell_workers() returns void
+language plpgsql security definer set search_path from current
+as $$
+begin
+    perform set_config('synchronous_commit', 'off', true);
+    perform pg_notify(current_schema(), 'jobs');
 end $$;
 
 -- What stands under a key of the caller's: no row if nothing does. Answers the question of a submitter whose COMMIT was not answered.
@@ -616,7 +721,7 @@ as $$
     ) c on true
 $$;
 
-select allow('sluice_submitter', 'stage_jobs', 'submit', 'find_batch', 'batch_jobs', 'find_earlier');
+select allow('sluice_submitter', 'stage_jobs', 'submit', 'tell_workers', 'find_batch', 'batch_jobs', 'find_earlier');
 select allow('sluice_viewer', 'batch_jobs');
 select allow('sluice_operator', 'batch_jobs');
 select apply_permissions();

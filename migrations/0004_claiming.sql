@@ -190,9 +190,11 @@ begin
 end $$;
 
 -- The same lines with the tags and virtual times as of now, by what claims have given since they were folded.
+--
+-- Joined by hash: claim(), whose settings hold here, too, turns that off, and then each line would be compared with each row.
 create function weigh_lines(lines open_line[]) returns setof open_line
 language plpgsql volatile security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
+    set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_hashjoin = on set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
@@ -225,10 +227,12 @@ end $$;
 -- tags of their submitters, and below those by turn.
 create function merge_lines(lines open_line[], wanted integer)
 returns table (lane integer, take integer, queue_tag bigint, share_tag bigint)
-language sql volatile security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set jit = off
+language plpgsql volatile security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
-    with line as materialized (
+#variable_conflict use_column
+begin
+    return query with line as materialized (
         select * from unnest(lines)
     ), near as materialized (
         -- Each of them has a job at least, so there is no need to look at more.
@@ -254,8 +258,8 @@ as $$
         select q.lane, q.queue_start, q.share_start from by_queue q where q.room is null or q.place <= q.room
         order by q.queue_start, q.queue, q.place limit wanted
     )
-    select b.lane, count(*)::integer, max(b.queue_start), max(b.share_start) from best b group by b.lane
-$$;
+    select b.lane, count(*)::integer, max(b.queue_start), max(b.share_start) from best b group by b.lane;
+end $$;
 
 -- Takes up to `wanted` jobs for a worker: by priority (higher first), then fairly among queues, among the submitters of a queue, and
 -- among the batches of a submitter.
@@ -277,6 +281,7 @@ as $$
 #variable_conflict use_column
 declare
     t timestamptz := ledger_time();
+    due_from timestamptz;
     me worker;
     -- The lines that are open. Nothing is looked for before their heads: what came back before them since is for the next claim.
     lines open_line[];
@@ -288,6 +293,9 @@ declare
     limited integer[];
     is_shared boolean;
     has_limits boolean;
+    -- There are so many lines that claims must not walk over empty ones.
+    is_crowded boolean;
+    oldest bigint;
     lane_id integer;
     level smallint;
     missing integer := least(wanted, 1000);
@@ -311,7 +319,8 @@ begin
     end if;
 
     -- Jobs whose time has come, if housekeeping has not been by: one look into an index.
-    if exists (select from delayed d where d.ready_at <= t) then
+    due_from := delayed_from();
+    if exists (select from delayed d where d.ready_at >= due_from and d.ready_at <= t) then
         perform wake_delayed(100);
     end if;
 
@@ -322,6 +331,7 @@ begin
         lines := array(select l from weigh_lines(lines) l);
     end if;
     has_limits := exists (select from unnest(lines) l where l.room is not null);
+    is_crowded := cardinality(lines) > 100;
     if has_limits then
         -- Claims from a limited queue go one after another, or two would fill the same gap. As many are locked as can be wanted.
         limited := array(
@@ -418,11 +428,22 @@ begin
                 end if;
             end loop;
         end if;
+        -- What this claim has emptied would be looked at by each claim after it until housekeeping comes by, which are thousands of
+        -- lines where each queue has a job or two. Not more than some: each is a lock until the commit.
+        if is_crowded then
+            for lane_id in select (here[n.place]).lane from unnest(takes) with ordinality as n (take, place) where n.take > 0 limit 64
+            loop
+                if pg_try_advisory_xact_lock('lane'::regclass::oid::integer, lane_id) then
+                    perform close_lane(lane_id);
+                end if;
+            end loop;
+        end if;
     end loop;
 
     -- Where nobody keeps house, or claims are many. Not with queues locked, or two could wait for each other.
+    oldest := first_generation();
     if is_shared and not has_limits and (select count(*) > 200 from (
-        select from service s where s.generation >= first_generation() limit 201
+        select from service s where s.generation >= oldest limit 201
     ) s) then
         perform fold_service();
     end if;
@@ -451,6 +472,9 @@ as $$
 #variable_conflict use_column
 begin
     perform check_secret(w.secret, held.worker_secret) from worker w where w.id = held.worker_id;
+    if not found then
+        return;
+    end if;
     return query select r.job, r.epoch, r.lease_id, r.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
            r.spent + 1, j.max_attempts, r.lost, r.room_deaths,
            coalesce((select s.workers_lost from suspect s where s.job = r.job), 0::smallint)

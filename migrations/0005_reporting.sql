@@ -66,10 +66,11 @@ language plpgsql security definer set search_path from current
 as $$
 declare
     t timestamptz := ledger_time();
+    due_from timestamptz := delayed_from();
     woken waiting[];
 begin
     with due as materialized (
-        select d.job from delayed d where d.ready_at <= t order by d.ready_at, d.job limit page for update skip locked
+        select d.job from delayed d where d.ready_at >= due_from and d.ready_at <= t order by d.ready_at, d.job limit page for update skip locked
     ), gone as (
         delete from delayed d where d.job = any (array(select due.job from due)) returning d.*
     ), counted as (
@@ -84,6 +85,7 @@ begin
     if woken is not null then
         perform enter_lines(woken, false, t);
     end if;
+    perform lift_delayed(t);
     return coalesce(cardinality(woken), 0);
 end $$;
 
@@ -220,7 +222,7 @@ begin
     ) n;
 
     with weighed as materialized (
-        select e.*, case when e.outcome = 'lost' then 'workers_lost' else 'room_crash' end as why, j.max_attempts, j.cost, l.queue,
+        select e.*, case when e.outcome = 'lost' then 'workers_lost' else 'room_crash' end as why, j.max_attempts, j.cost, l.queue, l.priority,
                case when e.need is null then e.lane
                     else lane_for(l.share, l.priority, l.needs || e.need) end as next_lane,
                least(32767, e.spent + (e.outcome = 'failed' and e.class <> 'infrastructure')::integer) as spent_now,
@@ -265,9 +267,10 @@ begin
                v.last_words, v.frames_in, v.frames_out, v.audio_ms, v.cpu_ms, v.peak_bytes, v.report
         from judged v
     ), ended as (
-        insert into finished (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at, worker, code, class, stage)
+        insert into finished (job, batch, queue, state, epoch, spent, lost, room_deaths, priority, ended_at, worker, code, class,
+                              stage)
         select v.job, v.batch, v.queue, (case v.verdict when 'cancelled' then 'cancelled' else 'failed' end)::job_state,
-               v.epoch, v.spent_now, v.lost_now, v.deaths_now, t, v.worker,
+               v.epoch, v.spent_now, v.lost_now, v.deaths_now, v.priority, t, v.worker,
                case v.verdict when 'cancelled' then null when 'quarantined' then v.why else v.code end,
                case v.verdict when 'cancelled' then null when 'quarantined' then 'permanent' else v.class end,
                case when v.verdict <> 'cancelled' then v.stage end
@@ -278,8 +281,8 @@ begin
         on conflict (job) do update set workers_lost = excluded.workers_lost
     ), put_off as (
         insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at, code, class, stage)
-        select v.job, v.batch, v.next_lane, v.cost, v.turn, v.epoch, v.spent_now, v.lost_now, v.deaths_now, t, t + v.pause,
-               v.code, v.class, v.stage
+        select v.job, v.batch, v.next_lane, v.cost, v.turn, v.epoch, v.spent_now, v.lost_now, v.deaths_now, t,
+               greatest(t + v.pause, (select hold_delayed())), v.code, v.class, v.stage
         from judged v where v.verdict = 'backed off'
     ), counted as (
         insert into count_delta (queue, batch, state, jobs, began, at)
@@ -428,11 +431,11 @@ begin
                p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
         from gone p
     ), moved as (
-        insert into finished as f (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at, worker, digest, size,
-                                   placement)
+        insert into finished as f (job, batch, queue, state, epoch, spent, lost, room_deaths, priority, ended_at, worker, digest,
+                                   size, placement)
         select p.job, p.batch, l.queue,
                (case when p.placement is distinct from 'skipped' then 'completed' else 'skipped' end)::job_state, p.epoch,
-               p.spent + 1, p.lost, p.room_deaths, t, p.worker,
+               p.spent + 1, p.lost, p.room_deaths, l.priority, t, p.worker,
                case when p.placement is distinct from 'skipped' then p.digest end,
                case when p.placement is distinct from 'skipped' then p.size end, p.placement
         from gone p join lane l on l.id = p.lane

@@ -110,7 +110,7 @@ begin
         select d.job from delayed d where d.code = why and d.stage = 'release' and d.ready_at > t
         order by d.job limit page for update skip locked
     )
-    update delayed d set ready_at = t where d.job = any (array(select c.job from chosen c));
+    update delayed d set ready_at = greatest(t, (select hold_delayed())) where d.job = any (array(select c.job from chosen c));
     get diagnostics hurried = row_count;
     if hurried > 0 then
         perform wake_delayed(page);

@@ -14,7 +14,7 @@ returns table (
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
-    select f.job, f.state, j.batch, q.name, l.priority, j.source,
+    select f.job, f.state, j.batch, q.name, coalesce(e.priority, l.priority), j.source,
            coalesce(w.since, d.since, r.since, p.since, e.ended_at),
            coalesce(w.spent, d.spent, r.spent + 1, p.spent + 1, e.spent)::integer, j.max_attempts,
            coalesce(w.lost, d.lost, r.lost, p.lost, e.lost),

@@ -45,8 +45,8 @@ begin
         union all
         select 'delayed', d.job, d.batch, d.lane, d.epoch, d.spent, d.lost, d.room_deaths from from_delayed d
     ), ended as (
-        insert into finished (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at)
-        select g.job, g.batch, l.queue, 'cancelled', g.epoch, g.spent, g.lost, g.room_deaths, t
+        insert into finished (job, batch, queue, state, epoch, spent, lost, room_deaths, priority, ended_at)
+        select g.job, g.batch, l.queue, 'cancelled', g.epoch, g.spent, g.lost, g.room_deaths, l.priority, t
         from gone g join lane l on l.id = g.lane
     ), counted as (
         insert into count_delta (queue, batch, state, jobs, at)
@@ -67,8 +67,8 @@ begin
     return next;
 end $$;
 
--- Puts jobs that failed or were cancelled back into their lines, with all their attempts before them again; and lets those
--- that wait for another try go at once. What they tried before stays on record.
+-- Puts jobs that failed or were cancelled back into their lines, with all their attempts before them again and with the priority that
+-- they had last; and lets those that wait for another try go at once. What they tried before stays on record.
 --
 -- Jobs that are half published, for longer than it should take, are handed out again at once to those who can finish them
 -- (`publishing`); nothing else of them changes.
@@ -146,11 +146,21 @@ begin
         insert into failure_delta (queue, code, class, stage, jobs, attempts, example, at)
         select g.queue, g.code, g.class, g.stage, -count(*), 0, max(g.job), date_trunc('hour', g.ended_at)
         from gone g where g.state = 'failed' group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
+    ), asked as materialized (
+        select g.job, g.batch, g.epoch, g.priority, j.lane, j.cost from gone g join job j on j.id = g.job
+    ), lanes as materialized (
+        -- The needs are those that the job was submitted with; the priority is the last that it had. In the order of locks.
+        select k.lane, k.priority,
+               case when k.old_priority = k.priority then k.lane else lane_for(k.share, k.priority, k.needs) end as new_lane
+        from (
+            select distinct l.share, a.priority, l.needs, a.lane, l.priority as old_priority
+            from asked a join lane l on l.id = a.lane order by l.share, a.priority, l.needs offset 0
+        ) k
     )
-    select array_agg(row(g.job, g.batch, j.lane, j.cost, 0, g.epoch, 0, 0, 0, t)::waiting),
-           amended || array_agg(g.job), epochs || array_agg(g.epoch)
+    select array_agg(row(a.job, a.batch, n.new_lane, a.cost, 0, a.epoch, 0, 0, 0, t)::waiting),
+           amended || array_agg(a.job), epochs || array_agg(a.epoch)
     into again, amended, epochs
-    from gone g join job j on j.id = g.job;
+    from asked a join lanes n on n.lane = a.lane and n.priority = a.priority;
     if again is not null then
         delete from suspect s where s.job in (select a.job from unnest(again) a);
         -- What was counted of a span with these jobs is no longer so.

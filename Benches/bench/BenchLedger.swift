@@ -55,6 +55,29 @@ struct BenchLedger: Sendable {
         await ledger.close()
     }
 
+    /// Submissions of one job each by several at once, one after another on a connection each; how many a second.
+    func submitOneByOne(_ count: Int, sessions: Int, wakesWorkers: Bool) async throws -> Double {
+        let ledger = try opened(connections: sessions)
+        let submission = Submission(wakesWorkers: wakesWorkers)
+        func submit(_ count: Int) async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<sessions {
+                    group.addTask {
+                        for _ in 0..<(count / sessions) { _ = try await ledger.submit(submission, Self.requests(1)) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        // Connections are opened, plans made.
+        try await submit(sessions * 20)
+        let began = ContinuousClock.now
+        try await submit(count)
+        let took = (ContinuousClock.now - began) / .seconds(1)
+        await ledger.close()
+        return Double(count) / took
+    }
+
     /// Jobs as a podcast's archive would have them: some 300 bytes of recipe each.
     static func requests(_ count: Int) -> some Sequence<JobRequest> & Sendable {
         (0..<count).lazy.map { number in

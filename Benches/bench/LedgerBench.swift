@@ -10,6 +10,7 @@ enum LedgerBench {
     private static let mostMicroseconds = 40.0
     private static let mostBytes = 1_300.0
     private static let leastSubmittedPerSecond = 150_000.0
+    private static let leastSubmissionsPerSecond = 5_000.0
     private static let mostMilliseconds = 15.0
 
     static func run(isQuick: Bool) async throws -> [Section] {
@@ -18,6 +19,7 @@ enum LedgerBench {
         return try await [
             throughput(on: server, place, isQuick),
             submitting(on: server, place, isQuick),
+            submittingOneByOne(on: server, place, isQuick),
             pickingUp(on: server, place, isQuick),
         ]
     }
@@ -200,6 +202,41 @@ enum LedgerBench {
             )
         }
         try await bench.remove()
+        return section
+    }
+
+    private static func submittingOneByOne(on server: LedgerServer, _ place: String, _ isQuick: Bool) async throws
+        -> Section
+    {
+        let bench = try await BenchLedger.create(on: server.postgres)
+        let (sessions, count, rounds) = (8, isQuick ? 1_000 : 10_000, isQuick ? 1 : 5)
+        try await bench.submit(1_000)
+        var rates: [(told: Double, quiet: Double)] = []
+        for _ in 0..<rounds {
+            _ = try await bench.ledger.keepHouse()
+            let told = try await bench.submitOneByOne(count, sessions: sessions, wakesWorkers: true)
+            let quiet = try await bench.submitOneByOne(count, sessions: sessions, wakesWorkers: false)
+            Bench.complain("one-job submits: \(told.fixed(0)) per second, \(quiet.fixed(0)) where workers are not told")
+            rates.append((told, quiet))
+        }
+        try await bench.remove()
+        var section = Section(
+            "ledger submits",
+            """
+            One-job submits a second from \(sessions) sessions, \(count) in all, each answered after its commit; \(place). Where
+            workers are told of them, and where they are not. Target: \(Int(leastSubmissionsPerSecond)).
+            """,
+            columns: ["workers", "submits/s [min..max]"]
+        )
+        for (name, rate, isGoal) in [
+            ("told", Ratio(rates.map(\.told)), true), ("not told", Ratio(rates.map(\.quiet)), false),
+        ] {
+            section.add(
+                [name, "\(rate.median.fixed(0)) [\(rate.lowest.fixed(0))..\(rate.highest.fixed(0))]"],
+                numbers: ["perSecond": rate.median, "lowest": rate.lowest, "highest": rate.highest],
+                isWithin: isGoal ? rate.median >= leastSubmissionsPerSecond : nil
+            )
+        }
         return section
     }
 

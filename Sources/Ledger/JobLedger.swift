@@ -6,6 +6,8 @@ public import FoundationEssentials
 /// where the answer to a COMMIT was lost. An error with `mayHaveHappened` says that there was no time left to find out.
 public struct JobLedger: Sendable {
     let source: ConnectionSource
+    /// What workers have not been told yet.
+    let news = WorkNews()
 
     /// Opens no connection yet. Throws `badConfiguration`.
     public init(_ configuration: LedgerConfiguration) throws {

@@ -202,6 +202,39 @@ struct ClaimingTests {
         #expect(await signals.next() == .news)
     }
 
+    /// Workers are told once for many submissions, and not in their transactions.
+    @Test func aBurstOfSubmissionsIsPickedUpWithoutWaitingForALook() async throws {
+        let lab = try await LedgerLab {
+            $0.pollInterval = .seconds(3_600)
+            $0.connectionLimit = 8
+        }
+        let worker = try await lab.worker()
+        var signals = lab.ledger.workSignals().makeAsyncIterator()
+        #expect(await signals.next() == .timePassed)
+        let (sessions, each) = (8, 40)
+        for _ in 0..<3 {
+            let submitting = Task {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<sessions {
+                        group.addTask {
+                            for job in 0..<each {
+                                _ = try await lab.ledger.submit(recipes: [LedgerLab.recipe("\(number)/\(job)")])
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            var taken = 0
+            while taken < sessions * each {
+                #expect(await signals.next() == .news)
+                while case let count = try await lab.claim(100, for: worker).count, count > 0 { taken += count }
+            }
+            #expect(taken == sessions * each)
+            try await submitting.value
+        }
+    }
+
     /// In the time between a connection that broke and the server's noticing, a claim may still be on its way.
     @Test func aClaimThatWasGivenUpTakesNothingWhenItArrives() async throws {
         let lab = try await LedgerLab()

@@ -22,7 +22,7 @@ struct GrantTests {
             "standing_fences",
         ],
         "sluice_submitter": looking.union([
-            "stage_jobs", "submit", "cancel_jobs", "retry_jobs", "prioritize_jobs", "find_batch",
+            "stage_jobs", "submit", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs", "find_batch",
             "find_earlier",
         ]),
         "sluice_operator": looking.union([

@@ -289,11 +289,14 @@ struct HostileSubmitterTests {
         #expect(claims.count == 2)
         #expect(try await victim.held(by: entry.worker).jobs == claims)
         let thief = try login("sluice_worker", lab)
+        let thiefs = try await thief.register(WorkerRegistration(name: "w", host: "h", build: "1", slots: 1)).worker
+        let own = try #require(WorkerSecrets[thiefs])
+        #expect(try await thief.held(by: thiefs).jobs.isEmpty)
         let calls = [
             "held(%)", "claim(%, 1)", "beat(%)", "bar_claims(%, 100)", "stop_worker(%)", "set_abilities(%, '{}')",
         ]
         for call in calls {
-            for secret in ["null", "gen_random_uuid()"] {
+            for secret in ["null", "gen_random_uuid()", "'\(own.uuidString)'"] {
                 let words = call.replacingOccurrences(of: "%", with: "\(entry.worker), \(secret)")
                 let error = try await failure {
                     try await thief.source.run("speak for another") { connection in
@@ -302,6 +305,15 @@ struct HostileSubmitterTests {
                 }
                 #expect(error.code == .permissionDenied, "\(words)")
             }
+        }
+        // Nor of a worker that the ledger does not know any more.
+        for (worker, number) in [(Int64(4_711), 0), (entry.worker, 2)] {
+            try await lab.lab.run { connection in
+                try connection.execute("update \(lab.schema).running set worker = \(worker)")
+            }
+            let secret = WorkerSecrets[entry.worker]
+            let told: Int = try await lab.value("select count(*) from \(lab.schema).held(\(worker), \(secret))")
+            #expect(told == number)
         }
         #expect(try await victim.held(by: entry.worker).jobs == claims)
         #expect(try await Heartbeat(victim.configuration).beat(entry.worker).isAlive)

@@ -200,6 +200,37 @@ struct RetryTests {
         #expect(story.attempts.last?.facts == LedgerLab.publication(claim.fence).facts)
     }
 
+    /// Also where a worker found that the job needs more: another may do it as it was submitted.
+    @Test func aRetryKeepsThePriorityAndForgetsWhatWorkersFoundMissing() async throws {
+        let lab = try await LedgerLab()
+        let plain = try await lab.worker("plain")
+        let able = try await lab.worker("able", abilities: ["codec:x"])
+        let job = try await lab.submit(1, Submission(priority: 1)).firstJob
+        let untouched = try await lab.submit(1, Submission(priority: 2)).firstJob
+        #expect(try await lab.ledger.apply(.prioritize(50), to: JobFilter(ids: [job])).changed == 1)
+        let first = try #require(try await lab.claim(1, for: plain).first)
+        #expect((first.fence.job, first.priority) == (job, 50))
+        try await lab.ledger.release([first.fence], needing: "codec:x")
+        #expect(try await lab.claim(1, for: plain).map(\.fence.job) == [untouched])
+        try await failOnce(lab, able, LedgerLab.failure(.permanent))
+        #expect(try #require(try await lab.ledger.story(of: job)).summary.priority == 50)
+
+        #expect(try await lab.ledger.apply(.retry, to: JobFilter(ids: [job])).changed == 1)
+        let again = try await failOnce(lab, plain, LedgerLab.failure(.permanent))
+        #expect((again.fence.job, again.priority) == (job, 50))
+        // Cancelled jobs keep theirs, too.
+        for priority: Int32 in [50, -3] {
+            #expect(try await lab.ledger.apply(.retry, to: JobFilter(ids: [job])).changed == 1)
+            #expect(
+                try await lab.ledger.apply(.prioritize(-3), to: JobFilter(ids: [job])).changed
+                    == (priority == 50 ? 1 : 0)
+            )
+            #expect(try await lab.ledger.apply(.cancel, to: JobFilter(ids: [job])).changed == 1)
+        }
+        #expect(try await lab.ledger.apply(.retry, to: JobFilter(ids: [job])).changed == 1)
+        #expect(try await lab.claim(1, for: plain).map(\.priority) == [-3])
+    }
+
     @Test func failuresAreGroupedByWhatTheyAre() async throws {
         let (lab, worker, _) = try await lab()
         try await lab.submit(9, Submission(queue: "other"))

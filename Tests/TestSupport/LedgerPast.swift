@@ -52,9 +52,9 @@ public struct LedgerPast: Sendable {
                     select 'past:show-' || i / 200 || '/' || i || '.wav' as location
                 ) named
             ), ended as (
-                insert into finished (job, batch, queue, state, epoch, spent, lost, room_deaths, ended_at, worker,
+                insert into finished (job, batch, queue, state, epoch, spent, lost, room_deaths, priority, ended_at, worker,
                                       digest, size, code, class, stage)
-                select i, batch, 1, state, 1, 1, 0, 0, ended, 1,
+                select i, batch, 1, state, 1, 1, 0, 0, 0, ended, 1,
                        case when state = 'completed' then '\\x\(String(repeating: "5a", count: 32))'::bytea end,
                        case when state = 'completed' then 1000000 end,
                        case when state = 'failed' then case when i % 3 = 0 then 'truncated' else 'corrupt_stream' end end,

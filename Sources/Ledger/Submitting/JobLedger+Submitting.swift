@@ -14,7 +14,9 @@ extension JobLedger {
         let call = try SubmissionCall(submission, schema)
         return try await settle("submit jobs", within: limit ?? Self.submissionLimit) { connection, _ in
             // What an earlier try may have done is found by the key. If its transaction is still open, ours waits for it.
-            try connection.submit(jobs.lazy.map { .success($0) }, call)
+            let receipt = try connection.submit(jobs.lazy.map { .success($0) }, call)
+            if submission.wakesWorkers, !receipt.isRepetition { tellWorkers(on: connection) }
+            return receipt
         }
     }
 
@@ -37,7 +39,11 @@ extension JobLedger {
                 feed.stop()
             }
             do {
-                return try await source.run("submit jobs", within: limit) { try $0.submit(feed, call) }
+                return try await source.run("submit jobs", within: limit) { connection in
+                    let receipt = try connection.submit(feed, call)
+                    if submission.wakesWorkers { tellWorkers(on: connection) }
+                    return receipt
+                }
             } catch let error as LedgerError where error.mayHaveHappened {
                 let outcome = try await settle("submit jobs") { connection, _ in try connection.outcome(of: call) }
                 if let outcome { return outcome }
@@ -49,6 +55,21 @@ extension JobLedger {
             filling.cancel()
             feed.stop()
         }
+    }
+
+    /// Tells workers of jobs that have been committed, unless another submission of this ledger is about to.
+    private func tellWorkers(on connection: isolated Connection) {
+        guard news.begin() else { return }
+        // The jobs are in the ledger. Workers that are not told find them at their next look.
+        _ = try? connection.execute("select \(schema).tell_workers()")
+        if news.end() { Task { await tellWorkersAgain() } }
+    }
+
+    /// For submissions that were committed while workers were told.
+    private func tellWorkersAgain() async {
+        repeat {
+            _ = try? await source.run("tell workers") { try $0.execute("select \(schema).tell_workers()") }
+        } while news.end()
     }
 
     /// Submits recipes that differ in nothing but themselves.
@@ -186,7 +207,7 @@ extension Connection {
                 batch_key => \(call.key), request_digest => \(digest.map(call.mark)),
                 job_priority => \(submission.priority), batch_weight => \(submission.weight),
                 max_attempts => \(submission.maxAttempts.map { Int32(clamping: $0) }), run_at => \(submission.runAt),
-                batch_labels => \(JSON(text: labels)), wake => \(submission.wakesWorkers))
+                batch_labels => \(JSON(text: labels)), wake => false)
             """
         ) { row in
             SubmissionReceipt(

@@ -1,0 +1,16 @@
+import Testing
+
+@testable import Ledger
+
+struct WorkNewsTests {
+    @Test func whatIsNewWhileWorkersAreToldIsToldAfterwards() {
+        let news = WorkNews()
+        #expect(news.begin())
+        #expect(!news.begin())
+        #expect(!news.begin())
+        #expect(news.end(), "once for both")
+        #expect(!news.end())
+        #expect(news.begin())
+        #expect(!news.end())
+    }
+}
