@@ -79,6 +79,8 @@ create function retry_jobs(
 )
 returns table (seen bigint, changed bigint, publishing bigint, next jsonb)
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
+    -- With the ids as constants the planner leaves out the spans that hold none of them.
+    set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
@@ -112,7 +114,7 @@ begin
         select f.job from finished f
         where f.job = any (ids) and f.state in ('failed', 'cancelled') order by f.job for update of f
     ), gone as (
-        delete from finished f where f.job = any (array(select c.job from chosen c)) returning f.*
+        delete from finished f where f.job = any (array(select c.job from chosen c)) and f.job = any (ids) returning f.*
     ), counted as (
         insert into count_delta (queue, batch, state, jobs, at)
         select n.queue, n.batch, s.state, s.sign * n.jobs, t
@@ -125,7 +127,7 @@ begin
     )
     select array_agg(row(g.job, g.batch, j.lane, j.cost, 0, g.epoch, 0, 0, 0, t)::waiting), array_agg(g.job), array_agg(g.epoch)
     into again, amended, epochs
-    from gone g join job j on j.id = g.job;
+    from gone g join job_rows(array(select c.job from chosen c)) j on j.id = g.job;
     if again is not null then
         perform enter_lines(again, false, t);
         delete from suspect s where s.job = any (amended);
