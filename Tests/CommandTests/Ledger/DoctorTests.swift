@@ -35,4 +35,16 @@ struct DoctorTests {
             !doctor.outputText.contains(#""subject":"engine""#) && doctor.outputText.contains(#""subject":"server""#)
         )
     }
+
+    @Test func lockTableThatIsTooSmallIsToldWithWhatToSet() throws {
+        let enough = try LedgerBench().run("doctor", "--json")
+        #expect(enough.outputText.contains(#""subject":"locks","verdict":"ok""#), "\(enough.outputText)")
+        let server = try PrivatePostgres.start(settings: ["max_locks_per_transaction": "40"])
+        let environment = ["SLUICE_DATABASE_URL": server.url()]
+        #expect(try Sluice.run(["migrate"], environment: environment).status == .exited(0))
+        let doctor = try Sluice.run(["doctor", "--json"], environment: environment)
+        let line = doctor.outputText.split(separator: "\n").first { $0.contains(#""subject":"locks""#) }
+        #expect(line?.contains(#""verdict":"warn""#) == true, "\(doctor.outputText)")
+        #expect(line?.contains("set max_locks_per_transaction = 64 in postgresql.conf") == true)
+    }
 }
