@@ -130,8 +130,9 @@ create table setting (
     submitters_see text not null default 'all' check (submitters_see in ('all', 'own')),
     -- How many queues submissions may make.
     queues_allowed integer not null default 1000 check (queues_allowed > 0),
-    -- Ids per partition. Counts for partitions yet to be made.
+    -- Ids per partition, at least and at most: a large ledger has larger ones, see next_span_size(). Counts for partitions yet to be made.
     span_size bigint not null default 1000000 check (span_size between 1000 and 100000000),
+    span_size_most bigint not null default 50000000 check (span_size_most >= 1000),
     -- How long finished jobs and their attempts are kept. Null keeps them for ever.
     keep interval default '180 days' check (keep >= '1 h'),
     -- What all leases begin with. Files of attempts bear it in their names, so that ledgers whose outputs go to one folder leave

@@ -12,9 +12,9 @@
 -- The order of locks. A transaction that waits for locks takes them in this order, and those of one kind by their keys, so that no two
 -- transactions wait for each other:
 --    1. the advisory lock `finished`: retry_jobs() shares it, drop_old() takes it alone;
---    2. the advisory lock `job`: every function that touches `job`, `attempt` or `finished` and waits for rows shares it, and takes it
---       before it has locked a row; drop_old() takes it alone, and then these tables. It so holds no table while it waits for a
---       transaction that waits for rows. Statements that only read name the tables in this order: `job`, `attempt`, `finished`;
+--    2. the advisory lock `job`: every function that touches `job`, `attempt` or `finished` and waits for rows, or reads several of them,
+--       shares it, and takes it before it has locked a row or one of them; drop_old() takes it alone, and then these tables. It so holds
+--       no table while it waits for a transaction that waits for rows;
 --    3. rows of `worker`;
 --    4. what a submission makes: a queue, a share, a batch with a key;
 --    5. jobs: rows of `waiting`, `delayed`, `running`, `publishing`, `finished`, one table after the other, each by job;

@@ -11,6 +11,15 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 
 -- MARK: Partitions
 
+-- How many ids the next span has: `span_size`, or an eighth of what all spans have, in whole span sizes, if that is more. So the
+-- number of spans grows with the logarithm of the ledger, up to `span_size_most`: 1,000 million jobs lie in 56 spans.
+create function next_span_size() returns bigint
+language sql volatile security definer set search_path from current
+as $$
+    select greatest(s.span_size, least(s.span_size_most, n.ids / 8) / s.span_size * s.span_size)
+    from setting s, (select coalesce(sum(next_id - first_id), 0)::bigint as ids from span) n
+$$;
+
 -- Makes partitions until ids up to `last_id` have a place. Returns how many were made.
 --
 -- They are attached, not created in place, so that nobody who writes has to wait.
@@ -32,7 +41,7 @@ begin
     loop
         select coalesce(max(next_id), (select (ledger_number::bigint << 43) + 1 from setting)) into first from span;
         exit when first > last_id;
-        select first + span_size into next from setting;
+        next := first + next_span_size();
         foreach parent in array array['job', 'attempt', 'finished'] loop
             part := parent || '_' || first;
             execute format('create table %I (like %I including all, constraint bounds check (%I >= %s and %I < %s))',
@@ -91,6 +100,144 @@ begin
     execute format('alter sequence job_id minvalue %s maxvalue %s start %s restart', first, last, first);
     execute format('alter table batch alter column id set minvalue %s set maxvalue %s set start %s restart', first, last, first);
 end $$;
+
+-- MARK: Rows by their ids
+--
+-- Wherever a call knows ids, it looks their rows up by these functions and not in the partitioned tables: a plan that is kept, or that
+-- gets the ids from another table, locks each table and each index of each span until the transaction ends.
+
+-- The spans that ids lie in, and the text of a query for the rows of a table in such a span. `place` counts the spans from 1.
+--
+-- Names the partition, so it is put together: to plan a query over all spans for each list of ids takes twice as long. Ids that lie in
+-- many spans cost no more locks than those of a few: from the third span on each gives its locks back.
+create function spans_of(parent text, key text, ids bigint[]) returns table (place integer, query text)
+language plpgsql stable security definer set search_path from current
+as $$
+declare
+    rest bigint[] := ids;
+    part span;
+begin
+    -- In the order of locks: see 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    place := 0;
+    while cardinality(rest) > 0 loop
+        select * into part from span s where s.first_id <= rest[1] order by s.first_id desc limit 1;
+        if not found or rest[1] >= part.next_id then
+            -- Of a span that was dropped.
+            rest := rest[2:];
+            continue;
+        end if;
+        place := place + 1;
+        query := format('select * from %I where %I = any ($1)', parent || '_' || part.first_id, key);
+        if place > 2 then
+            -- In an array rows hold all that they consist of, and stay whole when their table is dropped.
+            query := format('select r.* from (select array_agg(t) as all_rows from %I t where %I = any ($1)) s, unnest(s.all_rows) r',
+                parent || '_' || part.first_id, key);
+        end if;
+        return next;
+        rest := array(select i from unnest(rest) i where i < part.first_id or i >= part.next_id);
+    end loop;
+end $$;
+
+-- The rows of `job` with these ids, in any order.
+create function job_rows(ids bigint[]) returns setof job
+language plpgsql stable security definer set search_path from current
+    set enable_seqscan = off set jit = off
+as $$
+declare
+    part record;
+begin
+    for part in select * from spans_of('job', 'id', ids) loop
+        begin
+            return query execute part.query using ids;
+            if part.place > 2 then
+                -- Undone, the block gives its locks back. It has written nothing.
+                raise exception using errcode = 'SL002';
+            end if;
+        exception when sqlstate 'SL002' or undefined_table then
+            -- Of a table that was dropped since spans_of() found it, no row is left.
+            null;
+        end;
+    end loop;
+end $$;
+
+-- The rows of `finished` with these ids, in any order.
+create function finished_rows(ids bigint[]) returns setof finished
+language plpgsql stable security definer set search_path from current
+    set enable_seqscan = off set jit = off
+as $$
+declare
+    part record;
+begin
+    for part in select * from spans_of('finished', 'job', ids) loop
+        begin
+            return query execute part.query using ids;
+            if part.place > 2 then
+                raise exception using errcode = 'SL002';
+            end if;
+        exception when sqlstate 'SL002' or undefined_table then
+            -- Of a table that was dropped since spans_of() found it, no row is left.
+            null;
+        end;
+    end loop;
+end $$;
+
+-- The rows of `attempt` with these ids, in any order.
+create function attempt_rows(ids bigint[]) returns setof attempt
+language plpgsql stable security definer set search_path from current
+    set enable_seqscan = off set jit = off
+as $$
+declare
+    part record;
+begin
+    for part in select * from spans_of('attempt', 'job', ids) loop
+        begin
+            return query execute part.query using ids;
+            if part.place > 2 then
+                raise exception using errcode = 'SL002';
+            end if;
+        exception when sqlstate 'SL002' or undefined_table then
+            -- Of a table that was dropped since spans_of() found it, no row is left.
+            null;
+        end;
+    end loop;
+end $$;
+
+-- The same of `job` for claims, which have no time to plan: a query for each span, whose plan a session keeps, and which takes locks
+-- only if one of the ids lies there. `ids` are sorted. write_jobs_of() writes the body whenever a span comes or goes.
+create function jobs_of(ids bigint[]) returns setof job
+language plpgsql stable security definer set search_path from current
+as $$ begin end $$;
+
+create function write_jobs_of() returns trigger
+language plpgsql security definer set search_path from current
+as $$
+declare
+    queries text;
+begin
+    -- As make_spans(): of two who write at the same time the second waits.
+    perform pg_advisory_xact_lock('span'::regclass::oid::integer, 0);
+    -- From the newest on, where most of what is claimed lies.
+    select string_agg(format(
+        'if highest >= %1$s then
+            return query select * from job_%1$s where id = any (ids);
+            if ids[1] >= %1$s then return; end if;
+            ids := array(select i from unnest(ids) i where i < %1$s order by i);
+            highest := ids[cardinality(ids)];
+        end if;', s.first_id), E'\n' order by s.first_id desc) into queries
+    from span s;
+    execute format(
+        'create or replace function jobs_of(ids bigint[]) returns setof job
+        language plpgsql stable security definer set search_path from current
+        as $body$
+        declare
+            highest bigint := ids[cardinality(ids)];
+        begin
+            %s
+        end $body$', queries);
+    return null;
+end $$;
+create trigger write_jobs_of after insert or delete on span for each statement execute function write_jobs_of();
 
 -- MARK: Lines
 
@@ -667,61 +814,31 @@ $$;
 -- The ids of a batch in the order in which they were submitted, from behind `after` on.
 create function batch_jobs(batch_id bigint, after bigint default 0, page integer default 1000)
 returns table (job bigint)
-language sql stable security definer set search_path from current set jit = off
+language plpgsql stable security definer set search_path from current
+    set plan_cache_mode = force_custom_plan set jit = off
 as $$
-    select j.id from batch b
-    cross join lateral (
-        select id from job where batch = b.id and id > after and id between b.first_job and b.last_job order by id limit page
-    ) j
-    where b.id = batch_id and ((select sees_all()) or b.submitter = session_user)
-$$;
+declare
+    b batch;
+    part span;
+    missing bigint := page;
+    found_jobs bigint;
+begin
+    select * into b from batch where id = batch_id and ((select sees_all()) or submitter = session_user);
+    for part in
+        select * from span s where s.first_id <= b.last_job and s.next_id > greatest(b.first_job, after + 1) order by s.first_id
+    loop
+        return query
+            select j.id from job j
+            where j.batch = b.id and j.id > after and j.id >= b.first_job and j.id <= b.last_job
+              and j.id >= part.first_id and j.id < part.next_id
+            order by j.id limit missing;
+        get diagnostics found_jobs = row_count;
+        missing := missing - found_jobs;
+        exit when missing <= 0;
+    end loop;
+end $$;
 
--- The latest job of each of some destinations, of those that the caller may see, with what a submitter compares with the files that are there. Destinations
--- without a job are left out. `place` counts the given ones from 1.
---
--- Whether it is the same work is `work`'s to say. `size` and `digest` (SHA-256 in hexadecimal, if `with_digests`) are of the
--- output; of a job that ended without one, of the last output that a job before it made by the same work.
-create function find_earlier(destinations text[], with_digests boolean default false)
-returns table (
-    place integer, job bigint, batch bigint, state job_state, work bigint, on_conflict text, source_bytes bigint,
-    source_modified bigint, size bigint, digest text, code text
-)
-language sql stable security definer set search_path from current
-    set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
-    set enable_memoize = off set jit = off
-as $$
-    select d.place::integer, j.id, j.batch,
-           case
-               when f.job is not null then f.state
-               when exists (select from running where running.job = j.id) then 'running'
-               when exists (select from publishing where publishing.job = j.id) then 'publishing'
-               when exists (select from delayed where delayed.job = j.id) then 'delayed'
-               else 'waiting'
-           end::job_state,
-           j.work, j.on_conflict, j.source_bytes, j.source_modified,
-           coalesce(f.size, c.size), case when with_digests then encode(coalesce(f.digest, c.digest), 'hex') end, f.code
-    from unnest(destinations) with ordinality as d (location, place)
-    cross join lateral (
-        select o.id, o.batch, o.work, o.recipe #>> '{outputs,0,onConflict}' as on_conflict, o.source_bytes, o.source_modified
-        from job o
-        where hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
-          and o.recipe #>> '{outputs,0,location}' = d.location
-          and ((select sees_all()) or exists (select from batch b where b.id = o.batch and b.submitter = session_user))
-        order by o.id desc limit 1
-    ) j
-    left join finished f on f.job = j.id
-    left join lateral (
-        select e.size, e.digest
-        from job o join finished e on e.job = o.id and e.state = 'completed'
-        where f.state in ('failed', 'cancelled', 'skipped')
-          and hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
-          and o.recipe #>> '{outputs,0,location}' = d.location and o.work = j.work and o.id < j.id
-          and ((select sees_all()) or exists (select from batch b where b.id = o.batch and b.submitter = session_user))
-        order by o.id desc limit 1
-    ) c on true
-$$;
-
-select allow('sluice_submitter', 'stage_jobs', 'submit', 'tell_workers', 'find_batch', 'batch_jobs', 'find_earlier');
+select allow('sluice_submitter', 'stage_jobs', 'submit', 'tell_workers', 'find_batch', 'batch_jobs');
 select allow('sluice_viewer', 'batch_jobs');
 select allow('sluice_operator', 'batch_jobs');
 select apply_permissions();

@@ -159,7 +159,8 @@ end $$;
 -- is the queue's limit.
 create function open_lines(abilities text[], queue_names text[], most integer, t timestamptz) returns setof open_line
 language plpgsql volatile security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
+    set enable_mergejoin = off set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
@@ -275,8 +276,8 @@ returns table (
     labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint, workers_lost smallint
 )
 language plpgsql security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
-    set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_mergejoin = off set jit = off
+    set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -401,7 +402,7 @@ begin
                 insert into count_delta (queue, batch, state, jobs, at)
                 select l.queue, n.batch, s.state, s.sign * n.jobs, t
                 from (select h.lane, h.batch, count(*)::integer as jobs from held h group by h.lane, h.batch) n
-                join lane l on l.id = n.lane
+                cross join lateral (select * from lane where lane.id = n.lane limit 1) l
                 cross join (values ('waiting'::job_state, -1), ('running', 1)) as s (state, sign)
             ), served as (
                 insert into service (generation, queue, share, cost, root_clock, queue_clock, queue_tag, share_tag)
@@ -413,7 +414,10 @@ begin
             select h.job, h.epoch, h.lease_id, h.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
                    h.spent + 1, j.max_attempts, h.lost, h.room_deaths,
                    coalesce((select s.workers_lost from suspect s where s.job = h.job), 0::smallint)
-            from held h join lane l on l.id = h.lane join queue q on q.id = l.queue join job j on j.id = h.job
+            from held h
+            join jobs_of(array(select h.job from held h order by h.job)) j on j.id = h.job
+            cross join lateral (select * from lane where lane.id = h.lane limit 1) l
+            cross join lateral (select * from queue where queue.id = l.queue limit 1) q
             order by h.turn, h.job;
         get diagnostics taken = row_count;
         missing := missing - taken;
@@ -478,7 +482,9 @@ begin
     return query select r.job, r.epoch, r.lease_id, r.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
            r.spent + 1, j.max_attempts, r.lost, r.room_deaths,
            coalesce((select s.workers_lost from suspect s where s.job = r.job), 0::smallint)
-    from running r join lane l on l.id = r.lane join queue q on q.id = l.queue join job j on j.id = r.job
+    from running r
+    join job_rows(array(select o.job from running o where o.worker = held.worker_id)) j on j.id = r.job
+    join lane l on l.id = r.lane join queue q on q.id = l.queue
     where r.worker = held.worker_id order by r.job;
 end $$;
 

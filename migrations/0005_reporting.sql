@@ -203,7 +203,7 @@ end $$;
 -- them out of there.
 create function end_attempts(endings ending[]) returns void
 language plpgsql security definer set search_path from current
-    set enable_nestloop = on set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
+    set enable_nestloop = on set enable_hashjoin = on set enable_mergejoin = off set enable_seqscan = off set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
@@ -235,7 +235,9 @@ begin
                ) end as workers_now,
                s.retry_base, s.retry_cap, s.room_deaths_allowed, s.workers_lost_allowed, s.losses_without_delay
         from unnest(endings) e
-        join job j on j.id = e.job join lane l on l.id = e.lane, setting s
+        join job_rows(array(select e.job from unnest(endings) e)) j on j.id = e.job
+        cross join lateral (select * from lane where lane.id = e.lane limit 1) l
+        cross join setting s
     ), judged as materialized (
         select w.*,
                case
@@ -313,7 +315,7 @@ language sql stable security definer set search_path from current
 as $$
     select coalesce((
         select case a.outcome when said then 'repeated' when 'cancelled' then 'cancelled' else 'lost' end
-        from attempt a where a.job = fenced_job and a.epoch = fenced_epoch and a.lease_id = fenced_lease
+        from attempt_rows(array[fenced_job]) a where a.epoch = fenced_epoch and a.lease_id = fenced_lease
     ), 'lost')::answer
 $$;
 

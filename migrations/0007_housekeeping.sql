@@ -86,14 +86,16 @@ begin
         from running r
         cross join setting s
         left join worker w on w.id = r.worker
+        left join job_rows(array(
+            select o.job from running o
+            where o.job > after and o.job <= last_job and o.since < t - (select deadline_grace from setting)
+        )) j on j.id = r.job
         cross join lateral (select case
             -- What is left of such a worker is for reap() to give back.
             when w.holds_jobs then null
             when w.id is null or w.ended_at is not null then 'worker_lost'
             when greatest(r.moved_at, w.revived_at) < t - s.stall then 'stalled'
-            when r.since < t - s.deadline_grace
-                 and r.since + (select wall_limit(j.recipe) from job j where j.id = r.job) + s.deadline_grace < t
-                then 'deadline_exceeded'
+            when r.since + wall_limit(j.recipe) + s.deadline_grace < t then 'deadline_exceeded'
         end as reason) v
         where r.job > after and r.job <= last_job and v.reason is not null
         -- A row that is locked is on its way out of `running`, or is just being told to move.
@@ -134,18 +136,22 @@ declare
     t timestamptz := ledger_time();
 begin
     return query
-        with stuck as materialized (
-            select p.job from publishing p, setting s
-            where p.handed_at < t - s.publish_grace
-              -- A sub-select, so that jobs are looked up one by one, and only those that are late.
-              and (roots is null or p.attempt_name = '' or coalesce(split_part(
-                  (select j.recipe #>> '{outputs,0,location}' from job j where j.id = p.job), ':', 1) = any (roots), true))
+        with late as materialized (
+            select p.job from publishing p where p.handed_at < t - (select s.publish_grace from setting s)
+        ), elsewhere as materialized (
+            select j.id from job_rows(array(
+                select l.job from late l where roots is not null
+            )) j where split_part(j.recipe #>> '{outputs,0,location}', ':', 1) <> all (roots)
+        ), stuck as materialized (
+            select p.job from publishing p
+            where p.job = any (array(select l.job from late l))
+              and (p.attempt_name = '' or not exists (select from elsewhere e where e.id = p.job))
             order by p.handed_at, p.job limit page for update of p skip locked
         ), handed as (
             update publishing p set handed_at = t where p.job = any (array(select s.job from stuck s)) returning p.*
         )
         select h.job, h.epoch, h.lease_id, j.recipe, h.attempt_name, encode(h.digest, 'hex'), h.size, h.since
-        from handed h join job j on j.id = h.job order by h.job;
+        from handed h join job_rows(array(select s.job from stuck s)) j on j.id = h.job order by h.job;
 end $$;
 
 -- Which of these fences still stand: for the sweep of attempt files, whose names hold them. A file without one is litter.
@@ -316,7 +322,7 @@ end $$;
 create function make_spans_ahead() returns integer
 language sql security definer set search_path from current
 as $$
-    select make_spans((select last_value from job_id) + 2 * (select span_size from setting))
+    select make_spans((select last_value from job_id) + 2 * next_span_size())
 $$;
 
 -- MARK: Retention

@@ -10,7 +10,7 @@ struct GrantTests {
     private static let looking: Set<String> = [
         "ledger_time", "batch_jobs", "counts", "status", "paces", "list_queues", "list_batches",
         "list_workers", "find_jobs", "count_jobs", "list_jobs", "show_jobs", "list_attempts", "list_failures",
-        "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers",
+        "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans",
     ]
 
     /// For each role, the functions that it may call. Nobody but the owner may touch a table.

@@ -175,7 +175,8 @@ struct LedgerNumberTests {
                 try connection.script(
                     """
                     create table \(lab.schema).\(table)_\(last - 9) partition of \(lab.schema).\(table)
-                        for values from (\(last - 9)) to (\(last + 100))
+                        for values from (\(last - 9)) to (\(last + 100));
+                    alter table \(lab.schema).\(table)_\(last - 9) owner to sluice_owner
                     """,
                     changes: true
                 )

@@ -21,6 +21,7 @@ struct LedgerExamination: Sendable {
             findings += Self.server(server)
             findings.append(try await schema())
             findings += Self.role(server)
+            findings.append(Self.finding(of: server.lockTable(spans: try await ledger.spanCount())))
             findings += try await house(ledger)
             await ledger.close()
         } catch let error as LedgerError {
@@ -108,6 +109,16 @@ struct LedgerExamination: Sendable {
                 )
         )
         return findings
+    }
+
+    private static func finding(of table: LockTable) -> Finding {
+        let room = "the lock table has \(table.places) places"
+        guard !table.isEnough else { return .ok("locks", "\(room), \(table.spans) spans") }
+        return .warn(
+            "locks",
+            "\(room); \(table.sessions) connections and \(table.spans) spans may take \(table.needed)",
+            "set max_locks_per_transaction = \(table.wantedLocksPerTransaction) in postgresql.conf and restart the server"
+        )
     }
 
     private static func clock(_ report: ServerReport) -> Finding {

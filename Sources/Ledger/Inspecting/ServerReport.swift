@@ -22,12 +22,30 @@ public struct ServerReport: Sendable, Hashable {
     public var durability: [String: String]
     public var maxConnections: Int
     public var usedConnections: Int
+    public var maxPreparedTransactions: Int
+    public var maxLocksPerTransaction: Int
     /// By how much the server's clock is before ours, give or take half of `clockDoubt`.
     public var clockLead: Duration
     public var clockDoubt: Duration
 }
 
+extension ServerReport {
+    /// The server's lock table beside a ledger of so many spans.
+    public func lockTable(spans: Int) -> LockTable {
+        LockTable(
+            locksPerTransaction: maxLocksPerTransaction,
+            sessions: maxConnections + maxPreparedTransactions,
+            spans: spans
+        )
+    }
+}
+
 extension JobLedger {
+    /// How many spans of partitions the ledger has.
+    public func spanCount() async throws -> Int {
+        try await settle("count spans") { connection, _ in try connection.value("select \(schema).count_spans()") }
+    }
+
     /// The version of PostgreSQL that answers: `15.20`.
     public func serverVersion() async throws -> String {
         try await settle("ask for the server's version") { connection, _ in
@@ -58,7 +76,9 @@ extension JobLedger {
                     current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
                     current_setting('synchronous_commit') as synchronous_commit,
                     current_setting('max_connections')::int as max_connections,
-                    (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used
+                    (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
+                    current_setting('max_prepared_transactions')::int as max_prepared,
+                    current_setting('max_locks_per_transaction')::int as max_locks
                 """
             ) { row in
                 ServerReport(
@@ -77,6 +97,8 @@ extension JobLedger {
                     ],
                     maxConnections: try row["max_connections"],
                     usedConnections: try row["used"],
+                    maxPreparedTransactions: try row["max_prepared"],
+                    maxLocksPerTransaction: try row["max_locks"],
                     clockLead: .seconds(clock.timeIntervalSince(middle)),
                     clockDoubt: .seconds(received.timeIntervalSince(sent))
                 )

@@ -51,4 +51,16 @@ struct DoctorTests {
         let failed = try bench.run("doctor", "--json").outputText
         #expect(failed.contains("fold_counts: disk full; 1 left, last finished 2 h ago"), "\(failed)")
     }
+
+    @Test func lockTableThatIsTooSmallIsToldWithWhatToSet() throws {
+        let enough = try LedgerBench().run("doctor", "--json")
+        #expect(enough.outputText.contains(#""subject":"locks","verdict":"ok""#), "\(enough.outputText)")
+        let server = try PrivatePostgres.start(settings: ["max_locks_per_transaction": "40"])
+        let environment = ["SLUICE_DATABASE_URL": server.url()]
+        #expect(try Sluice.run(["migrate"], environment: environment).status == .exited(0))
+        let doctor = try Sluice.run(["doctor", "--json"], environment: environment)
+        let line = doctor.outputText.split(separator: "\n").first { $0.contains(#""subject":"locks""#) }
+        #expect(line?.contains(#""verdict":"warn""#) == true, "\(doctor.outputText)")
+        #expect(line?.contains("set max_locks_per_transaction = 64 in postgresql.conf") == true)
+    }
 }

@@ -81,6 +81,8 @@ create function retry_jobs(
 )
 returns table (seen bigint, changed bigint, publishing bigint, next jsonb)
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
+    -- With the ids as constants the planner leaves out the spans that hold none of them.
+    set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
@@ -136,7 +138,7 @@ begin
         select f.job from finished f
         where f.job = any (ids) and f.state in ('failed', 'cancelled') order by f.job for update of f
     ), gone as (
-        delete from finished f where f.job = any (array(select c.job from chosen c)) returning f.*
+        delete from finished f where f.job = any (array(select c.job from chosen c)) and f.job = any (ids) returning f.*
     ), counted as (
         insert into count_delta (queue, batch, state, jobs, at)
         select n.queue, n.batch, s.state, s.sign * n.jobs, t
@@ -147,7 +149,8 @@ begin
         select g.queue, g.code, g.class, g.stage, -count(*), 0, max(g.job), date_trunc('hour', g.ended_at)
         from gone g where g.state = 'failed' group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
     ), asked as materialized (
-        select g.job, g.batch, g.epoch, g.priority, j.lane, j.cost from gone g join job j on j.id = g.job
+        select g.job, g.batch, g.epoch, g.priority, j.lane, j.cost from gone g
+        join job_rows(array(select c.job from chosen c)) j on j.id = g.job
     ), lanes as materialized (
         -- The needs are those that the job was submitted with; the priority is the last that it had. In the order of locks.
         select k.lane, k.priority,

@@ -1,0 +1,471 @@
+-- Why: which jobs a filter finds. Filters are JSON objects, all fields optional, all of them have to hold:
+--   ids [..], states [..], batch, queue, codes [..], classes [..], stages [..], source_prefix,
+--   submitted_from, submitted_before, ended_from, ended_before, submitter.
+-- Pages go from the newest job to the oldest; with a source_prefix by the first 640 letters of the source, which are what its index
+-- holds. Each row's `next` is the cursor behind it. Pages are keyset-paged along an index, so that the ten-millionth job costs what
+-- the first does.
+--
+-- The queries are fixed, and each call plans them anew (`force_custom_plan`): the planner then sees the filter's values as constants,
+-- leaves out what the filter does not ask for (`null is null or ...`), and has the plan that fits this filter.
+--
+-- `finished` and `job` are read a span at a time, with the span's bounds as constants, from the newest span on and no further than the
+-- page needs. A query over all spans would lock each of their tables and indexes until the transaction ends.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- MARK: Filters
+
+-- A filter as the queries read it. Null: any.
+create type job_search as (
+    ids bigint[], states job_state[], batch bigint, codes text[], classes failure_class[], stages text[],
+    submitted_from timestamptz, submitted_before timestamptz, submitter text, ended_from timestamptz, ended_before timestamptz,
+    source_prefix text,
+    -- Of the queue that is asked for; all queues, and null, if none is.
+    queues integer[], lanes integer[],
+    -- The codes that a failure that is asked for can have; null if none is asked for.
+    failures text[],
+    -- The ids that all of it leaves, and whether the batches of these have to be looked at.
+    lowest bigint, highest bigint, by_batch boolean,
+    -- Whether the rows of jobs that have ended are asked for, and not only their ids, which stand in an index.
+    with_rows boolean
+);
+
+-- Reads a filter of the caller's, who may see only what it then finds.
+create function read_filter(filter jsonb) returns job_search
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+declare
+    known constant text[] := array['ids', 'states', 'batch', 'queue', 'codes', 'classes', 'stages', 'source_prefix',
+                                   'submitted_from', 'submitted_before', 'ended_from', 'ended_before', 'submitter'];
+    wrong text := (select k from jsonb_object_keys(filter) k where not k = any (known) limit 1);
+    f job_search;
+begin
+    -- In the order of locks, since what follows looks at several tables of spans: see 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    if wrong is not null then
+        raise exception 'a filter has no field "%"', wrong
+            using errcode = 'invalid_parameter_value', hint = 'known: ' || array_to_string(known, ', ');
+    end if;
+    f.ids := case when filter ? 'ids' then array(select v::bigint from jsonb_array_elements_text(filter -> 'ids') v) end;
+    f.states := case when filter ? 'states'
+        then array(select s::job_state from jsonb_array_elements_text(filter -> 'states') s) else enum_range(null::job_state) end;
+    f.batch := (filter ->> 'batch')::bigint;
+    f.codes := case when filter ? 'codes' then array(select jsonb_array_elements_text(filter -> 'codes')) end;
+    f.classes := case when filter ? 'classes'
+        then array(select c::failure_class from jsonb_array_elements_text(filter -> 'classes') c) end;
+    f.stages := case when filter ? 'stages' then array(select jsonb_array_elements_text(filter -> 'stages')) end;
+    f.submitted_from := (filter ->> 'submitted_from')::timestamptz;
+    f.submitted_before := (filter ->> 'submitted_before')::timestamptz;
+    f.submitter := case when sees_all() then filter ->> 'submitter' else session_user end;
+    f.ended_from := (filter ->> 'ended_from')::timestamptz;
+    f.ended_before := (filter ->> 'ended_before')::timestamptz;
+    f.source_prefix := filter ->> 'source_prefix';
+    f.queues := array(select q.id from queue q where not filter ? 'queue' or q.name = filter ->> 'queue');
+    f.lanes := case when filter ? 'queue' then array(select l.id from lane l where l.queue = any (f.queues)) end;
+    if f.codes is not null then
+        f.failures := f.codes;
+    elsif f.classes is not null or f.stages is not null then
+        -- Which codes there are is known from the counts, and each is a stretch of an index.
+        f.failures := array(
+            select t.code from (
+                select c.code, c.class, c.stage from failure_count c
+                union all
+                select d.code, d.class, d.stage from failure_delta d
+            ) t
+            where (f.classes is null or t.class = any (f.classes)) and (f.stages is null or t.stage = any (f.stages))
+            group by t.code
+        );
+    end if;
+
+    f.lowest := 0;
+    f.highest := 9223372036854775807;
+    if f.batch is not null then
+        select b.first_job, b.last_job into f.lowest, f.highest from batch b where b.id = f.batch;
+        f.lowest := coalesce(f.lowest, 1);
+        f.highest := coalesce(f.highest, 0);
+    end if;
+    -- Ids grow with time. Submissions that overlap may lie a little out of order, so a few neighbours are asked, and the
+    -- batch's own time decides.
+    if f.submitted_from is not null then
+        f.lowest := greatest(f.lowest, coalesce((select min(n.first_job) from (
+            select b.first_job from batch b where b.created_at >= f.submitted_from order by b.created_at limit 1000) n), f.highest));
+    end if;
+    -- What ended before then was submitted before then.
+    if least(f.submitted_before, f.ended_before) is not null then
+        f.highest := least(f.highest, coalesce((select max(n.last_job) from (
+            select b.last_job from batch b where b.created_at < least(f.submitted_before, f.ended_before)
+            order by b.created_at desc limit 1000) n), 0));
+    end if;
+    if f.submitter is not null then
+        f.lowest := greatest(f.lowest, coalesce((select min(b.first_job) from batch b where b.submitter = f.submitter), f.highest));
+    end if;
+    if f.ids is not null then
+        f.lowest := greatest(f.lowest, (select min(i) from unnest(f.ids) i));
+        f.highest := least(f.highest, (select max(i) from unnest(f.ids) i));
+    end if;
+    f.by_batch := f.submitted_from is not null or f.submitted_before is not null or f.submitter is not null;
+    return f;
+end $$;
+
+-- The filter for each span that it may find something in.
+create function parts_of(f job_search) returns setof job_search
+language plpgsql stable security definer set search_path from current
+as $$
+declare
+    part span;
+    whole job_search := f;
+begin
+    for part in select * from span s where s.next_id > f.lowest and s.first_id <= f.highest loop
+        f.lowest := greatest(whole.lowest, part.first_id);
+        f.highest := least(whole.highest, part.next_id - 1);
+        return next f;
+    end loop;
+end $$;
+
+-- MARK: Queries
+
+-- Jobs that have not ended, wherever their rows lie.
+--
+-- A function that the planner puts into the query, as open_lane(): a view would be one more relation for the roles to be kept from.
+create function live_job()
+returns table (job bigint, batch bigint, lane integer, state job_state, code text, class failure_class, stage text)
+language sql stable
+as $$
+    select job, batch, lane, 'waiting'::job_state, null::text, null::failure_class, null::text from waiting
+    union all
+    select job, batch, lane, 'delayed', code, class, stage from delayed
+    union all
+    select job, batch, lane, 'running', null, null, null from running
+    union all
+    select job, batch, lane, 'publishing', null, null, null from publishing
+$$;
+
+-- What a query finds: `source` is the part of it that pages go by, null where they go by ids; `ended` is the row of a job that has ended, if rows are asked for.
+create type found_job as (job bigint, state job_state, source text, ended finished);
+
+-- What all queries ask of a row, and of its batch. The planner puts both into them.
+create function is_sought(
+    f job_search, id bigint, batch_id bigint, code text, class failure_class, stage text, ended_at timestamptz
+) returns boolean
+language sql stable
+as $$
+    select id >= f.lowest and id <= f.highest and (f.ids is null or id = any (f.ids))
+       and (f.batch is null or batch_id = f.batch) and (f.codes is null or code = any (f.codes))
+       and (f.classes is null or class = any (f.classes)) and (f.stages is null or stage = any (f.stages))
+       and (f.ended_from is null or ended_at >= f.ended_from) and (f.ended_before is null or ended_at < f.ended_before)
+$$;
+create function is_sought(f job_search, created_at timestamptz, submitter text) returns boolean
+language sql stable
+as $$
+    select (f.submitted_from is null or created_at >= f.submitted_from)
+       and (f.submitted_before is null or created_at < f.submitted_before) and (f.submitter is null or submitter = f.submitter)
+$$;
+
+-- Whether a source begins as is asked for, and lies behind one place in the order of pages and before another, if there are such.
+create function is_in_line(f job_search, source_start text, source text, id bigint, after found_job, before found_job) returns boolean
+language sql stable
+as $$
+    select source_start >= left(f.source_prefix, 640) and source_start < left(f.source_prefix, 640) || chr(1114111)
+       and starts_with(source, f.source_prefix)
+       and (after.source is null or (source_start, id) > (after.source, after.job))
+       and (before.source is null or (source_start, id) < (before.source, before.job))
+$$;
+
+-- A page of the jobs that have not ended, from the newest on.
+create function find_live(f job_search, page bigint) returns setof found_job
+language plpgsql stable security definer set search_path from current
+    set plan_cache_mode = force_custom_plan set jit = off set random_page_cost = 1
+as $$
+begin
+    return query
+        select l.job, l.state, null::text, null::finished from live_job() l
+        where l.state = any (f.states) and (f.lanes is null or l.lane = any (f.lanes))
+          and is_sought(f, l.job, l.batch, l.code, l.class, l.stage, null)
+          and (not f.by_batch
+               or exists (select from batch b where b.id = l.batch and is_sought(f, b.created_at, b.submitter)))
+        order by l.job desc limit page;
+end $$;
+
+-- A page of the jobs that have ended, from the newest on. The filter's ids are those of one span.
+create function find_ended(f job_search, page bigint) returns setof found_job
+language plpgsql stable security definer set search_path from current
+    set plan_cache_mode = force_custom_plan set jit = off set random_page_cost = 1
+as $$
+begin
+    -- A query for each index that goes by the ids of what is asked for.
+    if f.failures is not null then
+        return query
+            select e.job, e.state, null::text, e.ended
+            from unnest(f.failures) as c (code) cross join lateral (
+                select t.job, t.state, case when f.with_rows then t end as ended from finished t
+                where t.code = c.code and t.state = any (f.states) and (f.lanes is null or t.queue = any (f.queues))
+                  and is_sought(f, t.job, t.batch, t.code, t.class, t.stage, t.ended_at)
+                  and (not f.by_batch
+                       or exists (select from batch b where b.id = t.batch and is_sought(f, b.created_at, b.submitter)))
+                order by t.job desc limit page
+            ) e order by e.job desc limit page;
+    elsif f.ids is null and (f.lanes is not null or f.states <> enum_range(null::job_state)) then
+        return query
+            select e.job, e.state, null::text, e.ended
+            from unnest(f.queues) as q (id) cross join unnest(f.states) as s (state) cross join lateral (
+                select t.job, t.state, case when f.with_rows then t end as ended from finished t
+                where t.queue = q.id and t.state = s.state
+                  and is_sought(f, t.job, t.batch, t.code, t.class, t.stage, t.ended_at)
+                  and (not f.by_batch
+                       or exists (select from batch b where b.id = t.batch and is_sought(f, b.created_at, b.submitter)))
+                order by t.job desc limit page
+            ) e where s.state in ('completed', 'skipped', 'failed', 'cancelled') order by e.job desc limit page;
+    else
+        return query
+            select t.job, t.state, null::text, case when f.with_rows then t end from finished t
+            where t.state = any (f.states) and (f.lanes is null or t.queue = any (f.queues))
+              and is_sought(f, t.job, t.batch, t.code, t.class, t.stage, t.ended_at)
+              and (not f.by_batch
+                   or exists (select from batch b where b.id = t.batch and is_sought(f, b.created_at, b.submitter)))
+            order by t.job desc limit page;
+    end if;
+end $$;
+
+-- How many jobs have not ended, and how many have. Of the latter the filter's ids are those of one span.
+create function count_live(f job_search) returns bigint
+language plpgsql stable security definer set search_path from current
+    set plan_cache_mode = force_custom_plan set jit = off set random_page_cost = 1
+as $$
+begin
+    return (
+        select count(*) from live_job() l
+        where l.state = any (f.states) and (f.lanes is null or l.lane = any (f.lanes))
+          and is_sought(f, l.job, l.batch, l.code, l.class, l.stage, null)
+          and (not f.by_batch
+               or exists (select from batch b where b.id = l.batch and is_sought(f, b.created_at, b.submitter)))
+    );
+end $$;
+create function count_ended(f job_search) returns bigint
+language plpgsql stable security definer set search_path from current
+    set plan_cache_mode = force_custom_plan set jit = off set random_page_cost = 1
+as $$
+begin
+    return (
+        select count(*) from finished t
+        where t.state = any (f.states) and (f.lanes is null or t.queue = any (f.queues))
+          and (f.failures is null or t.code = any (f.failures))
+          and is_sought(f, t.job, t.batch, t.code, t.class, t.stage, t.ended_at)
+          and (not f.by_batch
+               or exists (select from batch b where b.id = t.batch and is_sought(f, b.created_at, b.submitter)))
+    );
+end $$;
+
+-- A page of jobs by their sources (of those that have not ended, one for each state), of those that come behind one (`after`) and, if
+-- there is one, before another. The filter's ids are those of one span.
+create function find_by_source(f job_search, after found_job, before found_job, page bigint) returns setof found_job
+language plpgsql stable security definer set search_path from current
+    set plan_cache_mode = force_custom_plan set jit = off set random_page_cost = 1
+as $$
+declare
+    one_state job_state;
+    live bigint;
+begin
+    if f.states && '{completed,skipped,failed,cancelled}' then
+        return query
+            select j.id, s.state, left(j.source, 640), s.ended
+            from job j cross join lateral (
+                select l.state, l.lane, l.code, l.class, l.stage, null::timestamptz as ended_at, null::integer as queue,
+                       null::finished as ended
+                from live_job() l where l.job = j.id
+                union all
+                select e.state, null, e.code, e.class, e.stage, e.ended_at, e.queue, case when f.with_rows then e end
+                from finished e where e.job = j.id and e.job >= f.lowest and e.job <= f.highest
+            ) s
+            where is_in_line(f, left(j.source, 640), j.source, j.id, after, before)
+              and s.state = any (f.states) and (f.lanes is null or s.lane = any (f.lanes) or s.queue = any (f.queues))
+              and is_sought(f, j.id, j.batch, s.code, s.class, s.stage, s.ended_at)
+              and (not f.by_batch
+                   or exists (select from batch b where b.id = j.batch and is_sought(f, b.created_at, b.submitter)))
+            order by left(j.source, 640), j.id limit page;
+        return;
+    end if;
+    -- Jobs that have not ended are few beside those that have, and millions of these may have such sources: where those in one state are
+    -- few, they are read themselves.
+    foreach one_state in array f.states loop
+        select count(*) into live from (
+            select from live_job() l where l.state = one_state and l.job >= f.lowest and l.job <= f.highest limit 20000
+        ) l;
+        if live between 1 and 19999 then
+            return query
+                select l.job, l.state, left(j.source, 640), null::finished
+                from live_job() l cross join lateral (
+                    select o.source from job o where o.id = l.job and o.id >= f.lowest and o.id <= f.highest limit 1
+                ) j
+                where is_in_line(f, left(j.source, 640), j.source, l.job, after, before)
+                  and l.state = one_state and (f.lanes is null or l.lane = any (f.lanes))
+                  and is_sought(f, l.job, l.batch, l.code, l.class, l.stage, null)
+                  and (not f.by_batch
+                       or exists (select from batch b where b.id = l.batch and is_sought(f, b.created_at, b.submitter)))
+                order by left(j.source, 640), l.job limit page;
+        elsif live > 0 then
+            return query
+                select l.job, l.state, left(j.source, 640), null::finished
+                from job j join live_job() l on l.job = j.id
+                where is_in_line(f, left(j.source, 640), j.source, j.id, after, before)
+                  and j.id >= f.lowest and j.id <= f.highest and l.state = one_state and (f.lanes is null or l.lane = any (f.lanes))
+                  and is_sought(f, l.job, l.batch, l.code, l.class, l.stage, null)
+                  and (not f.by_batch
+                       or exists (select from batch b where b.id = l.batch and is_sought(f, b.created_at, b.submitter)))
+                order by left(j.source, 640), j.id limit page;
+        end if;
+    end loop;
+end $$;
+
+-- MARK: Pages
+
+-- A page of jobs from the newest on.
+create function find_by_id(f job_search, page bigint) returns setof found_job
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+declare
+    live found_job[] := array(select l from find_live(f, page) l);
+    missing bigint := page;
+    part job_search;
+    found_jobs bigint;
+begin
+    for part in select p.* from parts_of(f) p order by p.lowest desc loop
+        begin
+            return query
+                select n.* from (
+                    select l.* from unnest(live) l where l.job between part.lowest and part.highest
+                    union all
+                    select e.* from find_ended(part, missing) e where f.states && '{completed,skipped,failed,cancelled}'
+                ) n order by n.job desc limit missing;
+            get diagnostics found_jobs = row_count;
+            -- Undone, the block gives its locks back: a filter that finds little goes through all spans. It has written nothing.
+            raise exception using errcode = 'SL002';
+        exception when sqlstate 'SL002' then
+            null;
+        end;
+        missing := missing - found_jobs;
+        exit when missing <= 0;
+    end loop;
+end $$;
+
+-- The same by source, of those behind `after`.
+create function find_by_source(f job_search, after found_job, page bigint) returns setof found_job
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+declare
+    found_jobs found_job[] := '{}';
+    part job_search;
+begin
+    -- Any span may hold a source that comes before those that were found. Names mostly grow with time, as do ids: the oldest span first, and
+    -- there is little left to look for in the others.
+    for part in select p.* from parts_of(f) p order by p.lowest loop
+        begin
+            found_jobs := array(
+                select n from unnest(found_jobs || array(select b from find_by_source(part, after, found_jobs[page], page) b)) n
+                order by n.source, n.job limit page
+            );
+            raise exception using errcode = 'SL002';
+        exception when sqlstate 'SL002' then
+            null;
+        end;
+    end loop;
+    return query select n.* from unnest(found_jobs) n order by n.source, n.job;
+end $$;
+
+-- A page of jobs, if wished with the rows of those that have ended.
+create function find_page(filter jsonb, behind jsonb, page bigint, with_rows boolean) returns setof found_job
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+declare
+    f job_search := read_filter(filter);
+    after found_job;
+begin
+    f.with_rows := with_rows;
+    after.job := (behind ->> 'job')::bigint;
+    after.source := left(behind ->> 'source', 640);
+    if f.source_prefix is not null then
+        return query select n.* from find_by_source(f, after, page) n;
+    else
+        f.highest := least(f.highest, after.job - 1);
+        return query select n.* from find_by_id(f, page) n;
+    end if;
+end $$;
+
+-- The cursor behind a job of a page. The planner puts it into queries.
+create function cursor_behind(job bigint, source text) returns jsonb
+language sql stable
+as $$
+    select case when source is null then jsonb_build_object('job', job) else jsonb_build_object('job', job, 'source', source) end
+$$;
+
+-- Ids and states of a page of jobs, with the cursor behind each.
+create function find_jobs(filter jsonb default '{}', behind jsonb default null, page integer default 50)
+returns table (job bigint, state job_state, next jsonb)
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+#variable_conflict use_column
+begin
+    return query select n.job, n.state, cursor_behind(n.job, n.source) from find_page(filter, behind, page, false) n;
+end $$;
+
+-- The filter as far as the caller may change what it finds: submitters steer their own batches.
+create function steerable(filter jsonb) returns jsonb
+language plpgsql stable security definer set search_path from current
+as $$
+declare
+    owner text;
+begin
+    if is_operator() then
+        return filter;
+    end if;
+    -- What is no object would take no further field.
+    if jsonb_typeof(filter) <> 'object' then
+        raise exception 'a filter is an object' using errcode = 'invalid_parameter_value';
+    end if;
+    if filter ? 'batch' then
+        select b.submitter into owner from batch b where b.id = (filter ->> 'batch')::bigint;
+        if owner <> session_user then
+            raise exception 'batch % belongs to %', filter ->> 'batch', owner
+                using errcode = 'insufficient_privilege', hint = 'ask for the role sluice_operator';
+        end if;
+    end if;
+    return coalesce(filter, '{}') || jsonb_build_object('submitter', session_user);
+end $$;
+
+-- How many jobs a filter finds. Told from folded counts where the filter allows it, else counted. With `to_steer` only those that
+-- the caller may change.
+create function count_jobs(filter jsonb default '{}', to_steer boolean default false) returns bigint
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+declare
+    f job_search;
+    part job_search;
+    found_jobs bigint := 0;
+begin
+    if to_steer then
+        filter := steerable(filter);
+    end if;
+    f := read_filter(filter);
+    if (filter - '{states,queue}'::text[]) = '{}' and f.submitter is null then
+        return coalesce((select sum(c.jobs) from counts() c where c.state = any (f.states)
+                         and (not filter ? 'queue' or c.queue = filter ->> 'queue')), 0);
+    end if;
+    if f.source_prefix is null then
+        found_jobs := count_live(f);
+    end if;
+    for part in select p.* from parts_of(f) p loop
+        begin
+            -- As find_by_id() does it.
+            found_jobs := found_jobs + case when f.source_prefix is null then count_ended(part)
+                else (select count(*) from find_by_source(part, null, null, null)) end;
+            raise exception using errcode = 'SL002';
+        exception when sqlstate 'SL002' then
+            null;
+        end;
+    end loop;
+    return found_jobs;
+end $$;
+
+select allow('sluice_viewer', 'find_jobs', 'count_jobs');
+select allow('sluice_operator', 'find_jobs', 'count_jobs');
+select allow('sluice_submitter', 'find_jobs', 'count_jobs');
+select apply_permissions();
+select set_config('role', 'none', true);

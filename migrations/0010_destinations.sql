@@ -1,0 +1,172 @@
+-- Why: what was done before for a destination: whether a submission asks for work that was done or is under way, and which jobs made a
+-- file that is to be checked. Each span has an index of its own by destination, so the spans are looked through from the newest on, as
+-- far as there is something left to find, and each gives its locks back.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- A job that has something to do with the destination that is `place` in the caller's list.
+create type job_at as (
+    place integer, location text, job bigint, batch bigint, work bigint, on_conflict text, source_bytes bigint,
+    source_modified bigint
+);
+
+-- The jobs of a span for some destinations, of those that the caller may see: the latest `most` of each, all if that is null.
+create function jobs_at(places integer[], locations text[], first bigint, next bigint, most bigint) returns setof job_at
+language plpgsql stable security definer set search_path from current
+    set plan_cache_mode = force_custom_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+    set enable_bitmapscan = off set enable_memoize = off set jit = off
+as $$
+declare
+    all_seen boolean := sees_all();
+begin
+    return query
+        select d.place, d.location, j.id, j.batch, j.work, j.on_conflict, j.source_bytes, j.source_modified
+        -- As many as the caller has: as a constant, the list would be copied and estimated again and again.
+        from unnest((select places), (select locations)) as d (place, location)
+        cross join lateral (
+            select o.id, o.batch, o.work, o.recipe #>> '{outputs,0,onConflict}' as on_conflict, o.source_bytes, o.source_modified
+            from job o
+            where hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
+              and o.recipe #>> '{outputs,0,location}' = d.location and o.id >= first and o.id < next
+              and (all_seen or exists (select from batch b where b.id = o.batch and b.submitter = session_user))
+            order by o.id desc limit most
+        ) j;
+end $$;
+
+-- The latest outputs of a span that were made for some of these jobs' destinations, by the same work and before these jobs, of those that
+-- the caller may see.
+create type output_at as (place integer, size bigint, digest bytea);
+create function outputs_at(later job_at[], first bigint, next bigint) returns setof output_at
+language plpgsql stable security definer set search_path from current
+    set plan_cache_mode = force_custom_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+    set enable_bitmapscan = off set enable_memoize = off set jit = off
+as $$
+declare
+    all_seen boolean := sees_all();
+begin
+    return query
+        select d.place, e.size, e.digest
+        from unnest((select later)) d
+        cross join lateral (
+            select f.size, f.digest
+            from job o join finished f on f.job = o.id and f.state = 'completed' and f.job >= first and f.job < next
+            where hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
+              and o.recipe #>> '{outputs,0,location}' = d.location and o.work = d.work and o.id < d.job
+              and o.id >= first and o.id < next
+              and (all_seen or exists (select from batch b where b.id = o.batch and b.submitter = session_user))
+            order by o.id desc limit 1
+        ) e;
+end $$;
+
+-- The latest job of each of some destinations, of those that the caller may see, with what a submitter compares with the files that are
+-- there. Destinations without a job are left out. `place` counts the given ones from 1.
+--
+-- Whether it is the same work is `work`'s to say. `size` and `digest` (SHA-256 in hexadecimal, if `with_digests`) are of the
+-- output; of a job that ended without one, of the last output that a job before it made by the same work.
+create function find_earlier(destinations text[], with_digests boolean default false)
+returns table (
+    place integer, job bigint, batch bigint, state job_state, work bigint, on_conflict text, source_bytes bigint,
+    source_modified bigint, size bigint, digest text, code text
+)
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+#variable_conflict use_column
+declare
+    places integer[];
+    locations text[];
+    part span;
+    more job_at[];
+    latest job_at[] := '{}';
+    unmade job_at[];
+    more_outputs output_at[];
+    outputs output_at[] := '{}';
+begin
+    -- In the order of locks, since it looks at two tables of spans: see 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    select array_agg(d.place), array_agg(d.location) into places, locations
+    from unnest(destinations) with ordinality as d (location, place);
+    for part in select * from span s order by s.first_id desc loop
+        exit when places is null;
+        begin
+            more := array(select j from jobs_at(places, locations, part.first_id, part.next_id, 1) j);
+            -- Undone, the block gives its locks back. It has written nothing.
+            raise exception using errcode = 'SL002';
+        exception when sqlstate 'SL002' then
+            null;
+        end;
+        continue when cardinality(more) = 0;
+        latest := latest || more;
+        select array_agg(d.place), array_agg(d.location) into places, locations
+        from unnest(places, locations) as d (place, location)
+        where not exists (select from unnest(more) m where m.place = d.place);
+    end loop;
+
+    unmade := array(
+        select j from unnest(latest) j
+        join finished_rows(array(select l.job from unnest(latest) l)) f on f.job = j.job
+        where f.state in ('failed', 'cancelled', 'skipped') and j.work is not null
+    );
+    for part in select * from span s order by s.first_id desc loop
+        exit when cardinality(unmade) = 0;
+        begin
+            more_outputs := array(select o from outputs_at(unmade, part.first_id, part.next_id) o);
+            raise exception using errcode = 'SL002';
+        exception when sqlstate 'SL002' then
+            null;
+        end;
+        continue when cardinality(more_outputs) = 0;
+        outputs := outputs || more_outputs;
+        unmade := array(
+            select j from unnest(unmade) j where not exists (select from unnest(more_outputs) m where m.place = j.place)
+        );
+    end loop;
+
+    return query
+        select j.place, j.job, j.batch, coalesce(f.state, l.state, 'waiting'), j.work, j.on_conflict, j.source_bytes,
+               j.source_modified, coalesce(f.size, o.size),
+               case when with_digests then encode(coalesce(f.digest, o.digest), 'hex') end, f.code::text
+        from unnest(latest) j
+        left join finished_rows(array(select l.job from unnest(latest) l)) f on f.job = j.job
+        left join unnest(outputs) o on o.place = j.place
+        left join lateral (select l.state from live_job() l where f.job is null and l.job = j.job limit 1) l on true
+        order by j.place;
+end $$;
+
+-- The jobs that made, or may yet make, what is at some destinations: those that are completed or have not ended, and that the caller
+-- may see. `place` counts the destinations from 1.
+create function list_makers(destinations text[])
+returns table (place integer, job bigint, state job_state, ended_at timestamptz, size bigint, digest text)
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+#variable_conflict use_column
+declare
+    places integer[] := array(select generate_subscripts(destinations, 1));
+    part span;
+    made job_at[] := '{}';
+begin
+    -- In the order of locks, since it looks at two tables of spans: see 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    for part in select * from span s order by s.first_id desc loop
+        begin
+            made := made || array(select j from jobs_at(places, destinations, part.first_id, part.next_id, null) j);
+            raise exception using errcode = 'SL002';
+        exception when sqlstate 'SL002' then
+            null;
+        end;
+    end loop;
+    return query
+        select j.place, j.job, coalesce(f.state, l.state, 'waiting'), f.ended_at, f.size, encode(f.digest, 'hex')
+        from unnest(made) j
+        left join finished_rows(array(select m.job from unnest(made) m)) f on f.job = j.job
+        left join lateral (
+            select case l.state when 'delayed' then 'waiting' else l.state end as state
+            from live_job() l where f.job is null and l.job = j.job limit 1
+        ) l on true
+        where f.job is null or f.state = 'completed'
+        order by j.place, j.job;
+end $$;
+
+select allow('sluice_submitter', 'find_earlier', 'list_makers');
+select allow('sluice_viewer', 'list_makers');
+select allow('sluice_operator', 'list_makers');
+select apply_permissions();
+select set_config('role', 'none', true);
