@@ -99,7 +99,8 @@ begin
         return 0;
     end if;
     with gone as materialized (
-        delete from service s where s.generation >= oldest returning s.*
+        -- Not of queues that were served since: they are not locked.
+        delete from service s where s.generation >= oldest and (s.queue is null or s.queue = any (served)) returning s.*
     ), queues as (
         update queue q
         set finish = greatest(q.finish, g.root_clock) + g.cost * 100 / q.weight, clock = greatest(q.clock, g.clock)

@@ -355,7 +355,6 @@ begin
     ), gone as (
         delete from running r using given g
         where r.job = any (publish.jobs) and r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
-          and not r.cancel_asked
         returning r.*
     ), moved as (
         insert into publishing as p (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, slot,
@@ -365,19 +364,23 @@ begin
                coalesce(g.slot, r.slot), r.since, g.attempt_name, decode(g.digest, 'hex'), g.size, t, g.frames_in,
                g.frames_out, bounded(g.audio_ms, 3155760000000), g.cpu_ms, g.peak_bytes, g.report::jsonb
         from gone r join given g on g.job = r.job
+        where not r.cancel_asked
         returning p.job
     ), counted as (
         insert into count_delta (queue, batch, state, jobs, at)
-        select l.queue, n.batch, s.state, s.sign * n.jobs, t
-        from (select r.lane, r.batch, count(*)::integer as jobs from gone r group by r.lane, r.batch) n
+        select l.queue, n.batch, s.state, s.change, t
+        from (
+            select r.lane, r.batch, count(*)::integer as jobs, (count(*) filter (where not r.cancel_asked))::integer as moved
+            from gone r group by r.lane, r.batch
+        ) n
         join lane l on l.id = n.lane
-        cross join (values ('running'::job_state, -1), ('publishing', 1)) as s (state, sign)
+        cross join lateral (values ('running'::job_state, -n.jobs), ('publishing', n.moved)) as s (state, change)
+        where s.change <> 0
     )
-    select array(select m.job from moved m) into moved;
+    select array(select m.job from moved m), array(select taken(row(r.*)::running) from gone r where r.cancel_asked)
+    into moved, stopped;
 
-    if cardinality(moved) < cardinality(publish.jobs) then
-        -- Those that stay in `running` were to be stopped.
-        stopped := take_out(publish.jobs, publish.epochs, publish.lease_ids, false, t);
+    if cardinality(stopped) > 0 then
         perform end_attempts(array(
             select ending(k, 'cancelled', 'cancelled', null, 'publish', slot => g.slot, frames_in => g.frames_in,
                           frames_out => g.frames_out, audio_ms => bounded(g.audio_ms, 3155760000000), cpu_ms => g.cpu_ms,

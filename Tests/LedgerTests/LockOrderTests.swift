@@ -70,7 +70,7 @@ struct LockOrderTests {
     private func check(_ outcome: Outcome, _ lab: LedgerLab) async throws {
         #expect(
             outcome.deadlocks.isEmpty,
-            "\(outcome.deadlocks.count) of \(outcome.calls): \(outcome.deadlocks.prefix(3))"
+            "\(outcome.deadlocks.count) of \(outcome.calls): \(outcome.deadlocks.prefix(3))\n\(lab.lab.server.deadlocks.prefix(3).joined(separator: "\n"))"
         )
         #expect(outcome.faults.isEmpty, "\(outcome.faults.count) of \(outcome.calls): \(outcome.faults.prefix(3))")
         // A session hands in its numbers when it ends.

@@ -212,6 +212,12 @@ public final class PrivatePostgres: Sendable {
     /// The last lines of the server's log.
     public var log: String { supervisor.log("log") }
 
+    /// Who waited for whom, as the server's log has it of each deadlock.
+    public var deadlocks: [String] {
+        supervisor.log("log", last: 10_000_000).components(separatedBy: "ERROR:  deadlock detected").dropFirst()
+            .map { String($0.prefix(4_000)) }
+    }
+
     // MARK: - Programs
 
     /// The folder of PostgreSQL's own programs: what pg_config names, or the newest of Debian's.

@@ -83,9 +83,9 @@ final class PrivatePostgresSupervisor: Sendable {
     }
 
     /// The last words of a log in the folder.
-    func log(_ name: String) -> String {
+    func log(_ name: String, last bytes: Int = 3_000) -> String {
         guard let data = FileManager.default.contents(atPath: folder + "/" + name) else { return "" }
-        return String(decoding: data.suffix(3_000), as: UTF8.self)
+        return String(decoding: data.suffix(bytes), as: UTF8.self)
     }
 
     private func nextLine(for word: String) throws -> String {
