@@ -43,6 +43,7 @@ enum Bench {
                 case .lock: try LockBench.run(bench())
                 case .poison: [try await PoisonBench.run(bench())]
                 case .ledger: try await LedgerBench.run(isQuick: options.isQuick)
+                case .lines: try await LinesBench.run(isQuick: options.isQuick)
                 case .scale: [try await ScaleBench.run(isQuick: options.isQuick)]
                 case .held: [try await HeldBench.run(isQuick: options.isQuick)]
                 }
@@ -60,7 +61,7 @@ enum Bench {
 /// What was asked for on the command line.
 struct Options {
     enum SectionName: String, CaseIterable {
-        case start, clips, hour, memory, slots, soak, cluster, lock, poison, ledger, scale, held
+        case start, clips, hour, memory, slots, soak, cluster, lock, poison, ledger, lines, scale, held
 
         /// Without those that fill a disk: they are asked for by name.
         static var all: [SectionName] { allCases.filter { $0 != .scale && $0 != .held } }
@@ -77,7 +78,7 @@ struct Options {
     private(set) var rounds: Int?
 
     static let usage =
-        "usage: bench [start|clips|hour|memory|slots|soak|cluster|lock|poison|ledger|scale|held|all]... "
+        "usage: bench [start|clips|hour|memory|slots|soak|cluster|lock|poison|ledger|lines|scale|held|all]... "
         + "[--quick] [--rounds N] [--json FILE]"
 
     init(_ words: [String]) throws {

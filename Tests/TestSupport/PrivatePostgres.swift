@@ -220,8 +220,10 @@ public final class PrivatePostgres: Sendable {
 
     // MARK: - Programs
 
-    /// The folder of PostgreSQL's own programs: what pg_config names, or the newest of Debian's.
+    /// The folder of PostgreSQL's own programs: SLUICE_TEST_POSTGRES, which is how tests are run against another version, or what
+    /// pg_config names, or the newest of Debian's.
     static let programs = Result {
+        if let wanted = ProcessInfo.processInfo.environment["SLUICE_TEST_POSTGRES"] { return wanted }
         let configured = (try? Run.program("pg_config", ["--bindir"]).checked().outputText) ?? ""
         let debian = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? [])
