@@ -139,7 +139,8 @@ as $$
     select job, batch, lane, 'publishing', null, null, null from publishing
 $$;
 
--- What a query finds: `source` is the part of it that pages go by, null where they go by ids; `ended` is the row of a job that has ended, if rows are asked for.
+-- What a query finds: `source` is the part of it that pages go by, null where they go by ids; `ended` is the row of a job that has
+-- ended, if rows are asked for.
 create type found_job as (job bigint, state job_state, source text, ended finished);
 
 -- What all queries ask of a row, and of its batch. The planner puts both into them.
@@ -354,8 +355,8 @@ declare
     found_jobs found_job[] := '{}';
     part job_search;
 begin
-    -- Any span may hold a source that comes before those that were found. Names mostly grow with time, as do ids: the oldest span first, and
-    -- there is little left to look for in the others.
+    -- Any span may hold a source that comes before those that were found. Names mostly grow with time, as do ids: the oldest span
+    -- first, and there is little left to look for in the others.
     for part in select p.* from parts_of(f) p order by p.lowest loop
         begin
             found_jobs := array(

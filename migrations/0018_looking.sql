@@ -28,7 +28,8 @@ begin
                    coalesce(w.lost, d.lost, r.lost, p.lost, (f.ended).lost) as lost,
                    coalesce(w.room_deaths, d.room_deaths, r.room_deaths, p.room_deaths, (f.ended).room_deaths) as room_deaths,
                    (f.ended).priority as last_priority,
-                   coalesce(d.code, (f.ended).code)::text as code, coalesce(d.class, (f.ended).class) as class, coalesce(d.stage, (f.ended).stage) as stage,
+                   coalesce(d.code, (f.ended).code)::text as code, coalesce(d.class, (f.ended).class) as class,
+                   coalesce(d.stage, (f.ended).stage) as stage,
                    d.ready_at, coalesce(r.worker, p.worker, (f.ended).worker) as worker, coalesce(r.slot, p.slot) as slot,
                    r.frames, r.frames_total, r.cancel_asked, encode(coalesce(p.digest, (f.ended).digest), 'hex') as digest,
                    coalesce(p.size, (f.ended).size) as size,
@@ -50,8 +51,8 @@ begin
             from (select distinct s.worker from shown s) d
             cross join lateral (select * from worker where worker.id = d.worker limit 1) k
         )
-        select s.job, s.state, s.batch, l.name, coalesce(s.last_priority, l.priority), s.source, s.at, s.attempts, s.max_attempts, s.lost, s.room_deaths, s.code,
-               s.class, s.stage, s.ready_at, k.name, s.slot, s.frames, s.frames_total, s.cancel_asked, s.digest, s.size, s.placement,
+        select s.job, s.state, s.batch, l.name, coalesce(s.last_priority, l.priority), s.source, s.at, s.attempts, s.max_attempts,
+               s.lost, s.room_deaths, s.code, s.class, s.stage, s.ready_at, k.name, s.slot, s.frames, s.frames_total, s.cancel_asked, s.digest, s.size, s.placement,
                s.next
         from shown s join lanes l on l.lane = s.lane left join workers k on k.worker = s.worker
         order by s.place;

@@ -175,6 +175,6 @@ begin
     return end_workers(array[worker_id], 'stopped', ledger_time());
 end $$;
 
-select allow('sluice_worker', 'publish', 'finish', 'fail', 'release', 'recall', 'stop_worker');
+select allow('sluice_worker', 'fail', 'release', 'recall', 'stop_worker');
 select apply_permissions();
 select set_config('role', 'none', true);

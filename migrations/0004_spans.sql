@@ -1,0 +1,255 @@
+-- Why: the tables of jobs, of jobs that have ended and of attempts are partitioned by the ids of jobs. A partition of each makes a
+-- span. A span is dropped whole, and a call touches only the spans that its jobs lie in.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- MARK: Spans
+
+-- The partitions there are, in ids: from `first_id` up to, without, `next_id`.
+create table span (
+    first_id bigint primary key,
+    next_id bigint not null unique check (next_id > first_id),
+    -- When housekeeping first found that all of its ids are given out: its jobs were submitted before.
+    filled_at timestamptz,
+    -- It holds only what stayed of older spans when they were dropped.
+    is_rest boolean not null default false,
+    -- Retention does not look at it before.
+    look_at timestamptz not null default '-infinity'
+);
+
+-- How many ids the next span has: `span_size`, or an eighth of what all spans have, in whole span sizes, if that is more. So the
+-- number of spans grows with the logarithm of the ledger, up to `span_size_most`: 1,000 million jobs lie in 57 spans.
+create function next_span_size() returns bigint
+language sql volatile security definer set search_path from current
+as $$
+    select greatest(s.span_size, least(s.span_size_most, n.ids / 8) / s.span_size * s.span_size)
+    from setting s, (select coalesce(sum(next_id - first_id), 0)::bigint as ids from span) n
+$$;
+
+-- Makes partitions until ids up to `last_id` have a place. Returns how many were made.
+--
+-- They are attached, not created in place, so that nobody who writes has to wait.
+create function make_spans(last_id bigint) returns integer
+language plpgsql security definer set search_path from current
+as $$
+declare
+    first bigint;
+    next bigint;
+    made integer := 0;
+    parent text;
+    part text;
+begin
+    if exists (select from span where next_id > last_id) then
+        return 0;
+    end if;
+    -- Two that make the same span: the second waits, and then finds it made.
+    perform pg_advisory_xact_lock('span'::regclass::oid::integer, 0);
+    loop
+        select coalesce(max(next_id), (select (ledger_number::bigint << 43) + 1 from setting)) into first from span;
+        exit when first > last_id;
+        next := first + next_span_size();
+        foreach parent in array array['job', 'attempt', 'finished'] loop
+            part := parent || '_' || first;
+            execute format('create table %I (like %I including all, constraint bounds check (%I >= %s and %I < %s))',
+                           part, parent, case parent when 'job' then 'id' else 'job' end, first,
+                           case parent when 'job' then 'id' else 'job' end, next);
+            execute format('alter table %I attach partition %I for values from (%s) to (%s)', parent, part, first, next);
+            -- The partition's own bounds say the same.
+            execute format('alter table %I drop constraint bounds', part);
+        end loop;
+        insert into span (first_id, next_id) values (first, next);
+        made := made + 1;
+    end loop;
+    return made;
+end $$;
+
+-- Gives the ledger its number, which its ids bear from then on: they lie from number * 2^43 + 1 up to (number + 1) * 2^43 - 1, and
+-- so below 2^53, which every reader of JSON holds exactly. Only for a ledger without jobs and batches.
+create function number_ledger(new_number integer) returns void
+language plpgsql security definer set search_path from current
+as $$
+declare
+    first bigint := (new_number::bigint << 43) + 1;
+    last bigint := (new_number::bigint + 1 << 43) - 1;
+    patience timestamptz := clock_timestamp() + interval '5 s';
+    old span;
+begin
+    if new_number is null or new_number not between 0 and 1023 then
+        raise exception 'the number of a ledger is 0 to 1023, not %', new_number using errcode = 'invalid_parameter_value';
+    end if;
+    if new_number = (select ledger_number from setting) then
+        return;
+    end if;
+    loop
+        if exists (select from batch) or exists (select from job) then
+            raise exception 'the ledger holds jobs whose ids bear its number, %', (select ledger_number from setting)
+                using errcode = 'invalid_parameter_value', hint = 'number a ledger before the first job is submitted to it';
+        end if;
+        -- Who submits meanwhile waits, and then takes the new ids. All tables or none: others take them in other orders.
+        begin
+            lock table batch, job, attempt, finished in access exclusive mode nowait;
+            exit when not exists (select from batch) and not exists (select from job);
+        exception when lock_not_available then
+            if clock_timestamp() > patience then
+                raise;
+            end if;
+            perform pg_sleep(0.01);
+        end;
+    end loop;
+    -- Partitions that were made ahead hold nothing, and lie among the old ids.
+    for old in select * from span loop
+        execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id, 'attempt_' || old.first_id);
+    end loop;
+    delete from span;
+    delete from leaving;
+    update setting set ledger_number = new_number;
+    execute format('alter sequence job_id minvalue %s maxvalue %s start %s restart', first, last, first);
+    execute format('alter table batch alter column id set minvalue %s set maxvalue %s set start %s restart', first, last, first);
+end $$;
+
+-- MARK: Rows by their ids
+--
+-- Wherever a call knows ids, it looks their rows up by these functions and not in the partitioned tables: a plan that is kept, or that
+-- gets the ids from another table, locks each table and each index of each span until the transaction ends.
+
+-- The spans that ids lie in, and the text of a query for the rows of a table in such a span. `place` counts the spans from 1.
+--
+-- Names the partition, so it is put together: to plan a query over all spans for each list of ids takes twice as long. Ids that lie in
+-- many spans cost no more locks than those of a few: from the third span on each gives its locks back.
+create function spans_of(parent text, key text, ids bigint[]) returns table (place integer, query text)
+language plpgsql stable security definer set search_path from current
+as $$
+declare
+    rest bigint[] := ids;
+    part span;
+begin
+    -- In the order of locks: see 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    place := 0;
+    while cardinality(rest) > 0 loop
+        select * into part from span s where s.first_id <= rest[1] order by s.first_id desc limit 1;
+        if not found or rest[1] >= part.next_id then
+            -- Of a span that was dropped.
+            rest := rest[2:];
+            continue;
+        end if;
+        place := place + 1;
+        query := format('select * from %I where %I = any ($1)', parent || '_' || part.first_id, key);
+        if place > 2 then
+            -- In an array rows hold all that they consist of, and stay whole when their table is dropped.
+            query := format('select r.* from (select array_agg(t) as all_rows from %I t where %I = any ($1)) s, unnest(s.all_rows) r',
+                parent || '_' || part.first_id, key);
+        end if;
+        return next;
+        rest := array(select i from unnest(rest) i where i < part.first_id or i >= part.next_id);
+    end loop;
+end $$;
+
+-- The rows of `job` with these ids, in any order.
+create function job_rows(ids bigint[]) returns setof job
+language plpgsql stable security definer set search_path from current
+    set enable_seqscan = off set jit = off
+as $$
+declare
+    part record;
+begin
+    for part in select * from spans_of('job', 'id', ids) loop
+        begin
+            return query execute part.query using ids;
+            if part.place > 2 then
+                -- Undone, the block gives its locks back. It has written nothing.
+                raise exception using errcode = 'SL002';
+            end if;
+        exception when sqlstate 'SL002' or undefined_table then
+            -- Of a table that was dropped since spans_of() found it, no row is left.
+            null;
+        end;
+    end loop;
+end $$;
+
+-- The rows of `finished` with these ids, in any order.
+create function finished_rows(ids bigint[]) returns setof finished
+language plpgsql stable security definer set search_path from current
+    set enable_seqscan = off set jit = off
+as $$
+declare
+    part record;
+begin
+    for part in select * from spans_of('finished', 'job', ids) loop
+        begin
+            return query execute part.query using ids;
+            if part.place > 2 then
+                raise exception using errcode = 'SL002';
+            end if;
+        exception when sqlstate 'SL002' or undefined_table then
+            -- Of a table that was dropped since spans_of() found it, no row is left.
+            null;
+        end;
+    end loop;
+end $$;
+
+-- The rows of `attempt` with these ids, in any order.
+create function attempt_rows(ids bigint[]) returns setof attempt
+language plpgsql stable security definer set search_path from current
+    set enable_seqscan = off set jit = off
+as $$
+declare
+    part record;
+begin
+    for part in select * from spans_of('attempt', 'job', ids) loop
+        begin
+            return query execute part.query using ids;
+            if part.place > 2 then
+                raise exception using errcode = 'SL002';
+            end if;
+        exception when sqlstate 'SL002' or undefined_table then
+            -- Of a table that was dropped since spans_of() found it, no row is left.
+            null;
+        end;
+    end loop;
+end $$;
+
+-- The same of `job` for claims, which have no time to plan: a query for each span, whose plan a session keeps, and which takes locks
+-- only if one of the ids lies there. `ids` are sorted. write_jobs_of() writes the body whenever a span comes or goes.
+create function jobs_of(ids bigint[]) returns setof job
+language plpgsql stable security definer set search_path from current
+as $$ begin end $$;
+
+create function write_jobs_of() returns trigger
+language plpgsql security definer set search_path from current
+as $$
+declare
+    queries text;
+begin
+    -- As make_spans(): of two who write at the same time the second waits.
+    perform pg_advisory_xact_lock('span'::regclass::oid::integer, 0);
+    -- From the newest on, where most of what is claimed lies.
+    select string_agg(format(
+        'if highest >= %1$s then
+            return query select * from job_%1$s where id = any (ids);
+            if ids[1] >= %1$s then return; end if;
+            ids := array(select i from unnest(ids) i where i < %1$s order by i);
+            highest := ids[cardinality(ids)];
+        end if;', s.first_id), E'\n' order by s.first_id desc) into queries
+    from span s;
+    execute format(
+        'create or replace function jobs_of(ids bigint[]) returns setof job
+        language plpgsql stable security definer set search_path from current
+        as $body$
+        declare
+            highest bigint := ids[cardinality(ids)];
+        begin
+            %s
+        end $body$', queries);
+    return null;
+end $$;
+create trigger write_jobs_of after insert or delete on span for each statement execute function write_jobs_of();
+
+-- Keeps two spans of partitions ahead of the last id.
+create function make_spans_ahead() returns integer
+language sql security definer set search_path from current
+as $$
+    select make_spans((select last_value from job_id) + 2 * next_span_size())
+$$;
+
+select apply_permissions();
+select set_config('role', 'none', true);

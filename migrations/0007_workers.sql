@@ -1,0 +1,153 @@
+-- Why: how a worker keeps the right to its jobs. A worker process has one row with a fresh id per start; its lease is the lease of
+-- all its jobs.
+--
+-- A lease that is over takes nothing away by itself: only what ends the worker does (`ended_at`), and until then its next call
+-- revives the lease. So an outage costs no worker its jobs.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- Enters a worker that has just started. `abilities` are words of `needs`: `recipe:1`, `codec:flac`, `root:archive`.
+--
+-- Answers its id, how long it may work after a beat, this call counting as the first, and the secret by which it proves later that it
+-- is the worker that it says it is.
+create function register_worker(
+    worker_name text, worker_host text, worker_build text, worker_slots integer, worker_abilities text[]
+) returns table (worker bigint, lease_seconds double precision, secret uuid)
+language plpgsql security definer set search_path from current
+as $$
+declare
+    t timestamptz := ledger_time();
+    ttl interval := (select lease from setting);
+begin
+    loop
+        return query
+            insert into worker as w (name, host, build, slots, abilities, started_at, beat_at, lease_until)
+            values (worker_name, worker_host, worker_build, worker_slots, worker_abilities, t, t, t + ttl)
+            -- Of two that start in one millisecond one in a thousand draws the other's number.
+            on conflict (id) do nothing
+            returning w.id, extract(epoch from ttl)::double precision, w.secret;
+        exit when found;
+    end loop;
+end $$;
+
+-- Refuses whoever speaks for a worker and does not have the secret of its registration. A worker that the ledger does not know is for
+-- the caller to judge.
+create function check_secret(known uuid, given uuid) returns void
+language plpgsql immutable
+as $$
+begin
+    if known is distinct from given and known is not null then
+        raise exception 'this is not the worker that registered: its secret is another'
+            using errcode = 'invalid_authorization_specification';
+    end if;
+end $$;
+
+-- Says anew what a worker can do, where a mount went away or came back; counts from its next claim on. Refuses with SQLSTATE
+-- SL001 if the worker has been ended.
+create function set_abilities(worker_id bigint, worker_secret uuid, worker_abilities text[]) returns void
+language plpgsql security definer set search_path from current
+as $$
+begin
+    perform check_secret(w.secret, worker_secret) from worker w where w.id = worker_id;
+    update worker w set abilities = worker_abilities where w.id = worker_id and w.ended_at is null;
+    if not found then
+        raise exception 'the lease of worker % is over', worker_id using errcode = 'SL001';
+    end if;
+end $$;
+
+-- All that a worker holds, as claim() answered it: for a worker whose claim was not answered. Fences are the right to write, so
+-- they are told to nobody but the worker.
+create function held(worker_id bigint, worker_secret uuid)
+returns table (
+    job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
+    labels jsonb, attempt integer, max_attempts smallint, lost smallint, room_deaths smallint, workers_lost smallint
+)
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+#variable_conflict use_column
+begin
+    perform check_secret(w.secret, held.worker_secret) from worker w where w.id = held.worker_id;
+    if not found then
+        return;
+    end if;
+    return query select r.job, r.epoch, r.lease_id, r.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
+           r.spent + 1, j.max_attempts, r.lost, r.room_deaths,
+           coalesce((select s.workers_lost from suspect s where s.job = r.job), 0::smallint)
+    from running r
+    join job_rows(array(select o.job from running o where o.worker = held.worker_id)) j on j.id = r.job
+    join lane l on l.id = r.lane join queue q on q.id = l.queue
+    where r.worker = held.worker_id order by r.job;
+end $$;
+
+-- The sign of life of a whole worker process: one statement, whatever the number of slots.
+--
+-- Renews the lease, also one that is over, unless the worker has been ended: what it holds in `running` is its own until then,
+-- so an outage that outlasts a lease takes nothing from it. Stores how far the given jobs are; `frames_totals` and `slots` may
+-- hold nulls. A job with a slot has begun: if its worker is lost, that counts against it. The answer is one row:
+-- `alive`: false means that all is lost: stop everything, write nothing, register anew.
+-- `cancelled`: of the given jobs, those to be stopped and reported with fail() or release().
+-- `lost`: of the given jobs, those that are no longer this worker's to write (or that it has just finished itself).
+create function beat(
+    worker_id bigint, worker_secret uuid,
+    jobs bigint[] default '{}', epochs integer[] default '{}', lease_ids uuid[] default '{}',
+    frames bigint[] default '{}', frames_totals bigint[] default '{}', slots smallint[] default '{}',
+    worker_status jsonb default null
+) returns table (
+    alive boolean, wish worker_wish, lease_seconds double precision,
+    cancelled bigint[], lost bigint[], paused_queues text[]
+)
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz;
+    ttl interval;
+    me record;
+begin
+    -- A beat that a crash of the server forgets is missed by nobody.
+    perform set_config('synchronous_commit', 'off', true);
+    select ledger_time(), s.lease into t, ttl from setting s;
+
+    perform check_secret(w.secret, beat.worker_secret) from worker w where w.id = beat.worker_id;
+    update worker w
+    set beat_at = t, lease_until = t + ttl, revived_at = case when w.lease_until <= t then t else w.revived_at end,
+        status = coalesce(worker_status, w.status)
+    where w.id = beat.worker_id and w.ended_at is null
+    returning w.id, w.wish into me;
+    if me.id is null then
+        return query select false, null::worker_wish, 0::double precision, '{}'::bigint[], beat.jobs, '{}'::text[];
+        return;
+    end if;
+
+    -- A row that is locked is on its way out of `running`; waiting for it could end in a deadlock.
+    with given as (
+        select * from unnest(beat.jobs, beat.epochs, beat.lease_ids, beat.frames, beat.frames_totals, beat.slots)
+            as g (job, epoch, lease_id, frames, frames_total, slot)
+    ), mine as materialized (
+        select r.job from running r join given g on r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
+        where r.worker = me.id and r.job = any (beat.jobs)
+        order by r.job for no key update of r skip locked
+    )
+    update running r
+    set moved_at = case when g.frames > r.frames then t else r.moved_at end,
+        frames = greatest(r.frames, coalesce(g.frames, 0)), frames_total = coalesce(g.frames_total, r.frames_total),
+        slot = coalesce(g.slot, r.slot)
+    from given g join mine m on m.job = g.job
+    where r.job = m.job and r.job = any (beat.jobs)
+      and (g.frames > r.frames or g.frames_total is distinct from r.frames_total or g.slot is distinct from r.slot);
+
+    return query
+        select true, me.wish, extract(epoch from ttl)::double precision,
+               coalesce(array_agg(g.job) filter (where r.cancel_asked), '{}'),
+               coalesce(array_agg(g.job) filter (where r.job is null and p.job is null), '{}'),
+               array(select q.name from queue q where q.paused order by q.name)
+        from unnest(beat.jobs, beat.epochs, beat.lease_ids) as g (job, epoch, lease_id)
+        left join running r on r.job = g.job and r.epoch = g.epoch and r.lease_id = g.lease_id
+            and r.job = any (beat.jobs)
+        left join publishing p on p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id
+            and p.job = any (beat.jobs);
+end $$;
+
+select allow('sluice_worker', 'register_worker', 'set_abilities', 'held', 'beat');
+select apply_permissions();
+select set_config('role', 'none', true);

@@ -1,0 +1,111 @@
+-- Why: workers that are not heard of any more, and jobs that stand still under a worker that is. Both are found by housekeeping.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- Ends workers whose lease is over, and gives back, unspent and counted, up to `page` jobs of workers that have ended. Returns how
+-- many jobs.
+--
+-- After an outage workers have time to come back first. That there was one is told by a gap between ticks, by a server that
+-- started since, or by one that is not the server that was (failover): see begin_tick().
+create function reap(page integer default 2000) returns integer
+language plpgsql security definer set search_path from current set jit = off
+as $$
+declare
+    -- The tick's time. If the server stood still since then, no worker could beat, and the next tick will see the gap.
+    t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
+    given_back integer := 0;
+    cause text;
+    ended bigint[];
+begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    if not exists (select from house where quiet_until > t) then
+        -- A worker whose row is locked is beating or claiming right now.
+        update worker w set ended_at = ledger_time(), end_reason = 'lost', holds_jobs = true
+        where w.id = any (array(
+            select s.id from worker s where s.ended_at is null and s.lease_until <= t
+            order by s.id limit 1000 for no key update skip locked
+        ));
+    end if;
+    foreach cause in array array['lost', 'stopped'] loop
+        ended := array(
+            select w.id from worker w where w.holds_jobs and w.end_reason = cause
+            order by w.id limit 1000 for no key update skip locked
+        );
+        continue when cardinality(ended) = 0 or given_back >= page;
+        given_back := given_back + give_back(ended, cause, ledger_time(), page - given_back);
+    end loop;
+    return given_back;
+end $$;
+
+-- How long a job may take by its recipe; null if it does not say so in a number. A century at most: what a submitter wrote there
+-- must not end the look at everybody's jobs.
+create function wall_limit(recipe jsonb) returns interval
+language sql immutable parallel safe
+as $$
+    select case when jsonb_typeof(recipe #> '{limits,wallSeconds}') = 'number' then make_interval(
+        secs => least(greatest((recipe #>> '{limits,wallSeconds}')::numeric, 0), 3155760000)::double precision
+    ) end
+$$;
+
+-- Looks through what runs, `page` jobs with ids above `after`: jobs of workers that have ended, jobs whose frames stand still under
+-- a worker that beats, and has beaten for as long, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this
+-- is for workers whose clocks hang. `reached` is the last id looked at; null: there is no more.
+create function audit_running(page integer default 5000, after bigint default 0, out affected integer, out reached bigint)
+language plpgsql security definer set search_path from current set jit = off
+as $$
+declare
+    -- The tick's time, as in reap().
+    t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
+    last_job bigint;
+    overdue record;
+    held taken[];
+begin
+    -- First of all: see the order of locks in 0002_tables.sql.
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    affected := 0;
+    if exists (select from house where quiet_until > t) then
+        return;
+    end if;
+    select max(r.job), case when count(*) >= page then max(r.job) end into last_job, reached
+    from (select r.job from running r where r.job > after order by r.job limit page) r;
+    select array_agg(r.job) as jobs, array_agg(r.epoch) as epochs, array_agg(r.lease_id) as leases,
+           array_agg(r.reason) as reasons into overdue
+    from (
+        select r.job, r.epoch, r.lease_id, v.reason
+        from running r
+        cross join setting s
+        left join worker w on w.id = r.worker
+        left join job_rows(array(
+            select o.job from running o
+            where o.job > after and o.job <= last_job and o.since < t - (select deadline_grace from setting)
+        )) j on j.id = r.job
+        cross join lateral (select case
+            -- What is left of such a worker is for reap() to give back.
+            when w.holds_jobs then null
+            when w.id is null or w.ended_at is not null then 'worker_lost'
+            when greatest(r.moved_at, w.revived_at) < t - s.stall then 'stalled'
+            when r.since + wall_limit(j.recipe) + s.deadline_grace < t then 'deadline_exceeded'
+        end as reason) v
+        where r.job > after and r.job <= last_job and v.reason is not null
+        -- A row that is locked is on its way out of `running`, or is just being told to move.
+        order by r.job for update of r skip locked
+    ) r;
+    if overdue.jobs is null then
+        return;
+    end if;
+    held := take_out(overdue.jobs, overdue.epochs, overdue.leases, false, t);
+    perform end_attempts(array(
+        select case o.reason
+            when 'worker_lost' then ending(k, 'lost', o.reason, 'infrastructure', 'lease', message => 'its worker has ended')
+            when 'stalled' then ending(
+                k, 'failed', o.reason, 'transient', 'lease',
+                message => 'no frame came out for too long, though the worker gave signs of life')
+            else ending(k, 'failed', o.reason, 'transient', 'lease', message => 'it took longer than its recipe allows')
+        end
+        from unnest(held) k join unnest(overdue.jobs, overdue.reasons) as o (job, reason) on o.job = k.job
+    ));
+    affected := cardinality(held);
+end $$;
+
+select apply_permissions();
+select set_config('role', 'none', true);

@@ -1,0 +1,289 @@
+-- Why: how jobs that ended longer than `setting.keep` ago leave the ledger. A span is dropped whole, which costs next to nothing however
+-- many jobs it held. What stays is copied before into a small table that takes the span's place: the rest. Rests of neighbours become
+-- one, so there are few.
+-- Spans do not depend on each other: a job that waits since the first day keeps itself, and no newer job.
+--
+-- The span is counted in pages (`leaving`, `leaving_count`), is then dropped in one short transaction, and its batches are told in
+-- pages again. Each page excludes retry_jobs(), which alone could bring a job of the span back, by an advisory lock.
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+-- MARK: Tables
+
+-- The span that drop_old() is about to drop: one row, or none.
+create table leaving (
+    only_row boolean primary key default true check (only_row),
+    first_id bigint not null,
+    next_id bigint not null,
+    filled_at timestamptz not null,
+    -- Jobs that ended later than this stay, as do those that have not ended.
+    ended_by timestamptz not null,
+    -- `counting` its jobs; `counted`: it can be dropped; `dropped`: batches are told; `void`: it stays, what was counted is forgotten.
+    phase text not null default 'counting' check (phase in ('counting', 'counted', 'dropped', 'void')),
+    counted_to bigint not null,
+    -- Of those counted, how many have ended and stay.
+    stays bigint not null default 0
+);
+
+-- What leaves with that span.
+create table leaving_count (
+    batch bigint not null,
+    queue integer not null,
+    state job_state not null,
+    jobs integer not null,
+    primary key (batch, queue, state)
+);
+
+-- MARK: Dropping
+
+-- Chooses the oldest span that is worth a look. False: there is none.
+create function choose_leaving(kept_for interval, t timestamptz) returns boolean
+language plpgsql security definer set search_path from current
+as $$
+begin
+    update span set filled_at = t where filled_at is null and next_id <= (select last_value from job_id);
+    insert into leaving (first_id, next_id, filled_at, ended_by, counted_to)
+    select s.first_id, s.next_id, s.filled_at, t - kept_for, s.first_id - 1 from span s
+    where s.filled_at <= t - kept_for and s.look_at <= t order by s.first_id limit 1;
+    return found;
+end $$;
+
+-- The jobs of a stretch of ids that have not ended, up to `most`.
+create function living_jobs(first_id bigint, next_id bigint, most integer) returns bigint[]
+language sql volatile security definer set search_path from current set enable_seqscan = off
+as $$
+    select array(
+        (select job from waiting where job >= first_id and job < next_id limit most)
+        union all (select job from delayed where job >= first_id and job < next_id limit most)
+        union all (select job from running where job >= first_id and job < next_id limit most)
+        union all (select job from publishing where job >= first_id and job < next_id limit most)
+        limit most)
+$$;
+
+-- Counts a page of the jobs that leave with a span; gives the span up as soon as too many of its jobs stay.
+create function count_leaving(l leaving, page integer, most integer) returns void
+language plpgsql security definer set search_path from current set jit = off
+as $$
+declare
+    seen record;
+begin
+    execute format($sql$
+        with page as materialized (
+            select job, batch, queue, state, ended_at from %I where job > $1 order by job limit $2
+        ), counted as (
+            insert into leaving_count as c (batch, queue, state, jobs)
+            select p.batch, p.queue, p.state, count(*) from page p where p.ended_at <= $3 group by 1, 2, 3
+            on conflict (batch, queue, state) do update set jobs = c.jobs + excluded.jobs
+        )
+        select max(p.job) as last_job, count(*) as jobs, count(*) filter (where p.ended_at > $3) as stays from page p
+        $sql$, 'finished_' || l.first_id) into seen using l.counted_to, page, l.ended_by;
+    update leaving set
+        counted_to = case when seen.jobs < page then next_id - 1 else seen.last_job end,
+        stays = leaving.stays + seen.stays,
+        phase = case when leaving.stays + seen.stays > most then 'void' when seen.jobs < page then 'counted' else phase end;
+end $$;
+
+-- Drops a span that was counted. What stays becomes its rest, if there is any, together with the rest before it. False: too much of it
+-- stays for now, and nothing was done.
+create function drop_leaving(l leaving, most integer, t timestamptz) returns boolean
+language plpgsql security definer set search_path from current set jit = off
+as $$
+declare
+    old span;
+    before span;
+    sources bigint[] := array[l.first_id];
+    first bigint := l.first_id;
+    source bigint;
+    -- Jobs that have not ended, and all that stay.
+    living bigint[] := living_jobs(l.first_id, l.next_id, most + 1);
+    staying bigint[];
+    goes bigint := (select coalesce(sum(c.jobs), 0) from leaving_count c);
+    parent text;
+    parents constant text[] := array['job', 'attempt', 'finished'];
+    has_rest boolean;
+    in_rest bigint;
+begin
+    select * into old from span where span.first_id = l.first_id;
+    has_rest := cardinality(living) + l.stays > 0;
+    -- To copy what stays is to be worth it.
+    if cardinality(living) + l.stays > most or has_rest and goes * 10 < cardinality(living) + l.stays then
+        return false;
+    end if;
+    if has_rest then
+        select * into before from span where span.first_id < l.first_id order by span.first_id desc limit 1;
+        if before.is_rest then
+            execute format('select count(*) from (select from %I limit %s) j', 'job_' || before.first_id, most) into in_rest;
+            if in_rest + cardinality(living) + l.stays <= most then
+                sources := array[before.first_id, l.first_id];
+                first := before.first_id;
+                living := living_jobs(first, l.next_id, 2 * most);
+            end if;
+        end if;
+        foreach parent in array parents loop
+            execute format('create table %I (like %I including all)', parent || '_rest', parent);
+        end loop;
+        foreach source in array sources loop
+            execute format('insert into finished_rest select * from %I where ended_at > $1 or $2', 'finished_' || source)
+            using l.ended_by, source <> l.first_id;
+        end loop;
+        select living || array_agg(f.job) into staying from finished_rest f;
+        foreach source in array sources loop
+            execute format('insert into job_rest select * from %I where id = any ($1)', 'job_' || source) using staying;
+            execute format('insert into attempt_rest select * from %I where job = any ($1)', 'attempt_' || source) using staying;
+        end loop;
+    end if;
+
+    -- From here on everybody waits, for as long as it takes to forget three tables. To wait for long for that is worse: then it is left
+    -- for the next time.
+    perform pg_advisory_xact_lock('job'::regclass::oid::integer, 0);
+    lock table only job, only attempt, only finished in access exclusive mode;
+    if exists (select unnest(living_jobs(first, l.next_id, 2 * most)) except select unnest(living)) then
+        raise exception 'jobs came into the span from % while it was to be dropped', l.first_id;
+    end if;
+    -- What happened to living jobs while they were copied.
+    foreach source in array case when has_rest then sources else '{}' end loop
+        execute format('insert into finished_rest select * from %I where job = any ($1) on conflict do nothing', 'finished_' || source)
+        using living;
+        execute format('insert into attempt_rest select * from %I where job = any ($1) on conflict do nothing', 'attempt_' || source)
+        using living;
+    end loop;
+    foreach source in array sources loop
+        execute format('drop table %I, %I, %I', 'job_' || source, 'attempt_' || source, 'finished_' || source);
+    end loop;
+    delete from span where span.first_id = any (sources);
+    if has_rest then
+        foreach parent in array parents loop
+            execute format('alter table %I rename to %I', parent || '_rest', parent || '_' || first);
+            execute format('alter table %I attach partition %I for values from (%s) to (%s)',
+                           parent, parent || '_' || first, first, l.next_id);
+        end loop;
+        insert into span (first_id, next_id, filled_at, is_rest, look_at)
+        values (first, l.next_id, old.filled_at, true, t + (t - l.ended_by) / 20);
+    end if;
+    delete from suspect s where s.job >= l.first_id and s.job < l.next_id and s.job <> all (coalesce(staying, '{}'));
+    -- Of no batch: those are told later, and by themselves.
+    insert into count_delta (queue, batch, state, jobs, at)
+    select c.queue, 0, c.state, -sum(c.jobs), t from leaving_count c group by c.queue, c.state;
+    update leaving set phase = 'dropped';
+    return true;
+end $$;
+
+-- Takes a page of what left out of the counts of its batches, and deletes batches of which no job is left. Their keys are free then.
+create function tell_batches(page integer) returns integer
+language plpgsql security definer set search_path from current set jit = off
+    set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+    batches bigint[] := array(select distinct c.batch from (select c.batch from leaving_count c order by c.batch limit page) c);
+    empty bigint[];
+begin
+    perform from batch b where b.id = any (batches) order by b.id for update;
+    with gone as (
+        delete from leaving_count c where c.batch = any (batches) returning *
+    )
+    update batch b
+    set completed = b.completed - n.completed, skipped = b.skipped - n.skipped, failed = b.failed - n.failed,
+        cancelled = b.cancelled - n.cancelled
+    from (
+        select g.batch,
+               coalesce(sum(g.jobs) filter (where g.state = 'completed'), 0) as completed,
+               coalesce(sum(g.jobs) filter (where g.state = 'skipped'), 0) as skipped,
+               coalesce(sum(g.jobs) filter (where g.state = 'failed'), 0) as failed,
+               coalesce(sum(g.jobs) filter (where g.state = 'cancelled'), 0) as cancelled
+        from gone g group by g.batch
+    ) n where b.id = any (batches) and b.id = n.batch;
+    empty := array(
+        select b.id from batch b where b.id = any (batches) and not exists (
+            select from job j where j.batch = b.id and j.id >= b.first_job and j.id <= b.last_job
+        )
+    );
+    delete from flow f where (f.batch, f.lane) in (
+        select o.batch, o.lane from flow o where o.batch = any (empty) order by o.batch, o.lane for update of o skip locked
+    );
+    delete from batch b where b.id = any (empty);
+    return cardinality(batches);
+end $$;
+
+-- Forgets workers that ended before a span that was dropped was full, and so before jobs of later spans were submitted, but for those that
+-- a job of a rest knows. While an older span stands whole, it may know any.
+create function forget_workers(l leaving, page integer) returns void
+language plpgsql security definer set search_path from current set jit = off
+as $$
+declare
+    rest span;
+    here bigint[];
+    known bigint[] := '{}';
+begin
+    if exists (select from span where not is_rest and first_id < l.first_id) then
+        return;
+    end if;
+    for rest in select * from span where is_rest loop
+        execute format('select array_agg(distinct worker) from %I', 'attempt_' || rest.first_id) into here;
+        known := known || here;
+    end loop;
+    delete from worker w where w.id = any (array(
+        select w.id from worker w
+        where not w.holds_jobs and w.id <> all (known) and w.ended_at < l.filled_at
+        limit page for update skip locked
+    ));
+end $$;
+
+-- A page of dropping what ended longer ago than `setting.keep`. `affected` is the number of spans that were dropped, one at most
+-- in a round; `reached` is null at the end of the round.
+--
+-- Counts are of what the ledger holds, so they fall. The key of a batch is free when the last of its jobs has gone.
+create function drop_old(page integer default 20000, out affected integer, out reached bigint)
+language plpgsql security definer set search_path from current set jit = off
+    set lock_timeout = '200ms'
+as $$
+declare
+    -- So many jobs of a span may stay, for they are copied: one in a hundred of a large one, as long as that takes no more than moments.
+    most integer;
+    t timestamptz := ledger_time();
+    kept_for interval := (select keep from setting);
+    l leaving;
+begin
+    affected := 0;
+    perform pg_advisory_xact_lock('finished'::regclass::oid::integer, 0);
+    select * into l from leaving;
+    if not found then
+        delete from pace where minute < t - interval '2 days';
+        delete from failure_count where hour < t - kept_for;
+        if kept_for is not null and choose_leaving(kept_for, t) then
+            reached := 1;
+        end if;
+        return;
+    end if;
+    reached := 1;
+    most := least(100000, greatest(10000, (l.next_id - l.first_id) / 100));
+    if l.phase in ('counting', 'counted') and (l.ended_by <= t - kept_for) is not true then
+        -- They are to be kept for longer now, or for ever.
+        l.phase := 'void';
+        update leaving set phase = l.phase;
+    end if;
+    case l.phase
+        when 'counting' then
+            perform count_leaving(l, page, most);
+        when 'counted' then
+            if drop_leaving(l, most, t) then
+                affected := 1;
+            else
+                update leaving set phase = 'void';
+            end if;
+        when 'dropped' then
+            if tell_batches(page) = 0 then
+                delete from leaving;
+                perform forget_workers(l, page);
+                reached := null;
+            end if;
+        when 'void' then
+            delete from leaving_count where ctid = any (array(select ctid from leaving_count limit page));
+            if not found then
+                -- A retry may have made it void. Otherwise it is looked at again when more of it may go.
+                update span set look_at = coalesce(t + kept_for / 20, t) where first_id = l.first_id;
+                delete from leaving;
+            end if;
+    end case;
+end $$;
+
+select apply_permissions();
+select set_config('role', 'none', true);
