@@ -92,15 +92,13 @@ create type open_line as (
     lags boolean
 );
 
--- How many jobs of a queue run, as of the last commit: what was folded, and what was not.
+-- How many jobs of a queue run, as of the last commit: what was folded, and what was not. The planner puts it into queries.
 create function running_in(queue_id integer) returns bigint
-language plpgsql stable security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set jit = off
+language sql stable
 as $$
-begin
-    return coalesce((select c.jobs from queue_count c where c.queue = queue_id and c.state = 'running'), 0)
-         + coalesce((select sum(d.jobs) from count_delta d where d.queue = queue_id and d.state = 'running'), 0);
-end $$;
+    select coalesce((select c.jobs from queue_count c where c.queue = queue_id and c.state = 'running'), 0)
+         + coalesce((select sum(d.jobs) from count_delta d where d.queue = queue_id and d.state = 'running'), 0)
+$$;
 
 -- Lines in which jobs wait and that a worker with these abilities may take from, of queues that are not at their limits: about
 -- `most` of those that are next by priority and by the shares that were folded last. Tags and times are as folded last, too; `room`

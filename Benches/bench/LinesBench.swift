@@ -117,7 +117,8 @@ enum LinesBench {
             let time = Ratio(outcomes.map { $0[index].cpuMicrosecondsPerJob }).median
             section.add(
                 ["\(size)", "\(rate.median.fixed(0)) [\(rate.lowest.fixed(0))..\(rate.highest.fixed(0))]", time.fixed(0)],
-                numbers: ["group": Double(size), "jobsPerSecond": rate.median, "cpuMicroseconds": time]
+                numbers: ["group": Double(size), "jobsPerSecond": rate.median, "cpuMicroseconds": time],
+                isWithin: nil
             )
         }
         return section

@@ -13,7 +13,8 @@ struct AdoptionTests {
             with gone as (delete from \(lab.schema).finished returning job, batch)
             insert into \(lab.schema).waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
             select g.job, g.batch, j.lane, j.cost, g.job, 0, 0, 0, 0, now() from gone g join \(lab.schema).job j on j.id = g.job;
-            delete from \(lab.schema).attempt
+            delete from \(lab.schema).attempt;
+            update \(lab.schema).lane set floor = 0
             """
         )
     }
