@@ -116,7 +116,10 @@ enum LinesBench {
             let rate = Ratio(outcomes.map { $0[index].rate })
             let time = Ratio(outcomes.map { $0[index].cpuMicrosecondsPerJob }).median
             section.add(
-                ["\(size)", "\(rate.median.fixed(0)) [\(rate.lowest.fixed(0))..\(rate.highest.fixed(0))]", time.fixed(0)],
+                [
+                    "\(size)", "\(rate.median.fixed(0)) [\(rate.lowest.fixed(0))..\(rate.highest.fixed(0))]",
+                    time.fixed(0),
+                ],
                 numbers: ["group": Double(size), "jobsPerSecond": rate.median, "cpuMicroseconds": time],
                 isWithin: nil
             )

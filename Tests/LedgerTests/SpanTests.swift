@@ -128,11 +128,11 @@ struct SpanTests {
             Call("count of a batch", #"select count_jobs('{"batch":7}')"#),
             Call("count of all spans", #"select count_jobs('{"codes":["truncated"]}')"#),
             Call("cancel", #"select * from cancel_jobs('{"states":["waiting"]}', null, 20)"#),
-            Call("retry", #"select * from retry_jobs('{"batch":7,"states":["failed"]}')"#, mostLocks: 96),
+            Call("retry", #"select * from retry_jobs('{"batch":7,"states":["failed"]}')"#, mostLocks: 112),
             Call(
                 "retry with other words",
                 #"select * from retry_jobs('{"batch":7,"states":["failed"]}', null, 20, 'conceal')"#,
-                mostLocks: 96
+                mostLocks: 112
             ),
             Call("prioritize", #"select * from prioritize_jobs('{"states":["waiting"]}', 3, null, 20)"#, mostLocks: 72),
         ]
