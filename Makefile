@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults fuzz fuzz-files build install lint format docs bench bench-scale
+.PHONY: help demo test test-postgres faults fuzz fuzz-files build install lint format docs bench bench-scale
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,11 @@ test: ## build and run all tests
 	swift build -c release --product poisoned-sluice
 	swift build --build-tests
 	@scripts/run-tests
+
+test-postgres: ## run the ledger's tests on PostgreSQL 17 and 18
+	@scripts/prepare build test postgres
+	swift build --build-tests
+	@scripts/test-postgres 17 18
 
 faults: ## kill, stop and starve workers, rooms and databases five times as often as make test does: 15 minutes
 	@scripts/prepare build test

@@ -92,17 +92,9 @@ create type open_line as (
     lags boolean
 );
 
--- How many jobs of a queue run, as of the last commit: what was folded, and what was not. The planner puts it into queries.
-create function running_in(queue_id integer) returns bigint
-language sql stable
-as $$
-    select coalesce((select c.jobs from queue_count c where c.queue = queue_id and c.state = 'running'), 0)
-         + coalesce((select sum(d.jobs) from count_delta d where d.queue = queue_id and d.state = 'running'), 0)
-$$;
-
 -- Lines in which jobs wait and that a worker with these abilities may take from, of queues that are not at their limits: about
 -- `most` of those that are next by priority and by the shares that were folded last. Tags and times are as folded last, too; `room`
--- is the queue's limit.
+-- is the queue's limit. How many of a queue's jobs run is what was folded and what was not, as of the last commit.
 create function open_lines(abilities text[], queue_names text[], most integer, t timestamptz) returns setof open_line
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
@@ -119,7 +111,9 @@ begin
             select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
         ) h
         where l.is_open and not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
-          and (q.running_limit is null or running_in(q.id) < q.running_limit)
+          and (q.running_limit is null or q.running_limit >
+               coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
+               + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0))
         order by l.priority desc, l.queue_rank, l.share_rank, l.id limit most;
     -- And those that were opened since housekeeping was by.
     return query
@@ -132,7 +126,9 @@ begin
             select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
         ) h
         where not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
-          and (q.running_limit is null or running_in(q.id) < q.running_limit)
+          and (q.running_limit is null or q.running_limit >
+               coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
+               + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0))
         limit most;
 end $$;
 
@@ -300,7 +296,11 @@ begin
                 select row(l.lane, l.queue, l.share, l.priority, l.head, l.room - n.jobs, l.queue_tag, l.queue_weight,
                            l.root_clock, l.share_tag, l.share_weight, l.queue_clock, l.lags)::open_line
                 from unnest(here) l
-                left join (select q.id, running_in(q.id) as jobs from unnest(limited) q (id) group by q.id) n on n.id = l.queue
+                left join (
+                    select q.id, coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
+                        + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0) as jobs
+                    from (select distinct id from unnest(limited) q (id)) q
+                ) n on n.id = l.queue
                 where l.room is null or n.jobs < l.room
             );
             continue when cardinality(here) = 0;
@@ -390,9 +390,9 @@ begin
         end if;
     end loop;
 
-    -- Where nobody keeps house, or claims are many. Not with queues locked, or two could wait for each other.
+    -- Where nobody keeps house, or claims are many.
     oldest := first_generation();
-    if is_shared and not has_limits and (select count(*) > 200 from (
+    if is_shared and (select count(*) > 200 from (
         select from service s where s.generation >= oldest limit 201
     ) s) then
         perform fold_service();

@@ -36,7 +36,8 @@ enum LedgerBench {
         )
         let (triedJobs, tries) = isQuick ? (1_000, 1) : (10_000, 2)
         let best = try queuer.bestSetting(jobs: triedJobs, times: tries)
-        let bestOfAwa = try awa.bestSetting(jobs: triedJobs, times: tries)
+        // It takes seconds for a thousand.
+        let bestOfAwa = try awa.bestSetting(jobs: triedJobs / 5, times: tries)
 
         // Ours and theirs take turns, so that what slows the machine for a while slows both.
         var ours: [[Drain.Outcome]] = []
@@ -57,7 +58,7 @@ enum LedgerBench {
             bytes.append(found.map(\.bytes))
             others.append(try queuer.drain(best, jobs: theirJobs))
             defaults.append(try queuer.drain(RivalQueue.usual, jobs: theirJobs))
-            awas.append(try awa.drain(bestOfAwa, jobs: theirJobs))
+            awas.append(try awa.drain(bestOfAwa, jobs: theirJobs / 4))
         }
         try await bench.remove()
 
