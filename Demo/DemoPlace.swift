@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A folder in which everything happens, the private cluster too, so that nobody's data is touched.
+/// A folder in which everything happens, the private cluster too, so that no real data is touched.
 struct DemoPlace {
     let folder: String
 
@@ -18,7 +18,7 @@ struct DemoPlace {
 
     func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-    /// What the command knows of the world: nothing that would lead it to somebody's ledger.
+    /// What the command knows of the world: nothing that would lead it to a real ledger.
     var environment: [String: String] {
         let ours = ProcessInfo.processInfo.environment
         let kept = ["TERM", "LANG", "LC_ALL", "LC_CTYPE", "NO_COLOR", "FORCE_COLOR", "TZ"]

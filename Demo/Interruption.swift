@@ -9,11 +9,11 @@ enum Interruption {
 
     private static let ends = [SIGINT, SIGTERM, SIGHUP]
 
-    /// From here on they wait until somebody looks.
+    /// From here on the signals stay pending until they are asked for.
     static func begin() {
         var set = awaited()
         sigprocmask(SIG_BLOCK, &set, nil)
-        // Whoever reads may go away, as `head` does; what runs is then ended in order all the same.
+        // The reader of the output may go away, as `head` does; what runs is then ended in order all the same.
         signal(SIGPIPE, SIG_IGN)
     }
 

@@ -22,7 +22,7 @@ struct Page {
         }
     }
 
-    /// A line as somebody types it.
+    /// A line as a person types it.
     func typed(_ line: String) { print("\(paint("$", "2")) \(paint(line, "1"))") }
 
     func text(_ text: String) { print(text, terminator: "") }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A shell that somebody watches: lines are shown as they are typed, and what they print goes where ours goes.
+/// A shell that a person watches: lines are shown as they are typed, and what they print goes where ours goes.
 struct Shell {
     let folder: String
     /// All that the lines know of the environment.

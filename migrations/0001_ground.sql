@@ -118,7 +118,7 @@ create table setting (
     stall interval not null default '10 min' check (stall > '0'),
     -- What a job may take beyond its own wall limit before the ledger, rather than the worker, ends it.
     deadline_grace interval not null default '2 min' check (deadline_grace >= '0'),
-    -- When a publication is nobody's in particular any more and anybody may finish it.
+    -- How long a publication may take before it is handed to any process that asks, to be finished.
     publish_grace interval not null default '60 s' check (publish_grace > '0'),
     -- Bytes of a recipe, and of a job's labels: a worker holds those of all jobs that it has claimed.
     recipe_bytes integer not null default 131072 check (recipe_bytes between 1024 and 16777216),

@@ -137,7 +137,7 @@ create table batch (
     -- Below 2^43, and above that the number of the ledger: see number_ledger().
     id bigint generated always as identity (maxvalue 8796093022207) primary key,
     name text,
-    -- The same key of one submitter answers the same batch, for as long as it is kept. Nobody can take a key away from others.
+    -- One submitter's key names one batch, for as long as the batch is kept. Keys of different submitters do not meet.
     key text collate "C",
     -- Of what was asked for under the key, to tell a repetition from another request under a used key.
     request_digest bytea,
@@ -184,7 +184,7 @@ create table job (
     run_at timestamptz,
     labels jsonb check (jsonb_typeof(labels) = 'object'),
     -- Of a recipe that was changed: what it was until which attempt, oldest first. Only how damage is met ever changes, by
-    -- retry_jobs() while the job lies where nobody claims it, so that no attempt sees its recipe change.
+    -- retry_jobs() while the job lies where no worker can claim it, so that no attempt sees its recipe change.
     amendments jsonb check (jsonb_typeof(amendments) = 'array'),
     -- A hash of the recipe without its conflict policy, by which a submission finds that it asks for the same work again. Null
     -- where the submitter gave none: such a job is never taken for the same work.
@@ -262,7 +262,7 @@ create table suspect (
 );
 
 -- How far the jobs that came back into a line have brought their batch there, so that a thousand retries of one batch are
--- spread like its first tries and do not go before everybody else's work.
+-- spread like its first tries and do not go before other submitters' work.
 create table flow (
     batch bigint not null,
     lane integer not null references lane,
@@ -281,7 +281,7 @@ create table publishing (
     attempt_name text not null,
     digest bytea not null,
     size bigint not null check (size >= 0),
-    -- When it was last given to somebody to finish.
+    -- When it was last handed to a process to finish.
     handed_at timestamptz not null,
     frames_in bigint,
     frames_out bigint,

@@ -27,7 +27,7 @@ $$;
 
 -- Makes partitions until ids up to `last_id` have a place. Returns how many were made.
 --
--- They are attached, not created in place, so that nobody who writes has to wait.
+-- They are attached, not created in place, so that no writer has to wait.
 create function make_spans(last_id bigint) returns integer
 language plpgsql security definer set search_path from current
 as $$

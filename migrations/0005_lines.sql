@@ -22,7 +22,7 @@ as $$
 begin
     perform pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, l.id)
     from (select distinct id from unnest(lanes) as given (id) where id is not null order by id) l;
-    -- Nobody closes it from here on.
+    -- From here on no other transaction closes it.
     insert into opened (lane, share)
     select l.id, l.share from lane l
     where l.id = any (lanes) and not l.is_open and not exists (select from opened o where o.lane = l.id);
@@ -246,7 +246,7 @@ end $$;
 
 -- MARK: Back into line
 
--- Puts jobs (rows without their final turn) into `waiting`. Whoever calls has taken them out of where they lay.
+-- Puts jobs (rows without their final turn) into `waiting`. The caller has taken them out of the table that they were in.
 --
 -- `at_head` is for work that was begun in its turn and has to be done again: it goes where it was. All else goes behind
 -- what came back of the same batch before.
@@ -334,9 +334,9 @@ end $$;
 -- Raises the floors of the lines to their first jobs, and closes lines in which nothing has waited for a while: `page` lines with
 -- ids above `after` of which one of both is to be done. `reached` is the last of them; null: there is no more.
 --
--- A line into which somebody is submitting is waited for shortly, so that an unbroken run of small submissions cannot keep this away
--- for ever, and then left for the next round: what is not committed yet cannot be seen, and may be lower. It is waited for only
--- as the first of a page, while the page holds no other line: submissions and claims may hold several.
+-- Jobs of a submission that has not committed cannot be seen, and may belong below the floor. So this waits for a line that a submission
+-- holds: shortly, since an unbroken run of small submissions could keep it away for ever, and then it leaves the line for the next round.
+-- It waits only for the first line of a page, while it holds no other: submissions and claims may hold several.
 create function raise_floors(page integer default 200, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current
     set lock_timeout = '20ms' set enable_seqscan = off set enable_bitmapscan = off set jit = off

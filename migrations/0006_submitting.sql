@@ -60,7 +60,7 @@ begin
         source_bytes bigint,
         source_modified bigint
     ) on commit drop;
-    -- Nobody outside of this session can reach it.
+    -- No other session can reach it.
     grant insert on pg_temp.staged_job to public;
 end $$;
 

@@ -29,7 +29,7 @@ begin
     end loop;
 end $$;
 
--- Refuses whoever speaks for a worker and does not have the secret of its registration. A worker that the ledger does not know is for
+-- Refuses a caller that does not have the secret of the worker's registration. A worker that the ledger does not know is for
 -- the caller to judge.
 create function check_secret(known uuid, given uuid) returns void
 language plpgsql immutable
@@ -55,7 +55,7 @@ begin
 end $$;
 
 -- All that a worker holds, as claim() answered it: for a worker whose claim was not answered. Fences are the right to write, so
--- they are told to nobody but the worker.
+-- only the worker is told them.
 create function held(worker_id bigint, worker_secret uuid)
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
@@ -104,7 +104,7 @@ declare
     ttl interval;
     me record;
 begin
-    -- A beat that a crash of the server forgets is missed by nobody.
+    -- A crash of the server may forget a beat: the next one follows in seconds.
     perform set_config('synchronous_commit', 'off', true);
     select ledger_time(), s.lease into t, ttl from setting s;
 

@@ -12,7 +12,7 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 
 -- MARK: Shares
 
--- The last folds of what claims have given: rows of a claim that committed later than four folds after it began are nobody's.
+-- The last folds of what claims have given: rows of a claim that committed later than four folds after it began are not counted.
 create function first_generation() returns bigint
 language sql volatile security definer set search_path from current
 as $$ select last_value - 4 from service_generation $$;
@@ -247,7 +247,7 @@ declare
 begin
     -- First of all: see the order of locks in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
-    -- Held until the commit, so that nobody can declare this worker lost and overlook what it is about to take.
+    -- Held until the commit, so that reap() cannot declare this worker lost and overlook what it is about to take.
     select * into me from worker w where w.id = claim.worker_id for no key update;
     perform check_secret(me.secret, claim.worker_secret);
     if me.id is null or me.ended_at is not null then
@@ -372,7 +372,7 @@ begin
         -- rows, the next claims would walk over all of them.
         if taken >= 50 then
             for lane_id in select l.lane from unnest(here) l where l.lags loop
-                -- Not while somebody submits into it.
+                -- Not while a submission holds it.
                 if pg_try_advisory_xact_lock('lane'::regclass::oid::integer, lane_id) then
                     perform lift_floor(lane_id);
                 end if;
@@ -390,12 +390,16 @@ begin
         end if;
     end loop;
 
-    -- Where nobody keeps house, or claims are many.
+    -- Where no process keeps house, or claims are many.
     oldest := first_generation();
     if is_shared and (select count(*) > 200 from (
         select from service s where s.generation >= oldest limit 201
     ) s) then
         perform fold_service();
+    end if;
+    if missing = least(wanted, 1000) then
+        -- What a claim that took nothing has changed may be forgotten in a crash, so an idle worker waits for no disk.
+        perform set_config('synchronous_commit', 'off', true);
     end if;
 end $$;
 

@@ -109,7 +109,7 @@ begin
 end $$;
 
 -- The one place that decides what another try is worth. Writes the attempts and puts each job where it now belongs:
--- `finished`, `delayed` or back into its line. Whoever calls has taken the rows out of `running` or `publishing`, and counts
+-- `finished`, `delayed` or back into its line. The caller has taken the rows out of `running` or `publishing`, and counts
 -- them out of there.
 create function end_attempts(endings ending[]) returns void
 language plpgsql security definer set search_path from current

@@ -1,15 +1,15 @@
 -- Why: what a worker says of its jobs, and what becomes of them. Each call is one statement for many jobs, and each job in it
--- is fenced by epoch and lease id: whoever lost the right changes nothing and is told so, job by job.
+-- is fenced by epoch and lease id: a caller that has lost a job changes nothing of it, and is told so.
 --
 -- A call may be repeated word for word, which is how a worker finds out about a COMMIT that was not answered: what this very
 -- fence has done already is answered `repeated`.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- Moves jobs from `running` to `publishing`: the output is whole, durable and linked under its attempt name. From then on
--- anybody may finish the job. `digests` are SHA-256 in hexadecimal; `reports` are JSON texts or null.
+-- any process that holds the fence may finish the job. `digests` are SHA-256 in hexadecimal; `reports` are JSON texts or null.
 --
 -- Rests on the fence alone: as long as its row lies in `running`, the job is its worker's, however long the worker was not heard
--- of, and nobody else's. `cancelled`: the job was to be stopped and has ended now; throw the output away.
+-- of. `cancelled`: the job was to be stopped and has ended now; throw the output away.
 create function publish(
     jobs bigint[], epochs integer[], lease_ids uuid[], attempt_names text[], digests text[], sizes bigint[],
     frames_in bigint[], frames_out bigint[], audio_ms bigint[], cpu_ms bigint[], peak_bytes bigint[],
@@ -88,8 +88,8 @@ begin
         left join unnest(moved) as m (job) on m.job = g.job;
 end $$;
 
--- Moves jobs from `publishing` to `finished`: the output has its final name, or, by `placements`, is not wanted. Anybody who
--- holds the fence may say so. What was said first stands.
+-- Moves jobs from `publishing` to `finished`: the output has its final name, or, by `placements`, is not wanted. Any process
+-- that holds the fence may call it; the first call stands.
 create function finish(jobs bigint[], epochs integer[], lease_ids uuid[], placements text[] default null)
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current

@@ -9,7 +9,7 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 --
 -- Permanent failures end the job, transient ones spend an attempt and back off, infrastructure spends none. `lost` changes
 -- nothing. A job that was to be stopped ends as cancelled. Figures are other people's: one that its column cannot
--- hold is stored as the nearest that it can, since to refuse it would leave the job with nobody.
+-- hold is stored as the nearest that it can, since a job whose failure was refused would belong to no worker.
 create function fail(failures jsonb)
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
@@ -63,7 +63,7 @@ end $$;
 -- Hands running jobs back unspent: a drain, a deploy, a neighbour's crash, a job that this worker cannot do.
 --
 -- The jobs go back to where they were in line, at once or after `hold_for`. `needs[i]`, if given and not null, is a word that
--- the next worker's abilities must hold. `message` is for people. `publishing`: too late, this fence has published it; anybody
+-- the next worker's abilities must hold. `message` is for people. `publishing`: too late, this fence has published it; any process
 -- may finish it and counts on its file.
 create function release(
     jobs bigint[], epochs integer[], lease_ids uuid[], reason text default 'handed_back',

@@ -38,7 +38,7 @@ begin
 end $$;
 
 -- How long a job may take by its recipe; null if it does not say so in a number. A century at most: what a submitter wrote there
--- must not end the look at everybody's jobs.
+-- must not stop the look at all jobs.
 create function wall_limit(recipe jsonb) returns interval
 language sql immutable parallel safe
 as $$

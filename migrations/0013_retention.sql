@@ -132,8 +132,8 @@ begin
         end loop;
     end if;
 
-    -- From here on everybody waits, for as long as it takes to forget three tables. To wait for long for that is worse: then it is left
-    -- for the next time.
+    -- From here on all callers wait, for as long as it takes to drop three tables. If these locks are not to be had shortly, the drop is
+    -- left for the next round: callers would wait behind it.
     perform pg_advisory_xact_lock('job'::regclass::oid::integer, 0);
     lock table only job, only attempt, only finished in access exclusive mode;
     if exists (select unnest(living_jobs(first, l.next_id, 2 * most)) except select unnest(living)) then

@@ -1,4 +1,4 @@
--- Why: what has to be done and is nobody's job in particular. Any caller may keep house as often as it likes: begin_tick() says what
+-- Why: periodic work on the ledger, which any worker or coordinator may do, as often as it likes: begin_tick() says what
 -- is due, and do_chore() does a page of one chore, in a transaction of its own. The caller calls it again as long as it answers that
 -- there is more. So no chore is too large for the time that a caller has, one that fails does not stop the others, and lost workers
 -- are found between two pages of whatever else there is to do.
@@ -6,7 +6,7 @@
 -- One caller ticks at a time, and one does a page of a chore; others pass on and do not wait. There is no leader to elect, no
 -- session to hold, and nothing to clean up if a caller dies: its page is rolled back, and the next caller goes on from there.
 --
--- Conversions go on when nobody keeps house; only lost workers stay unnoticed and counts grow slower to read. In a fleet without
+-- Conversions go on when no process keeps house; only lost workers stay unnoticed and counts grow slower to read. In a fleet without
 -- a coordinator the workers keep house.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
@@ -16,7 +16,7 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 create table house (
     only_row boolean primary key default true check (only_row),
     tick_at timestamptz not null default '-infinity',
-    -- Nobody is reaped before.
+    -- No worker is reaped before.
     quiet_until timestamptz not null default '-infinity',
     postmaster_at timestamptz not null default '-infinity'
 ) with (fillfactor = 10);
@@ -49,14 +49,14 @@ create table chore (
 -- MARK: The tick
 
 insert into chore (name, place, every, page, largest_page) values
-    ('reap', 1, '1 s', 2000, 5000), ('wake_delayed', 2, '1 s', 5000, 5000), ('fold_counts', 3, '2 s', 20000, 50000),
+    ('reap', 1, '1 s', 2000, 5000), ('wake_delayed', 2, '1 s', 5000, 5000), ('fold_counts', 3, '1 s', 20000, 50000),
     ('raise_floors', 4, '1 s', 200, 500), ('audit_running', 5, '15 s', 5000, 20000),
     ('make_spans_ahead', 6, '60 s', 1, 1), ('drop_old', 7, '5 min', 5000, 20000),
     -- Last, since claims from limited queues wait for it.
     ('fold_service', 8, '1 s', 1, 1);
 
--- Ticks, and answers the chores that are due, the most urgent first; those that are under way are due. No row: somebody else ticks, or
--- has just ticked, or nothing is due. Meant to be called every second by everybody who keeps house, alone in its transaction.
+-- Ticks, and answers the chores that are due, the most urgent first; those that are under way are due. No row: another process ticks, or
+-- has just ticked, or nothing is due. Each process that keeps house calls it every second, alone in its transaction.
 create function begin_tick() returns table (chore text)
 language plpgsql security definer set search_path from current set jit = off
 as $$
@@ -65,7 +65,7 @@ declare
     t timestamptz;
     h house;
 begin
-    -- A tick that a crash of the server forgets is missed by nobody: the server's start says that there was an outage.
+    -- A crash of the server may forget a tick: the server's start time tells of the outage.
     perform set_config('synchronous_commit', 'off', true);
     select * into h from house for update skip locked;
     if not found then
@@ -79,11 +79,11 @@ begin
     update house set
         tick_at = t,
         postmaster_at = pg_postmaster_start_time(),
-        -- An outage, a failover, or nobody kept house: in each case nobody can know which workers are alive before they have had
+        -- An outage, a failover, or no process kept house: in each case it is unknown which workers are alive before they have had
         -- time to come back. They look for the ledger every second, and a connection that hangs costs them five. A beat comes
         -- every third of a lease, so that after a shorter gap there is a third left.
         quiet_until = case
-            -- Nobody has ever looked: who beat before, and what a crash took of it, is not known either.
+            -- No tick is on record: which workers beat before, and which beats a crash has forgotten, is not known either.
             when h.tick_at = '-infinity' then t + s.lease
             -- Ticks come about every second, so that a shorter gap says nothing, however short a lease is.
             when h.postmaster_at <> pg_postmaster_start_time() or t < h.tick_at
@@ -95,7 +95,7 @@ begin
     return query select c.name from chore c where c.due_at <= t or c.due_at > t + interval '2 h' order by c.place;
 end $$;
 
--- Does a page of a chore. One row, or none: it is not due, or somebody else is at it. `more`: its round goes on, and it may be called
+-- Does a page of a chore. One row, or none: it is not due, or another process is at it. `more`: its round goes on, and it may be called
 -- again at once.
 --
 -- `error` is set where it failed; it is kept, what the page did is undone, and the round goes on when the chore is due next. Pages

@@ -52,7 +52,8 @@ begin
             cross join lateral (select * from worker where worker.id = d.worker limit 1) k
         )
         select s.job, s.state, s.batch, l.name, coalesce(s.last_priority, l.priority), s.source, s.at, s.attempts, s.max_attempts,
-               s.lost, s.room_deaths, s.code, s.class, s.stage, s.ready_at, k.name, s.slot, s.frames, s.frames_total, s.cancel_asked, s.digest, s.size, s.placement,
+               s.lost, s.room_deaths, s.code, s.class, s.stage, s.ready_at, k.name, s.slot, s.frames, s.frames_total, s.cancel_asked,
+               s.digest, s.size, s.placement,
                s.next
         from shown s join lanes l on l.lane = s.lane left join workers k on k.worker = s.worker
         order by s.place;

@@ -1,7 +1,7 @@
 -- Why: what people may change: cancel, retry and reprioritise jobs by id, batch or any filter; pause and limit queues; quieten
 -- workers. Submitters change jobs of their own batches; what concerns others is for operators. Jobs are changed a chunk per call,
--- each in a transaction of its own, so that a million of them block nobody; the answer holds the cursor for the next call, null at
--- the end. count_jobs() says beforehand how many it would be.
+-- each in a transaction of its own, so that a million of them do not block other sessions; the answer holds the cursor for the next call,
+-- null at the end. count_jobs() says beforehand how many it would be.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- Only states in which the change means something, of those that the filter asks for.

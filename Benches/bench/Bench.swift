@@ -74,7 +74,7 @@ struct Options {
     /// Less of everything: says whether it works, not how well.
     private(set) var isQuick = false
     private(set) var jsonPath: String?
-    /// How often the cluster's rivals take turns, where somebody has less time, or more.
+    /// How many rounds the cluster's rivals take, for a shorter or a longer run.
     private(set) var rounds: Int?
 
     static let usage =

@@ -44,7 +44,7 @@ struct ClusterUnderBench {
         let deadline = ContinuousClock.now + .seconds(30)
         while try await ledger.status().workers == 0 {
             guard ContinuousClock.now < deadline else { throw SupportError("start a worker", "none has registered") }
-            // A worker tells the ledger that it is there, and the ledger nobody.
+            // A worker registers with the ledger, which notifies no listener of it.
             try await Task.sleep(for: .milliseconds(20))
         }
         return ClusterUnderBench(server: server, ledger: ledger, folder: output, processes: processes)

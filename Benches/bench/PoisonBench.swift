@@ -4,7 +4,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// What files that kill rooms cost everybody else: the cluster's throughput with one in a hundred of them, beside none.
+/// What files that kill rooms cost the other jobs: the cluster's throughput with one in a hundred of them, beside none.
 enum PoisonBench {
     private static let target = 0.95
     /// Of so many jobs one is poisoned.

@@ -68,7 +68,7 @@ final class BenchFolder: Sendable {
     private init(adopting path: String) { self.path = path }
 
     deinit {
-        // What cannot be removed stays behind: there is nobody left to tell.
+        // What cannot be removed stays behind: the run has ended, and its report was printed.
         try? FileManager.default.removeItem(atPath: path)
     }
 

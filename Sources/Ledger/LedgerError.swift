@@ -76,7 +76,7 @@ extension LedgerError {
         case unexpectedAnswer = "ledger_unexpected_answer"
     }
 
-    /// Whether the same operation may pass in a moment without anybody's help.
+    /// Whether the same operation may succeed in a moment although nothing was repaired.
     ///
     /// What `mayHaveHappened` must be looked up first all the same.
     public var isTransient: Bool {

@@ -19,7 +19,7 @@ extension Converter.Request {
         )
         refusesLoss = recipe.strictLoss
         concealSeconds = recipe.limits?.concealSeconds
-        // Time that passes is watched by whoever started this: it passes also where nothing moves.
+        // The process that started this one limits the elapsed time, which passes also where nothing moves.
         budget = Budget(
             outputBytes: recipe.limits?.outputBytes,
             decodedSeconds: recipe.limits?.decodedSeconds,

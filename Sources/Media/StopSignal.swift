@@ -6,12 +6,12 @@ public final class StopSignal: Sendable {
 
     public init() {}
 
-    /// Takes effect at the next packet, block or wait of whoever holds the signal. It cannot be taken back.
+    /// Takes effect at the next packet, block or wait of all code that holds the signal. It cannot be taken back.
     public func stop() { flag.store(true, ordering: .relaxed) }
 
     public var isStopped: Bool { flag.load(ordering: .relaxed) }
 
-    /// Set once a source has been opened by whoever holds the signal.
+    /// Set once code that holds the signal has opened a source.
     private let opened = Atomic<Bool>(false)
 
     /// Whether a source is open. What takes long before that may be libav's work on a header, which it does not break off.

@@ -6,7 +6,7 @@ public import Storage
 public enum PublicationEnding: Sendable, Hashable {
     /// The output has its name, or was to be skipped, and the job is completed.
     case finished(PublishOutcome)
-    /// Somebody else finished it, or it has ended.
+    /// Another process has finished it, or the job has ended.
     case overtaken
     /// It cannot be carried out, its file is gone, and the ledger knows.
     case failed(Failure)
@@ -14,7 +14,7 @@ public enum PublicationEnding: Sendable, Hashable {
     case postponed(Failure)
 }
 
-/// An order of somebody who did not live to carry it out, and what became of it.
+/// A publication that its worker left unfinished, and what became of it.
 public struct TakenPublication: Sendable, Hashable {
     public var row: UnfinishedPublication
     public var ending: PublicationEnding

@@ -4,8 +4,8 @@ public import Storage
 
 /// Carries out what the ledger has ordered: gives the outputs their names, then says that they have them.
 ///
-/// Anybody may, again and again, after a crash at any point: workers for their own, workers and coordinators for those that
-/// somebody left.
+/// It may be repeated after a crash at any point. Workers do it for their own jobs; workers and coordinators do it for jobs whose worker
+/// left them unfinished.
 public struct PublicationFinisher: Sendable {
     private let ledger: JobLedger
     private let queue = BlockingQueue("publishing")
@@ -71,8 +71,8 @@ public struct PublicationFinisher: Sendable {
         }
     }
 
-    /// What a failure to name comes to. A job leaves `publishing` as failed only after its file has been removed, or
-    /// somebody who is slower could still publish it beside what the next attempt makes.
+    /// What follows from a rename that failed. A job leaves `publishing` as failed only after its file has been removed, or a
+    /// slower process could still publish that file beside the next attempt's.
     private static func spoil(_ order: PublishOrder, _ error: StorageError, in roots: StorageRoots) -> Step {
         guard isFinal(error) else { return .kept(error.failure) }
         do throws(StorageError) {
@@ -88,7 +88,7 @@ public struct PublicationFinisher: Sendable {
         switch error.code {
         // The file is not what was ordered, or gone; only another attempt at the job helps.
         case .attemptLost, .attemptConflict: true
-        // Somebody may give the right back, and the file is whole.
+        // An operator may give the right back, and the file is whole.
         case .permissionDenied, .readOnly: false
         default: error.code.kind == .permanent
         }

@@ -18,7 +18,7 @@ extension StorageError {
 extension StorageError.Code {
     /// What another try is worth.
     ///
-    /// A full disk is transient: somebody frees space, or another worker's disk has it, but the job may be what fills it,
+    /// A full disk is transient: an operator may free space, or another worker's disk may have it. But the job may be what fills it,
     /// so its tries are counted. A file system that went away
     /// and a root that this worker lacks say nothing about the job.
     public var kind: Failure.Kind {

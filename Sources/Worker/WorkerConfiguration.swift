@@ -30,7 +30,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public var groupLimit = 200
     /// The most finished outputs that may wait to be published. Each holds an open file.
     public var unpublishedLimit = 256
-    /// Whether it keeps house for the ledger when nobody else does.
+    /// Whether it keeps house for the ledger when no other process does.
     public var keepsHouse = true
     /// How old an attempt's file must be to be swept.
     public var sweepAge: Duration = .seconds(600)

@@ -111,7 +111,7 @@ final class Workshop: Sendable {
         guard let wait else { return }
         guard wait > .zero else { return pulse.poke() }
         Task {
-            // Nobody cancels it.
+            // This task is never cancelled.
             try? await Task.sleep(for: wait)
             pulse.poke()
         }
@@ -271,7 +271,7 @@ final class Workshop: Sendable {
             // Others may be able to.
             handBack(board.takeQueued(), because: .handedBack)
             say(.paused(because: reason, wait: wait))
-            // Whoever asks the ledger sees it at once.
+            // So that `sluice workers` shows it at once.
             pulse.poke()
         case .resumed:
             say(.resumed)

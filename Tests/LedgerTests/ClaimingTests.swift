@@ -253,6 +253,28 @@ struct ClaimingTests {
         #expect(try await lab.ledger.held(by: worker.worker).jobs.count == 2)
     }
 
+    /// An idle fleet asks all the time, and each question would wait for the server's disk.
+    @Test func aClaimWaitsForTheDiskOnlyIfItTookSomething() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        let schema = lab.schema
+        func waits() async throws -> (taken: Int, mode: String) {
+            try await lab.lab.run { connection in
+                try connection.transaction {
+                    let secret = WorkerSecrets[worker.worker]
+                    return (
+                        try connection.value("select count(*) from \(schema).claim(\(worker.worker), \(secret), 8)"),
+                        try connection.value("select current_setting('synchronous_commit')")
+                    )
+                }
+            }
+        }
+        #expect(try await waits() == (0, "off"))
+        try await lab.submit(3)
+        #expect(try await waits() == (3, "on"))
+        #expect(try await waits() == (0, "off"))
+    }
+
     /// Or it would walk, with all claims after it, over the rows of jobs long gone that a long transaction keeps.
     @Test func largeClaimsLiftTheFloorOfTheirLineUnlessSomebodySubmits() async throws {
         let lab = try await LedgerLab()

@@ -14,7 +14,7 @@ public struct AudioShape: Sendable, Hashable {
     public var codecName: String
     /// Whether decoding gives what was once encoded.
     public var isLossless: Bool
-    /// Frames to be converted, at the source's rate; `nil` if nobody knows yet.
+    /// Frames to be converted, at the source's rate; `nil` if that is not known yet.
     public var frames: Int64?
 
     /// A shape in eight parts.

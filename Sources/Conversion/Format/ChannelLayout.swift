@@ -24,10 +24,10 @@ public struct ChannelLayout: Sendable, Hashable {
         channelCount = discreteCount
     }
 
-    /// `count` channels of which nobody said where they belong. They cannot be mixed to another layout.
+    /// `count` channels whose positions are unknown. They cannot be mixed to another layout.
     public static func discrete(_ count: Int) -> ChannelLayout { ChannelLayout(discreteCount: count) }
 
-    /// Whether nobody said where the channels belong.
+    /// Whether the positions of the channels are unknown.
     public var isDiscrete: Bool { mask == 0 }
 
     /// One channel, in the centre.

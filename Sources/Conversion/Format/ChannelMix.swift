@@ -71,7 +71,7 @@ public struct ChannelMix: Sendable, Hashable {
 }
 
 extension ChannelLayout {
-    /// The same layout, with one and two channels without positions called mono and stereo, as everybody means them.
+    /// The same layout, with one and two channels without positions taken for mono and stereo, which they nearly always are.
     ///
     /// One channel is mono whatever its speaker is called.
     var withUsualPositions: ChannelLayout {

@@ -18,7 +18,7 @@ public struct FormatRule: Sendable {
     public var quality: ClosedRange<Double>?
     /// Whether a file decodes to the frames that were encoded.
     public var gapless: Gapless
-    /// Where the container's own length fields end; `nil` if nobody will reach that.
+    /// Where the container's own length fields end; `nil` if no real file reaches that.
     public var maximumBytes: Int64?
     /// What a reader of the table should know besides.
     public var note: String?

@@ -35,7 +35,7 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
         }
     }
 
-    /// A format that nobody checked; `AudioFormat.resolved(for:)` makes checked ones.
+    /// A format that was not checked; `AudioFormat.resolved(for:)` makes checked ones.
     public init(
         container: Container,
         codec: Codec,

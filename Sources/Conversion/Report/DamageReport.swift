@@ -11,7 +11,7 @@ public struct DamageReport: Sendable, Hashable, Codable {
     public struct Stretch: Sendable, Hashable, Codable {
         /// Its first frame.
         public var start: Int64
-        /// None where nothing is missing, or nobody can say how much.
+        /// None where nothing is missing, or where it cannot be told how much.
         public var frames: Int64
         /// A name out of docs/errors.md.
         public var code: String

@@ -6,7 +6,7 @@ public struct Failure: Error, Sendable, Hashable, Codable {
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         /// The same request on the same bytes ends in the same way.
         case permanent
-        /// It may end in another way without anybody's help.
+        /// Another try may succeed although nothing was repaired.
         case transient
         /// Nothing is wrong with the job; what it ran on went away.
         case infrastructure

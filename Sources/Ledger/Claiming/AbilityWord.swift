@@ -5,7 +5,7 @@ public enum AbilityWord {
     /// Has the files of a root.
     public static func root(_ name: String) -> String { "root:\(name)" }
 
-    /// Encodes what a codec is; `copy` encodes nothing, and nobody needs it.
+    /// The encoder that a codec needs; `copy` encodes nothing and needs none.
     public static func codec(_ codec: Codec) -> String { "codec:\(codec.rawValue)" }
 
     /// Reads recipes of a version.

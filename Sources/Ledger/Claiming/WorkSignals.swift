@@ -1,7 +1,7 @@
-/// When to look for work: as soon as somebody says that there is some, and now and then all the same.
+/// When to look for work: as soon as the ledger notifies of some, and at intervals.
 ///
-/// Never ends and never throws; without a database to listen to it goes by the clock alone. Several signals that nobody has
-/// taken yet are one.
+/// Never ends and never throws; without a database to listen to it goes by the clock alone. Several signals that were not
+/// taken yet become one.
 public struct WorkSignals: AsyncSequence, Sendable {
     let wakeUps: WakeUps
 

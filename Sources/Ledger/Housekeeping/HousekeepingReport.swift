@@ -1,4 +1,4 @@
-/// What one tick of housekeeping did. No chores: somebody else is at it, or nothing is due.
+/// What one tick of housekeeping did. No chores: another process keeps house, or nothing is due.
 public struct HousekeepingReport: Sendable, Hashable {
     public var chores: [Chore] = []
     /// Whether chores were under way when time was over: what is left is due at the next tick.

@@ -4,7 +4,7 @@ import FoundationEssentials
 extension JobLedger {
     /// Does what is due for the whole ledger: finds lost workers, wakes jobs, folds counts, makes and drops partitions.
     ///
-    /// Anybody may call it as often as they like, about once a second; all but one return at once. Each chore that is due gets a page of
+    /// Each coordinator and worker may call it, about once a second; all but one return at once. Each chore that is due gets a page of
     /// work, the most urgent first. Those that are larger get further pages in turn, until nothing is left or `slice` is over.
     /// `limit` is for each call to the ledger; a page that takes longer is undone, and the next ones are smaller.
     public func keepHouse(for slice: Duration? = nil, within limit: Duration? = nil) async throws -> HousekeepingReport
@@ -37,7 +37,7 @@ extension JobLedger {
         return report
     }
 
-    /// The chores that are due, the most urgent first; none if somebody else ticks or has just ticked.
+    /// The chores that are due, the most urgent first; none if another process ticks or has just ticked.
     private func beginTick(within limit: Duration?) async throws -> [String] {
         // A tick whose answer was lost has happened: the chores are due at the next one.
         try await settle("keep house", within: limit) { connection, _ in
@@ -45,7 +45,7 @@ extension JobLedger {
         }
     }
 
-    /// Does a page of a chore, if nobody else is at it. Whether there is more to do at once.
+    /// Does a page of a chore, unless another process is at it. Whether there is more to do at once.
     private func doPage(of chore: String, _ report: inout HousekeepingReport, within limit: Duration?) async throws
         -> Bool
     {
@@ -83,7 +83,7 @@ extension JobLedger {
     ///
     /// Only those whose outputs lie in `roots`, and those that have no file; `nil`: any. A job whose recipe this build cannot read is left to others, who get it after the next such time.
     public func takeUnfinished(limit: Int32 = 100, in roots: [String]? = nil) async throws -> [UnfinishedPublication] {
-        // What a lost answer handed to nobody is handed out again.
+        // If the answer is lost, the ledger hands the publications out again later.
         try await settle("take unfinished publications") { connection, _ in
             try connection.rows("select * from \(schema).take_unfinished(\(limit), \(roots))") {
                 row -> UnfinishedPublication? in

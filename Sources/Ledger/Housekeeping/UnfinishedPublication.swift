@@ -1,7 +1,7 @@
 public import Conversion
 public import FoundationEssentials
 
-/// A job that is publishing for too long, to be finished by whoever got this.
+/// A job that is publishing for too long, to be finished by the process that was handed it.
 ///
 /// Rename what is still to be renamed, then `finish` with the fence; if that is impossible, `fail` with it.
 public struct UnfinishedPublication: Sendable, Hashable {

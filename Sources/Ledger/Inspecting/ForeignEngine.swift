@@ -60,7 +60,7 @@ public struct ForeignEngine: Sendable, Hashable {
         case .yugabyte:
             "advisory locks and LISTEN are previews there, and partitions are not made within a transaction"
         case .cockroach:
-            "it has no LISTEN and no advisory locks, and SKIP LOCKED passes over rows that nobody has locked"
+            "it has no LISTEN and no advisory locks, and SKIP LOCKED passes over rows that are not locked"
         case .dsql:
             "it has no PL/pgSQL, no partitions, no advisory locks and no LISTEN, and its transactions lock no rows"
         case .limitless:

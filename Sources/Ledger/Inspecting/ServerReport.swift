@@ -8,7 +8,7 @@ public struct ServerReport: Sendable, Hashable {
     public var versionNumber: Int
     /// Whether the connection is encrypted.
     public var isEncrypted: Bool
-    /// Whether it goes through a socket of this machine, where there is nobody to listen.
+    /// Whether it goes through a socket of this machine, where no network can be tapped.
     public var isLocal: Bool
     /// Whether something stands between that hands one connection to many: wake-ups do not come through then.
     public var isPooled: Bool

@@ -15,7 +15,7 @@ extension Connection {
         }
         let tag = try script("commit", changes: true)
         guard tag == "COMMIT" else {
-            // PostgreSQL's answer if a statement failed and nobody said so.
+            // PostgreSQL's answer if a statement failed and the error was swallowed.
             throw failure(.badStatement, "the transaction was rolled back, because a statement in it had failed")
         }
         return result

@@ -93,7 +93,7 @@ actor Connection {
         return !link.isBroken
     }
 
-    /// Reads what the server sent while nobody asked; false if its goodbye is among it.
+    /// Reads what the server sent between two statements; false if it has closed the connection.
     private func takeWhatCame(_ link: Link) -> Bool {
         var socket = pollfd(fd: PQsocket(link.pointer), events: Int16(POLLIN), revents: 0)
         while poll(&socket, 1, 0) > 0 {

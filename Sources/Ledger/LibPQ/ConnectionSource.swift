@@ -144,7 +144,7 @@ actor ConnectionSource {
         }
     }
 
-    /// A connection is gone: somebody who waits may open another.
+    /// A connection is gone: a caller that waits may open another.
     private func vacate() {
         if waiting.isEmpty { count -= 1 } else { waiting.removeFirst().place.resume(returning: .empty) }
     }

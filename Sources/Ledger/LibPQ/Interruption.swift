@@ -29,7 +29,7 @@ final class Interruption: Sendable {
 
     deinit { close(descriptor) }
 
-    /// A ticket for one use of the connection. Whoever takes it `drop`s it.
+    /// A ticket for one use of the connection. The caller that takes it must `drop` it.
     func take() -> Ticket {
         state.withLock {
             $0.next += 1
@@ -47,7 +47,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// The connection works for nobody.
+    /// The connection is idle.
     func end() {
         state.withLock {
             $0.current = nil

@@ -4,7 +4,7 @@ import Dispatch
 /// One connection of libpq's, closed when the last reference goes.
 final class Link {
     let pointer: OpaquePointer
-    /// The server's warnings that nobody has taken yet. Notices of less weight are dropped.
+    /// The server's warnings that were not taken yet. Notices of less weight are dropped.
     fileprivate(set) var warnings: [String] = []
 
     private static let mostWarnings = 100
@@ -68,7 +68,7 @@ private final class CancelRequest: @unchecked Sendable {
 
     func send() {
         var message = [CChar](repeating: 0, count: 256)
-        // If it does not arrive, the grace of whoever waits for the statement ends.
+        // If it does not arrive, the caller's own time limit ends the statement.
         _ = PQcancel(pointer, &message, Int32(message.count))
     }
 }

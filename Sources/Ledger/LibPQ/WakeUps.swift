@@ -1,13 +1,13 @@
 import CLibPQ
 
-/// When to look at the ledger again: as soon as somebody says that there is news, and now and then all the same.
+/// When to look at the ledger again: as soon as the server notifies of news, and at intervals.
 ///
-/// Several wake-ups that nobody has taken yet are one. It never ends by itself and never throws: while the database is
+/// Several wake-ups that were not taken yet become one. It never ends by itself and never throws: while the database is
 /// out of reach, behind PgBouncer or told not to listen, it goes by the clock alone.
 struct WakeUps: AsyncSequence, Sendable {
     /// Why to look.
     enum Element: Sendable, Hashable {
-        /// Somebody sent this text on the channel.
+        /// The channel carried this text.
         case told(String)
         /// The time for a look has come, or news may have been missed.
         case timePassed

@@ -15,6 +15,6 @@ public enum JobState: String, Sendable, Hashable, Codable, CaseIterable {
     /// Those in which something will still happen to a job.
     public static let open: [JobState] = [.delayed, .waiting, .running, .publishing]
 
-    /// Whether nothing more happens to it, unless somebody asks for it.
+    /// Whether nothing more happens to it, unless it is retried.
     public var isEnd: Bool { !Self.open.contains(self) }
 }

@@ -13,7 +13,7 @@ public struct JobStory: Sendable, Hashable {
     public var cost: Int
     /// What a worker must be able to do.
     public var needs: [String]
-    /// Of `needs`, what no living worker can, where that is why it waits; empty if each can be done, and all by nobody.
+    /// Of `needs`, those that no living worker has, where that is why it waits; empty if each is had by some worker, and all by none.
     public var missing: [String] = []
     public var labels: [String: String]
     public var batchLabels: [String: String]
@@ -21,7 +21,7 @@ public struct JobStory: Sendable, Hashable {
     public var waitingFor: WaitingFor?
     /// Oldest first; one that is under way comes last.
     public var attempts: [AttemptRecord]
-    /// What the recipe said before somebody changed it, oldest first.
+    /// What the recipe said before each change, oldest first.
     public var amendments: [RecipeAmendment]
 
     /// What stands between a job and its turn.

@@ -29,7 +29,7 @@ public struct JobSummary: Sendable, Hashable {
     public var slot: Int?
     public var frames: Int64?
     public var totalFrames: Int64?
-    /// Whether somebody asked a running job to stop.
+    /// Whether a running job was asked to stop.
     public var isToBeCancelled: Bool
     /// SHA-256 of the output in hexadecimal, and its length; `nil` for a job that was skipped.
     public var digest: String?

@@ -22,7 +22,7 @@ public struct UnableLine: Sendable, Hashable {
     public var queue: String
     public var priority: Int
     public var needs: [String]
-    /// Of the needs, those that nobody has; empty if somebody has each of them, and nobody all.
+    /// Of the needs, those that no living worker has; empty if each is had by some worker, and all by none.
     public var missing: [String]
     /// One of the jobs.
     public var example: Int64

@@ -4,11 +4,11 @@ public enum JobAnswer: String, Sendable, Hashable, Codable, CaseIterable {
     case done
     /// It was so already, by this very fence: an answer was lost, not the write.
     case `repeated`
-    /// Somebody else has the job, or it has ended. Throw the output away and write nothing.
+    /// Another worker has the job, or it has ended. Throw the output away and write nothing.
     case lost
     /// The job was to be stopped and has ended so. Throw the output away.
     case cancelled
-    /// By this very fence it has been published, so it cannot be handed back. Keep the output: whoever finishes the job counts on
+    /// By this very fence it has been published, so it cannot be handed back. Keep the output: the process that finishes the job counts on
     /// it.
     case publishing
 

@@ -4,7 +4,7 @@ import FoundationEssentials
 // Each call is about many jobs, and each job is answered by itself, in the order given. A call may be repeated word for word,
 // which is what happens when an answer is lost.
 extension JobLedger {
-    /// Moves jobs from `running` to `publishing`: from now on anybody may finish them.
+    /// Moves jobs from `running` to `publishing`: from now on any worker or coordinator may finish them.
     @discardableResult
     public func publish(_ outputs: [Publication], within limit: Duration? = nil) async throws -> [JobAnswer] {
         try await answers(outputs, \.fence, "publish jobs", within: limit) { outputs, schema in
@@ -20,7 +20,7 @@ extension JobLedger {
         }
     }
 
-    /// Moves jobs from `publishing` to `finished`: the outputs have their names. Anybody who holds the fence may say so.
+    /// Moves jobs from `publishing` to `finished`: the outputs have their names. Any process that holds the fence may call it.
     @discardableResult
     public func finish(_ fences: [Fence], within limit: Duration? = nil) async throws -> [JobAnswer] {
         try await finish(fences.map { FinishedJob($0) }, within: limit)

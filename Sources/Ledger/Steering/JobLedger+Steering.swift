@@ -10,7 +10,7 @@ extension JobLedger {
         try await countSteerable(filter.narrowed(to: [.publishing]))
     }
 
-    /// Changes all jobs that a filter finds, a chunk at a time, each in a transaction of its own, so that nobody waits.
+    /// Changes all jobs that a filter finds, a chunk at a time, each in a transaction of its own, so that other sessions do not wait.
     ///
     /// `progress` is told after each chunk. What was done before an error stays.
     @discardableResult

@@ -48,7 +48,7 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
         guard !chunk.isEmpty else { return }
         let isPlaced = await withCheckedContinuation { filler in
             let isPlaced: Bool? = state.withLock { state in
-                if state.isEnded { return true }  // nobody wants it any more
+                if state.isEnded { return true }  // the reader has gone
                 if state.next == nil {
                     state.next = chunk
                     return true
@@ -71,7 +71,7 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
         news.signal()
     }
 
-    /// Nobody wants the rest: what was not taken is dropped, and the sequence ends with an error.
+    /// The reader wants no more: what was not taken is dropped, and the sequence ends with an error.
     func stop() {
         let filler = state.withLock { state in
             state.isEnded = true

@@ -221,7 +221,7 @@ extension Connection {
         }
         guard let entered else { throw failure(.unexpectedAnswer, "the ledger answered nothing to a submission") }
         guard entered.isRepetition else { return entered }
-        // Somebody was faster, or an earlier try of ours came through after all.
+        // Another submission was faster, or an earlier try of ours was committed after all.
         guard let standing = try findBatch(call.key, call.schema) else {
             throw failure(.contention, "the batch of this key went away meanwhile")
         }

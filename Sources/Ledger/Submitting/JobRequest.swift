@@ -4,7 +4,7 @@ public import FoundationEssentials
 /// A job that is to be: its recipe, and what differs from the rest of its submission.
 public struct JobRequest: Sendable, Hashable {
     public var recipe: Recipe
-    /// Estimated, in any unit that all submitters share; 1000 if nobody knows. Costly jobs let more others pass.
+    /// Estimated, in any unit that all submitters share; 1000 if it is not known. Costly jobs let more others pass.
     public var cost: Int32?
     /// What a worker must be able to do besides reading the recipe, in the words of `AbilityWord`.
     public var needs: [String] = []

@@ -63,7 +63,7 @@ struct RecipeText {
 
     private static func learn(_ recipe: Recipe) throws -> Form {
         var marked = recipe
-        // Drawn at random, so nobody can have written it.
+        // Drawn at random, so that no submitter can have written it.
         let mark = UUID().uuidString
         for index in marked.sources.indices { marked.sources[index].location = mark }
         for index in marked.outputs.indices { marked.outputs[index].location = mark }

@@ -5,7 +5,7 @@ final class WorkNews: Sendable {
     private enum State { case told, telling, tellingAndMore }
     private let state = Mutex(State.told)
 
-    /// Whether the caller is to tell them. If not, somebody else will do so after this call.
+    /// Whether the caller is to tell them. If not, another submission tells them after this call.
     func begin() -> Bool {
         state.withLock { state in
             guard case .told = state else {

@@ -12,9 +12,9 @@ public final class AsyncConversion: Sendable {
         case cancelled
     }
 
-    /// How far it has come: the newest news to whoever waits, at the end a last one, then the end of the stream.
+    /// How far it has come: the task that waits gets the newest report only, at the end a last one, then the end of the stream.
     ///
-    /// One task at a time can wait for it; nobody has to.
+    /// One task at a time can wait for it; none has to.
     public let progress: AsyncStream<Pump.Progress>
 
     private let converter: Converter

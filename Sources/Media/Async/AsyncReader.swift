@@ -6,7 +6,7 @@ public import Conversion
 /// source is an open descriptor that stays the caller's, who keeps it open until reader and sequence are gone.
 ///
 /// Cancelling a task that waits for the reader raises `Reader.Options.stop`, which ends everything that shares the
-/// signal; the task gets `CancellationError`. Where somebody else raised it, it gets `MediaError.Code.cancelled`.
+/// signal; the task gets `CancellationError`. If other code raised it, the task gets `MediaError.Code.cancelled`.
 public struct AsyncReader: Sendable {
     public let description: SourceDescription
     let actor: ReaderActor
@@ -73,7 +73,7 @@ actor ReaderActor {
     /// What has gone wrong, frame by frame, so far.
     var damage: DamageAccount { output?.damage ?? DamageAccount() }
 
-    /// Frames that were decoded for somebody: what is kept back is less than one decoded block.
+    /// Frames that were decoded for the caller: what is kept back is less than one decoded block.
     var decodedFrames: Int64 { output?.deliveredFrames ?? 0 }
 
     /// The next block; `nil` at the end of a complete track only. A failure is repeated at every later call.

@@ -36,7 +36,7 @@ public final class AsyncWriter: Sendable {
         actor = try WriterActor(descriptor, format, options, queue, stop)
     }
 
-    /// Nobody will ask for this output any more: what still waits is not written.
+    /// No caller can ask for this output any more: what still waits is not written.
     deinit { queue.fail(MediaError(.cancelled, at: .encode, "the writer was dropped before it was finished")) }
 
     /// Waits until the writer is ready, then takes `block`. Throws what has made the writer fail.

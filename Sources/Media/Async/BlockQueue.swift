@@ -40,7 +40,7 @@ final class BlockQueue: Sendable {
 
     // MARK: Appending
 
-    /// Takes `block` if there is room and nobody waits before it. Throws once the writer has failed or is finished.
+    /// Takes `block` if there is room and no task waits before it. Throws once the writer has failed or is finished.
     func offer(_ block: PCMBlock) throws -> Offer {
         try state.withLock { state in try offer(block, &state) }
     }
@@ -78,7 +78,7 @@ final class BlockQueue: Sendable {
     /// The answer to a waiter that needs not wait after all; `nil` for one that does.
     private func enter(_ waiter: Waiter) -> Result<Bool, any Error>? {
         state.withLock { state in
-            // Asked under the lock: whoever cancels later finds the waiter in the list.
+            // Asked under the lock: a later cancellation finds the waiter in the list.
             if Task.isCancelled { return .failure(CancellationError()) }
             do {
                 if case .taken(let wakesWriter) = try offer(waiter.block, &state) { return .success(wakesWriter) }
@@ -103,7 +103,7 @@ final class BlockQueue: Sendable {
 
     // MARK: The writer's side
 
-    /// The oldest block, whose place goes to whoever waits longest; `nil` when there is none, or after a failure.
+    /// The oldest block, whose place goes to the task that has waited longest; `nil` when there is none, or after a failure.
     func take() -> PCMBlock? {
         let (block, admitted) = state.withLock { state -> (PCMBlock?, Waiter?) in
             guard state.failure == nil, !state.blocks.isEmpty else {

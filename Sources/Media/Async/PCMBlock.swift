@@ -1,4 +1,4 @@
-/// Some samples of all channels as a value: interleaved, in the machine's byte order, owned by nobody.
+/// Some samples of all channels as a value: interleaved, in the machine's byte order, in memory of its own.
 ///
 /// It is what leaves the library for other tasks. libav's own memory, a `SampleBlock`, stays with its reader.
 public struct PCMBlock: Sendable, Hashable {

@@ -1,7 +1,7 @@
 /// The decoded blocks of one track, each exactly once, in order.
 ///
-/// Nothing is decoded before somebody waits for it, so a slow reader of the sequence holds one block and no more, and
-/// one that is never read holds nobody up. A sequence that was cut short by damage, cancellation or an unreadable
+/// Nothing is decoded before a task waits for it, so a slow reader of the sequence holds one block and no more, and
+/// a sequence that is never read blocks nothing. A sequence that was cut short by damage, cancellation or an unreadable
 /// source ends by throwing, and throws again when asked again: `nil` means that the track is complete.
 ///
 /// It is single-pass: all iterators take from the same blocks. Dropping it early frees all that it held.

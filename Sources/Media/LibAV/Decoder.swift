@@ -8,7 +8,7 @@ enum CodecAnswer { case filled, wantsInput, ended }
 struct Decoder: ~Copyable {
     private let context: UnsafeMutablePointer<AVCodecContext>
 
-    /// Takes `context` over; nobody else may free it.
+    /// Takes `context` over; no other code may free it.
     private init(adopting context: UnsafeMutablePointer<AVCodecContext>) { self.context = context }
 
     deinit {

@@ -2,7 +2,7 @@ import Glibc
 
 /// A descriptor of our own for the same open file, closed when the last reference goes.
 ///
-/// Whoever works on after the caller has turned away needs one: the caller's number may stand for another file by then.
+/// Code that goes on after the call has returned needs one: the caller's number may stand for another file by then.
 final class DescriptorCopy: Sendable {
     let descriptor: Int32
 

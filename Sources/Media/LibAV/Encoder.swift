@@ -11,7 +11,7 @@ struct Encoder: ~Copyable {
     /// Whether it models hearing, on floats, and can be given only such as can be squared.
     let wantsBoundedFloats: Bool
 
-    /// Takes `context` over; nobody else may free it.
+    /// Takes `context` over; no other code may free it.
     private init(
         adopting context: UnsafeMutablePointer<AVCodecContext>,
         _ shape: SampleShape,

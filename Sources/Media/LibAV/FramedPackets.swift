@@ -116,7 +116,7 @@ final class FramedPackets {
         guard let info = self.header, let soundEnd = info.soundEnd else { return nil }
         let after = frames + Int64(header.frames)
         guard after > soundEnd, after <= info.frames else { return nil }
-        // Whoever joined something on did not ask for padding, nor where it lies: then all of it is kept.
+        // A tool that joined frames on left the padding's length as it was, so where the padding lies is unknown: all of it is kept.
         let ahead = FrameWalk(ahead: walk)
         for _ in 0..<((info.frames - after) / Int64(header.frames)) { _ = ahead.next() }
         if case .frame = ahead.next() { return nil }

@@ -52,7 +52,7 @@ enum LibAVLog {
 }
 
 extension String {
-    /// `[mp3 @ 0x55d0c0ffee00]` as `[mp3]`: where libav's objects lie differs from run to run and helps nobody.
+    /// `[mp3 @ 0x55d0c0ffee00]` as `[mp3]`: where libav's objects lie differs from run to run and means nothing to a reader.
     func withoutAddresses() -> String {
         var (rest, kept) = (self[...], "")
         while let sign = rest.firstRange(of: " @ 0x") {

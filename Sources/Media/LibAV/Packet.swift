@@ -13,7 +13,7 @@ public struct Packet: ~Copyable {
         self.init(adopting: packet)
     }
 
-    /// Takes `pointer` over; nobody else may free it.
+    /// Takes `pointer` over; no other code may free it.
     init(adopting pointer: UnsafeMutablePointer<AVPacket>) { self.pointer = pointer }
 
     deinit {
@@ -82,7 +82,7 @@ public struct Packet: ~Copyable {
     /// Where the packet's bytes lie in the source; `nil` where the demuxer does not say.
     var place: Int64? { pointer.pointee.pos >= 0 ? pointer.pointee.pos : nil }
 
-    /// Whether somebody has said already what decoders must drop.
+    /// Whether it says already what decoders must drop.
     var hasSkip: Bool {
         var size = 0
         return av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size) != nil

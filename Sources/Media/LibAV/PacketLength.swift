@@ -15,8 +15,8 @@ struct PacketLength: ~Copyable {
     init(_ stream: InputStream) {
         parameters = stream.pointer.pointee.codecpar
         rate = stream.sampleRateHz
-        // Headers that cannot be read leave `nil`, which `isUnreadable` tells: whoever needs lengths refuses then, and
-        // whoever decodes hears of it from the decoder.
+        // Headers that cannot be read leave `nil`, which `isUnreadable` tells: callers that need lengths refuse then, and
+        // callers that decode get the decoder's error.
         if parameters.pointee.codec_id == AV_CODEC_ID_VORBIS { vorbis = try? VorbisPacketLength.open(stream) }
     }
 

@@ -3,12 +3,12 @@ extension SampleBlock {
     private static let loudest: Float = 256
 
     /// Makes the loudest that is borne of what is louder, and says whether all are numbers: it ends at the first that is none. For
-    /// samples of 32-bit floats that are nobody else's.
+    /// samples of 32-bit floats that no other block shares.
     ///
     /// Encoders that model hearing square what they are given. LAME ends the process where that is no number any more
     /// (`calc_energy: Assertion el >= 0`), where libav's AAC refuses the conversion.
     ///
-    /// Nobody is told of what was bounded: damage is what the source lacks, by its frames, and it has these. docs/formats.md says so.
+    /// What was bounded is not reported: damage is counted in missing frames, and these are there. docs/formats.md says so.
     mutating func boundFloats() -> Bool {
         for plane in 0..<planeCount {
             let areNumbers = withMutablePlane(plane) { bytes in

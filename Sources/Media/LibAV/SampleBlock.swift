@@ -5,7 +5,7 @@ import CLibAV
 /// A block is made once and filled again and again: nothing is allocated per block once a pump runs.
 public struct SampleBlock: ~Copyable {
     let pointer: UnsafeMutablePointer<AVFrame>
-    /// The first frame's number on the clock of whoever filled the block.
+    /// The first frame's number, as counted by the code that filled the block.
     public var position: Int64 = 0
 
     /// An empty block.
@@ -16,7 +16,7 @@ public struct SampleBlock: ~Copyable {
         self.init(adopting: frame)
     }
 
-    /// Takes `pointer` over; nobody else may free it.
+    /// Takes `pointer` over; no other code may free it.
     init(adopting pointer: UnsafeMutablePointer<AVFrame>) { self.pointer = pointer }
 
     deinit {
@@ -124,7 +124,7 @@ public struct SampleBlock: ~Copyable {
         position += Int64(front)
     }
 
-    /// Gives the block room for `frames` frames of `shape`, keeping memory that already fits and is shared with nobody.
+    /// Gives the block room for `frames` frames of `shape`, keeping memory that already fits and is not shared.
     mutating func reserve(_ frames: Int, _ shape: SampleShape) throws {
         if self.shape == shape, capacity >= frames, av_frame_is_writable(pointer) == 1 {
             pointer.pointee.nb_samples = Int32(frames)

@@ -1,4 +1,4 @@
-/// Sound that is missing from a source, before anybody has decided what to do about it.
+/// Sound that is missing from a source, before it is decided what to do about it.
 struct Loss {
     let code: MediaError.Code
     /// At the track's rate; zero where something was damaged and no sound is missing.

@@ -68,7 +68,7 @@ public final class PacketOutput {
             throw MediaError(
                 .passthroughRefused,
                 at: .decode,
-                "nobody says how many frames a packet of \(track.codecName) holds",
+                "it is not known how many frames a packet of \(track.codecName) holds",
                 stream: track.index
             )
         }

@@ -96,7 +96,7 @@ final class SampleInput {
 
     /// Sends a block whose last `padding` frames are no sound.
     private func encode(_ block: inout SampleBlock, padding: Int) throws {
-        // Blocks of a queue are nobody else's, and every such encoder has a queue.
+        // No other code shares the blocks of a queue, and every such encoder has a queue.
         if encoder.value.wantsBoundedFloats, blockFrames > 0, !block.boundFloats() {
             throw MediaError(.encodeFailed, at: .encode, "the source has samples that are no numbers")
         }

@@ -42,7 +42,7 @@ extension MediaError.Code {
     var kind: Failure.Kind {
         switch self {
         case .sourceIO, .destinationIO, .diskFull, .outOfMemory, .verifyMismatch: .transient
-        // Nothing failed: somebody asked for an end, and the work goes to somebody else.
+        // Nothing failed: the caller asked for an end, and another worker does the work.
         case .cancelled: .infrastructure
         default: .permanent
         }

@@ -9,7 +9,7 @@ public struct SourceProbe: Sendable {
     private let signal = StopSignal()
 
     /// `nameHint` is a file name whose extension helps with formats that have no signature; it is never opened. `raw`
-    /// tells the shape of headerless PCM. `limits` are for a scan; its time on the wall's clock is somebody else's to watch.
+    /// tells the shape of headerless PCM. `limits` are for a scan; the slot watches how long it takes.
     public init(nameHint: String?, raw: Recipe.RawDescription? = nil, limits: Recipe.Limits? = nil) {
         self.nameHint = nameHint
         self.raw = raw

@@ -22,7 +22,7 @@ enum NurseryProcess {
         }
     }
 
-    /// Tells the slot of a process; it ends where nobody listens.
+    /// Tells the slot of a process; ends this process if the slot has hung up.
     private static func say(_ id: pid_t) {
         _ = Datagram.send(ProcessNumber.bytes(id > 0 ? id : -errno), to: socket, waits: true)
     }
@@ -31,7 +31,7 @@ enum NurseryProcess {
     private static func serve() {
         // In the room's group until the slot has heard of it: whatever ends the room before, ends it too.
         RoomLock.diesWithItsStarter()
-        // What it says has nobody to hear it, and its number 3 stays taken: what comes in must not get the number that a room's
+        // Its standard output and error lead nowhere, and its number 3 stays taken: what comes in must not get the number that a room's
         // socket will have.
         dup2(STDOUT_FILENO, STDERR_FILENO)
         dup2(STDOUT_FILENO, RoomProcess.socket)

@@ -53,7 +53,7 @@ final class RoomDesk: Sendable {
         var unsaid: ConversionProgress?
     }
 
-    /// Often enough for eyes, and for whoever watches whether the room is alive.
+    /// Often enough for a progress bar, and for the slot that watches whether the room is alive.
     private static let progressInterval = Duration.milliseconds(100)
 
     private let socket: Int32
@@ -64,7 +64,7 @@ final class RoomDesk: Sendable {
 
     init(socket: Int32) { self.socket = socket }
 
-    /// Waits for the first message of a slot. Whoever hangs up instead wants no room.
+    /// Waits for the first message of a slot. A slot that hangs up instead wants no room.
     static func hearRules(on socket: Int32) -> RoomRules {
         var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
         switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: false, waits: true) {
@@ -163,7 +163,7 @@ final class RoomDesk: Sendable {
                 return { self.fitting(description, job, $0, coder) }
             }
         }
-        // Whoever hears of the end may close and publish: the room lets go first.
+        // Once it hears of the end, the worker may close and publish: the room lets go first.
         state.withLock { ($0.current, $0.lastReport, $0.unsaid) = (nil, nil, nil) }
         switch result {
         case .success(let reply): say(reply(.now()), coder)
@@ -188,7 +188,7 @@ final class RoomDesk: Sendable {
         var (count, bytes) = (2_048, 64 << 10)
         while true {
             let reply = RoomReply.described(job: job, report.bounded(count: count, bytes: bytes), cost)
-            // What cannot be written at all is said by whoever sends it.
+            // The sender reports what cannot be encoded at all.
             guard let size = try? coder.bytes(reply).count, size > Datagram.byteLimit, count > 1 else { return reply }
             (count, bytes) = (max(1, count / 2), max(Bound.name, bytes / 2))
         }
@@ -209,7 +209,7 @@ final class RoomDesk: Sendable {
                 sayWhatIsDue(&state, coder)
                 endLateOpening(state, coder)
             }
-            // Rung for when it has returned: whoever carries a request out is then the only one who holds its descriptors.
+            // Rung only when `hear` has returned: the thread that carries a request out then holds its descriptors alone.
             if heard > 0, hear(&buffer, coder) == .request { bell.signal() }
         }
     }
@@ -306,7 +306,7 @@ final class RoomDesk: Sendable {
         switch Datagram.send(bytes, to: socket, waits: waits) {
         case .sent: break
         case .full where !waits: break
-        // Nobody is there any more.
+        // The slot has hung up.
         case .gone: _exit(0)
         case .full: RoomProcess.giveUp("a socket that does not wait")
         case .refused(let error): RoomProcess.giveUp("an answer that cannot be sent: \(error.text)")

@@ -56,7 +56,7 @@ extension Room {
         case .disobeyed(let stop): return stop.failure(at: last) ?? .cancelledLate(last)
         case .brokeProtocol(let why):
             return Failure(.brokenProtocol, "the room was killed for what it said: \(why)", at: last)
-        // A room that was about to be stopped and died before is a crash all the same, unless nobody wants to know.
+        // A room that died just before it was stopped has crashed all the same, unless its end was wanted anyway.
         case .notReady, .notLocked, .distrusted, .dismissed, nil:
             let end = rest.map { describe($0.end) } ?? "a signal that it does not obey"
             return Failure(.crash, "the room ended in the middle of the job, with \(end)", at: last)

@@ -136,7 +136,7 @@ final class Room {
         return true
     }
 
-    /// Takes back what has not begun: its callers are told by whoever calls this, and the room is told nothing.
+    /// Takes back what has not begun. The caller answers those who sent it; the room is told nothing.
     func takeBackUnbegun() -> [RoomJob] {
         let unbegun = inFlight.filter { !$0.hasBegun && !$0.isAbandoned }.map(\.job)
         outbox.removeAll { message in unbegun.contains { $0.id == message.job } }
@@ -178,7 +178,7 @@ final class Room {
         self.verdict = verdict
         sinceEnd = .zero
         wasKilled = true
-        // Once it is reaped its number may be somebody else's.
+        // Once it is reaped its number may belong to another process.
         if rest == nil { child.kill() }
     }
 
@@ -280,7 +280,7 @@ final class Room {
     func look(into buffer: inout [UInt8]) {
         guard rest == nil, let rest = child.reap() else { return }
         self.rest = rest
-        // More than fits into a socket and a pipe is said by nobody who is dead.
+        // A dead room cannot have left more than fits into a socket and a pipe.
         listen(into: &buffer, upTo: 4_096)
         for _ in 0..<32 where lastWords.source != nil { lastWords.listen(into: &buffer) }
     }

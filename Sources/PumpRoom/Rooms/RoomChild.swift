@@ -18,7 +18,7 @@ final class RoomChild {
     /// Readable once the process is over.
     let handle: Descriptor
 
-    /// Takes over the child `id` of this thread, which nobody else waits for. Throws where it cannot be watched; it is killed then.
+    /// Takes over the child `id` of this thread, which no other code waits for. Throws where it cannot be watched; it is killed then.
     init(adopting id: pid_t) throws(SystemError) {
         // A group of its own: what a terminal sends to the worker is the worker's to pass on. One that was started has it.
         setpgid(id, id)
@@ -85,7 +85,7 @@ final class RoomChild {
     func reap() -> Rest? {
         var waited = [pollfd(fd: handle.number, events: Int16(POLLIN), revents: 0)]
         guard poll(&waited, 1, 0) > 0 else { return nil }
-        // Until it is reaped, its group's number is nobody else's.
+        // Until it is reaped, no other group can get its number.
         kill()
         var (status, usage) = (Int32(0), rusage())
         defer {
@@ -94,7 +94,7 @@ final class RoomChild {
             while retryingInterrupts({ waitpid(-id, nil, 0) }) > 0 {}
         }
         guard retryingInterrupts({ wait4(id, &status, 0, &usage) }) == id else {
-            // Where SIGCHLD is ignored, the kernel reaps before anybody can ask.
+            // Where SIGCHLD is ignored, the kernel reaps before this can ask.
             return Rest(end: .unknown, cpuMicroseconds: 0, peakBytes: 0)
         }
         let signal = status & 0x7F
@@ -131,7 +131,7 @@ extension RoomChild.End: CustomStringConvertible {
         switch self {
         case .exited(let status): "exit status \(status)"
         case .signalled(let number): Self.names[number] ?? "signal \(number)"
-        case .unknown: "an end that nobody saw"
+        case .unknown: "an end that was not seen"
         }
     }
 

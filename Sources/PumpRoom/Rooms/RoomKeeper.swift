@@ -120,7 +120,7 @@ final class RoomKeeper: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (isSettled, level) = lock.withLock { lock in
-                    // A cancellation that came before found nobody to wake.
+                    // A cancellation that came before found no waiting task.
                     if lock.level != nil || lock.isOver || Task.isCancelled { return (true, lock.level) }
                     lock.waiting[number] = continuation
                     return (false, nil)

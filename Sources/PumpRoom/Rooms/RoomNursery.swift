@@ -39,7 +39,7 @@ final class RoomNursery {
         guard let process else { return }
         self.process = nil
         process.kill()
-        // Killed and not gone, it is nobody's to wait for.
+        // If it was killed and is not gone, it is not waited for any longer.
         if isReadable(process.handle, within: .seconds(5)) { _ = process.reap() }
     }
 

@@ -22,7 +22,7 @@ struct SentJob {
     /// What its caller hears when the room is gone, where it must be gone first.
     var answer: RoomAnswer?
     private(set) var stop: Stop?
-    /// Counted while somebody watched.
+    /// Counted only while the slot watched.
     private(set) var elapsed = Duration.zero
     private(set) var quiet = Duration.zero
     private(set) var sinceStop = Duration.zero
@@ -72,7 +72,7 @@ struct SentJob {
     /// What it cost, by what the room has used in all.
     func cost(cpuMicroseconds: Int64, peakBytes: Int64) -> RoomCost {
         let before = spentAtBegin?.cpuMicroseconds ?? 0
-        // A room of which nobody knows what it used is no free room.
+        // An unknown cost is not a cost of nothing.
         guard cpuMicroseconds >= before, peakBytes > 0 else { return RoomCost() }
         return RoomCost(cpu: .microseconds(cpuMicroseconds - before), peakBytes: peakBytes)
     }
@@ -90,7 +90,7 @@ extension SentJob {
     /// A source gets a second for so many of its bytes, twice: to decode it and to decode its output again.
     private static let bytesPerSecond = 1_024.0
 
-    /// More than anybody waits, and less than a duration can hold.
+    /// Longer than any real limit, and less than a duration can hold.
     private static let ages = 1e12
 
     /// Whether `progress` is no more sound than the job may decode: the room should have ended it.

@@ -25,7 +25,7 @@ final class SlotLoop {
     private var next: Room?
     /// On their way out.
     private var leaving: [Room] = []
-    /// Killed and not gone. Nobody waits for them, and they are reaped when they can be.
+    /// Killed and not gone. They are not waited for, and are reaped when they can be.
     private var stuck: [Room] = []
 
     /// The room whose level the keeper knows.
@@ -216,7 +216,7 @@ final class SlotLoop {
         if isClosing, let current, !current.inFlight.contains(where: \.hasBegun) { current.dismiss() }
     }
 
-    /// Milliseconds until somebody has to look; -1 where only an event is worth it.
+    /// Milliseconds until a limit has to be looked at; -1 if only an event has to be waited for.
     private func timeout(_ rooms: [Room]) -> Int32 {
         let isWatching = rooms.contains(where: \.isWatched)
         guard isWatching || pause > .zero else { return -1 }
@@ -224,7 +224,7 @@ final class SlotLoop {
         return Int32(clamping: Int((next / .milliseconds(1)).rounded(.up)))
     }
 
-    /// Counts the time for which somebody watched. Whoever was stopped or asleep did not: a gap is worth two ticks.
+    /// Counts the time for which this loop watched. A process that was stopped or asleep did not watch: a gap counts as two ticks.
     private func pass() {
         let now = SuspendingClock.now
         let time = min(now - lastLook, configuration.tick * 2)

@@ -34,7 +34,7 @@ struct WaitingLine<Element> {
         return places.remove(at: place)
     }
 
-    /// Takes out everybody.
+    /// Takes out all.
     mutating func removeAll() -> [Element] {
         defer { (places, head) = ([], 0) }
         return places[head...].compactMap { $0 }

@@ -20,7 +20,7 @@ enum LastCall {
         var action = sigaction()
         action.sa_flags = SA_SIGINFO
         action.__sigaction_handler.sa_sigaction = { _, information, _ in
-            // SYS_SECCOMP: not a signal that somebody sent, which tells of no call.
+            // SYS_SECCOMP: not a signal from another process, which tells of no call.
             if let information, information.pointee.si_code == 1 {
                 LastCall.say(information.pointee._sifields._sigsys._syscall)
             }

@@ -16,7 +16,7 @@ enum ProcessLimits {
             ("RLIMIT_NOFILE", SLUICE_RLIMIT_NOFILE, descriptorLimit),
         ]
         for (name, resource, limit) in wanted {
-            // Somebody who set a lower one meant it.
+            // A lower limit was set on purpose.
             guard sluice_setrlimit(resource, min(limit, sluice_hard_limit(resource))) == 0 else {
                 throw RoomLock.Refusal(call: name)
             }

@@ -3,7 +3,7 @@ import Glibc
 
 /// Who the process is.
 enum RoomUser {
-    /// Where nobody has an account: systemd's list of ranges leaves it free, and the highest process id keeps it so.
+    /// A range without accounts: systemd's list of ranges leaves it free, and the highest process id keeps it so.
     private static let firstOwn: UInt32 = 0x7000_0000
     /// Where the first is not mapped, as in containers with users of their own.
     private static let nobody: UInt32 = 65_534
@@ -19,7 +19,7 @@ enum RoomUser {
         var (header, sets) = (versionThree, [__user_cap_data_struct](repeating: .init(), count: 2))
         guard sluice_capget(&header, &sets) == 0 else { throw RoomLock.Refusal(call: "capget") }
         for (bit, name) in [(capSetGroups, "CAP_SETGID"), (capSetUser, "CAP_SETUID"), (capKill, "CAP_KILL")] {
-            // Whoever started this has the same capabilities; without the last it could not end a room of another user.
+            // The slot has the same capabilities as this process; without the last one it could not kill a room of another user.
             guard sets[0].effective & 1 << bit != 0 else { throw RoomLock.Refusal("this root has no \(name)") }
         }
         guard sluice_clear_groups() == 0 else { throw RoomLock.Refusal(call: "setgroups") }

@@ -79,7 +79,7 @@ enum SystemCallFilter {
     }
 
     /// Lets glibc ask for files to read, and refuses them: its iconv looks for tables of letters when a transport stream names
-    /// its programmes, and does without. Whoever would write or create is no iconv.
+    /// its programmes, and does without. A call that would write or create does not come from iconv.
     private static func refuseReading(_ filter: scmp_filter_ctx) throws(RoomLock.Refusal) {
         let writes = UInt64(O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND)
         for (name, flags) in [("open", UInt32(1)), ("openat", 2)] {

@@ -5,7 +5,7 @@ final class Descriptor: Sendable {
     /// Lent to callers: only this owner closes it.
     let number: Int32
 
-    /// Takes `number` over; nobody else may close it.
+    /// Takes `number` over; no other code may close it.
     init(adopting number: Int32) { self.number = number }
 
     deinit { close(number) }

@@ -7,7 +7,7 @@ enum RoomThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `body` on a new thread called `name`, of which the system shows fifteen letters. Nobody waits for its end.
+    /// Runs `body` on a new thread called `name`, of which the system shows fifteen letters. Its end is not waited for.
     static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         var (thread, attributes) = (pthread_t(), pthread_attr_t())
         pthread_attr_init(&attributes)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Opens what lies below a folder and cannot be led out of it, by `..`, a link, or somebody who swaps folders meanwhile.
+/// Opens what lies below a folder and cannot be led out of it, by `..`, a link, or a process that swaps folders meanwhile.
 struct Beneath: Sendable {
     /// How it is done.
     enum Means: Sendable {
@@ -34,7 +34,7 @@ struct Beneath: Sendable {
     private func byKernel(_ path: String, _ root: Int32, _ flags: Int32) -> Int32 {
         // A `struct open_how`: flags, mode, and RESOLVE_BENEATH with RESOLVE_NO_MAGICLINKS.
         var how: (UInt64, UInt64, UInt64) = (UInt64(UInt32(bitPattern: flags)), 0, 0x08 | 0x02)
-        // EAGAIN: something below was renamed while the kernel looked. Somebody who renames without end gets nowhere.
+        // EAGAIN: something below was renamed while the kernel looked. A process that renames without end gains nothing.
         for _ in 0..<128 {
             let opened = retryingInterrupts {
                 withUnsafeMutableBytes(of: &how) { how in

@@ -4,7 +4,7 @@ import Glibc
 struct Descriptor: ~Copyable {
     let number: Int32
 
-    /// Takes `number` over; nobody else may close it.
+    /// Takes `number` over; no other code may close it.
     init(adopting number: Int32) { self.number = number }
 
     deinit { close(number) }

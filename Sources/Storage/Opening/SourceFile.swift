@@ -26,7 +26,7 @@ public struct SourceFile: ~Copyable {
 
     /// Opens what is at `path`, through links.
     ///
-    /// Folders are always refused. A pipe is opened only if `allowed` has it, and then waits for somebody to write.
+    /// Folders are always refused. A pipe is opened only if `allowed` has it, and then waits for a writer.
     public static func open(
         _ path: String,
         allowing allowed: Set<FileKind> = [.file]

@@ -1,6 +1,6 @@
 /// Whose work a hidden file is: one lease of one job. No two workers ever make the same.
 ///
-/// Written into the file's name, it tells anybody who finds it which row in the ledger decides about it.
+/// Written into the file's name, it tells any process that finds it which row in the ledger decides about it.
 public struct AttemptName: Sendable, Hashable {
     public let job: Int64
     public let epoch: Int64

@@ -21,7 +21,7 @@ struct DestinationPath {
 
     /// Where the links at the end of `path` lead.
     ///
-    /// A link that is replaced would leave its target as it was, under another name, and take away what somebody made on
+    /// A link that is replaced would leave its target as it was, under another name, and remove a link that a person made on
     /// purpose (`latest.wav`, a folder on a larger disk). `cp` and a shell's `>` write through links as well. So the
     /// link stays and what it leads to is replaced, or created if there is nothing yet.
     static func followingLinks(_ path: String) throws(StorageError) -> DestinationPath {

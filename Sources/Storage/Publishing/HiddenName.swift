@@ -9,7 +9,7 @@ enum HiddenName {
     /// The hidden name for `name` in one of the known slots, counted from 1.
     static func slot(_ slot: Int, for name: String) -> String { ".\(stem(of: name)).sluice-\(slot).part" }
 
-    /// A hidden name for `name` that nobody else has.
+    /// A hidden name for `name` that no other file has.
     static func random(for name: String) -> String {
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
         return ".\(stem(of: name)).sluice-r\(number).part"

@@ -4,8 +4,8 @@ extension StorageRoot {
     /// Removes what dead workers left in the folder at `below` (not in those below it), and says what it removed.
     ///
     /// The files of attempts go if they are older than `age` and `isAlive` does not know them; their leases are random,
-    /// so what is dead stays dead. Unfinished outputs go if nobody holds their lock or, where locks cannot be trusted, if
-    /// nobody has written to them for `age`. That clock is the file server's, so `age` should be long against its error.
+    /// so what is dead stays dead. Unfinished outputs go if no process holds their lock or, where locks cannot be trusted, if
+    /// they were not written to for `age`. That clock is the file server's, so `age` should be long against its error.
     public func sweep(
         folder below: String,
         olderThan age: Duration,
@@ -16,8 +16,8 @@ extension StorageRoot {
 
     /// Removes what earlier attempts at a job left where `attempt` is to publish, and says how many files that were.
     ///
-    /// Only for whoever holds the job: then no earlier claim stands, so nobody wants those files, however young they are. Another
-    /// ledger's job of the same number is another job. Lists the folder.
+    /// Only the worker that holds the job may call it: then no earlier claim stands, so those files are dead, however young they are.
+    /// Another ledger's job of the same number is another job. Lists the folder.
     public func removeEarlier(than attempt: AttemptName, of location: Location) throws(StorageError) -> Int {
         let folder = try folder(location.folder, at: .open, creating: false)
         var count = 0
@@ -64,7 +64,7 @@ extension StorageRoot {
 extension Folder {
     /// The names in this folder that start with a dot and hold our mark.
     fileprivate func hiddenNames() throws(StorageError) -> [String] {
-        // A descriptor of its own, whose place in the listing nobody else moves.
+        // A descriptor of its own, whose place in the listing no other code moves.
         let opened = retryingInterrupts { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
         guard opened >= 0, let stream = fdopendir(opened) else {
             let number = errno

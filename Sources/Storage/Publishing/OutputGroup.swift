@@ -2,7 +2,7 @@ import Glibc
 
 /// Finished outputs of several jobs, made durable together and then linked under the names of their attempts.
 ///
-/// Steps 2 and 3 of publishing: what is linked outlives this process, and anybody can publish it from the ledger's row.
+/// Steps 2 and 3 of publishing: what is linked outlives this process, and any process can publish it from the ledger's row.
 /// Dropped before, a group leaves nothing.
 public struct OutputGroup: ~Copyable {
     private struct Member {

@@ -35,8 +35,8 @@ public enum PublishOutcome: String, Sendable, Hashable, CaseIterable {
 extension StorageRoots {
     /// Gives attempts' files their final names, and makes the names durable once per folder.
     ///
-    /// Answers in the order of `orders`; one that fails does not stop the others. It can be done again, by anybody who
-    /// has the orders, after a crash at any point: what is done is adopted. An attempt's file that did not get the name
+    /// Answers in the order of `orders`; one that fails does not stop the others. Any process that has the orders
+    /// may repeat it after a crash at any point: what is done is adopted. An attempt's file that did not get the name
     /// is removed, except after a failure that another try may mend.
     public func publish(_ orders: [PublishOrder], durably: Bool = true) -> [Result<PublishOutcome, StorageError>] {
         var folders: [String: Result<Folder, StorageError>] = [:]
@@ -76,7 +76,7 @@ extension StorageRoots {
         var problems: [String: StorageError] = [:]
         var flushed: Set<String> = []
         for (order, result) in zip(orders, results) {
-            // Adopted names as well: whoever made them may have died before this.
+            // Adopted names as well: the process that made them may have died before this.
             guard case .success(let outcome) = result, outcome != .skipped,
                 case .success(let folder)? = folders[order.folderKey],
                 flushed.insert(order.folderKey).inserted
@@ -122,7 +122,7 @@ extension Folder {
             }
             if try move(hidden, toFree: name) { return .published }
         } catch  where error.errnoName == "ENOENT" {
-            // Somebody else carries out the same order, and was faster.
+            // Another process carries out the same order, and was faster.
             return try adopt(order, onConflict: policy)
         }
         let outcome: PublishOutcome

@@ -19,7 +19,7 @@ extension UnfinishedFile {
         try discard()
     }
 
-    /// Takes the attempt's name away again: nobody was told of it yet.
+    /// Takes the attempt's name away again: the ledger does not know of it yet.
     func forget(_ attempt: AttemptName) {
         do throws(StorageError) {
             try folder.remove(attempt.fileName(for: name))

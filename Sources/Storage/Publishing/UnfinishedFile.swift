@@ -3,7 +3,7 @@ import Glibc
 /// A file in writing, in its destination's folder: without a name, or under a hidden one where that is missing.
 ///
 /// Dropped, it leaves nothing. A killed process leaves nothing either, or, under a hidden name, what the next run to the
-/// same destination sweeps: every hidden file is locked (flock) by whoever writes it, and the kernel gives the lock back
+/// same destination sweeps: every hidden file is locked (flock) by its writer, and the kernel gives the lock back
 /// when the last descriptor is closed, however the process ended. So a hidden file whose lock can be had has no owner.
 /// Process ids would not tell: containers share folders, but not their processes. Where other machines see the folder, locks
 /// cannot be trusted (NFS may keep them local), so there nothing is swept and hidden names are random.
@@ -30,7 +30,7 @@ final class UnfinishedFile {
     }
 
     deinit {
-        // Nobody is left to hear of a failure; the next run sweeps what stays.
+        // A failure has no caller to go to; the next run sweeps what stays.
         if let hiddenName { unlinkat(folder.descriptor, hiddenName, 0) }
         close(descriptor)
     }
@@ -67,7 +67,7 @@ final class UnfinishedFile {
         return file
     }
 
-    /// A new file under a hidden name that nobody else has.
+    /// A new file under a hidden name that no other file has.
     private static func hidden(in folder: Folder, for name: String) throws(StorageError) -> UnfinishedFile {
         for hidden in candidates(in: folder, for: name) {
             let flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW
@@ -116,7 +116,7 @@ final class UnfinishedFile {
         for slot in 1...HiddenName.slotCount { _ = try sweep(HiddenName.slot(slot, for: name), in: folder) }
     }
 
-    /// Removes the file `hidden` if it is ours and nobody writes to it; returns whether it did.
+    /// Removes the file `hidden` if it is ours and has no writer; returns whether it did.
     static func sweep(_ hidden: String, in folder: Folder) throws(StorageError) -> Bool {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let opened = retryingInterrupts { openat(folder.descriptor, hidden, flags, 0) }
@@ -172,7 +172,7 @@ final class UnfinishedFile {
         return taken
     }
 
-    /// Gives it its own name, whoever has it.
+    /// Gives it its own name, and takes that from any other file.
     func takeName() throws(StorageError) {
         if hiddenName == nil {
             if try link(as: name) { return }

@@ -87,7 +87,7 @@ public final class MountWatch: Sendable {
         return state.withLock { $0.table.mounts.last { $0.path == lost.mountPoint }?.name }
     }
 
-    /// Whether the file system of an open file is still mounted. What is written to one that is not is hidden from everybody else.
+    /// Whether the file system of an open file is still mounted. Other processes cannot see what is written to one that is not.
     public func isMounted(_ descriptor: Int32) -> Bool {
         guard listsOpenFiles, let id = MountTable.mountID(of: descriptor) else { return true }
         return state.withLock { $0.table.mounts.contains { $0.id == id } }

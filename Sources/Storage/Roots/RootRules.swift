@@ -10,7 +10,7 @@ public struct RootRules: Sendable, Hashable {
     public var mayReplace = true
     /// The extensions that outputs may have, in lower case; any if it is empty.
     public var extensions: Set<String> = []
-    /// The permissions of outputs. Without it nobody gets more rights to an output than to its source.
+    /// The permissions of outputs. Without it an output gives no user more rights than its source does.
     public var mode: UInt32?
 
     public init() {}

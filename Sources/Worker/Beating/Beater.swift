@@ -5,7 +5,7 @@ import PumpRoom
 /// The worker's signs of life. Runs on a thread of its own, and waits for nothing but its own connection.
 struct Beater: Sendable {
     let shop: Workshop
-    /// Whoever looks at a conversion that takes this long should see how far it is, and not only at the next beat that is due.
+    /// A conversion that takes longer tells its progress at once, and does not wait for the next beat that is due.
     private static let patience = Duration.seconds(1)
 
     func run() async {

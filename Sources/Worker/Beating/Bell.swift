@@ -31,7 +31,7 @@ final class Bell: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
-                    // A cancellation that came before found nobody to wake.
+                    // A cancellation that came before found no waiting task.
                     if state.rings != seen || Task.isCancelled { return true }
                     state.waiting[number] = continuation
                     return false

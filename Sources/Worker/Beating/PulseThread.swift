@@ -65,10 +65,10 @@ final class PulseThread: TaskExecutor, Sendable {
         wake()
     }
 
-    /// How often somebody has poked. To be read before looking at what a poke is about.
+    /// The number of pokes so far. To be read before looking at what a poke is about.
     var pokes: UInt64 { state.withLock { $0.pokes } }
 
-    /// Waits until `end`, or until somebody pokes, or the task is cancelled. Not at all if somebody has poked since `seen`.
+    /// Waits until `end`, or until a poke, or the task is cancelled. Not at all if there was a poke since `seen`.
     func sleep(until end: ContinuousClock.Instant, since seen: UInt64? = nil) async {
         let number = state.withLock { state in
             state.lastNumber += 1

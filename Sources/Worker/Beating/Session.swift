@@ -49,7 +49,7 @@ final class Session: Sendable {
     }
 }
 
-/// The session that stands, which changes when a lease was lost. There is one before anybody asks.
+/// The session that stands, which changes when a lease was lost. There is one before the first caller asks.
 final class Sessions: Sendable {
     private let state = Mutex<Session?>(nil)
 

@@ -5,7 +5,7 @@ import Synchronization
 /// Takes jobs from the ledger, one claim at a time.
 final class Claimer: Sendable {
     private let shop: Workshop
-    /// Whether the last look found nothing, and nobody has said since that there may be something.
+    /// Whether the last look found nothing, and no signal of new work has come since.
     private let isDry = Mutex(false)
 
     init(_ shop: Workshop) { self.shop = shop }
@@ -72,7 +72,7 @@ final class Claimer: Sendable {
             guard shop.board.isEmpty else { return false }
             wanted = 1
         }
-        // Before asking: whoever says meanwhile that there is work is not to be forgotten.
+        // Before asking, so that a signal that comes meanwhile is not lost.
         isDry.withLock { $0 = true }
         let queues = shop.configuration.queues
         let claims: Claims

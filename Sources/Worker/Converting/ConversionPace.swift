@@ -9,7 +9,7 @@ struct ConversionPace: Sendable {
     private var last: Sign
     private var totalFrames: Int64?
     private let rateHz: Int
-    /// All frames are written and are being read back, which takes its own time: nobody knows how much.
+    /// All frames are written and are being read back, which takes a time that cannot be foreseen.
     private var isVerifying: Bool
 
     private struct Sign {

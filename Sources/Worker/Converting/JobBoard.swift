@@ -2,7 +2,7 @@ import Conversion
 import Ledger
 import Synchronization
 
-/// All that is in hand. Everybody looks here, and nobody waits for it: the beat reads it as well.
+/// All jobs in hand. Every part of the worker reads it, the beat as well, so it never blocks for long.
 final class JobBoard: Sendable {
     private struct State {
         var jobs: [Fence: JobInHand] = [:]
@@ -203,7 +203,7 @@ final class JobBoard: Sendable {
     }
 
     /// Stops those that `isMeant`, unless they are being published; a loss goes before any other reason. What had not begun
-    /// is answered, and is nobody's then but the caller's.
+    /// is answered, and belongs to the caller alone.
     func stop(_ reason: StopReason, _ isMeant: (JobInHand) -> Bool) -> [JobInHand] {
         let (cancelled, waiting) = state.withLock { state in
             var (cancelled, waiting): ([@Sendable () -> Void], [JobInHand]) = ([], [])

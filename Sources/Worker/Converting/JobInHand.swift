@@ -28,7 +28,7 @@ struct JobInHand: Sendable {
     var pace: ConversionPace?
     /// Whether a beat has told how far it is.
     var isTold = false
-    /// Why it is to come to nothing, once something or somebody says so.
+    /// Why it is to be stopped, once it is.
     var stop: StopReason?
     var cancelConversion: (@Sendable () -> Void)?
 
@@ -45,9 +45,9 @@ struct JobInHand: Sendable {
 enum StopReason: Sendable, Hashable {
     /// The worker is being stopped: the job goes back, unspent.
     case draining
-    /// Somebody cancelled the job.
+    /// A person cancelled the job.
     case cancelled
-    /// The ledger gave it to somebody else, or to nobody.
+    /// The ledger gave it to another worker, or took it back.
     case lost
     /// The ledger has ended the worker, or has not answered for too long.
     case leaseOver

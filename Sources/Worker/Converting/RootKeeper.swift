@@ -54,7 +54,7 @@ final class RootKeeper: Sendable {
     }
 
     private let state: Mutex<State>
-    /// One for each, since a mount whose server is gone may hold up whoever looks at it.
+    /// One for each, since a mount whose server is gone may block the thread that looks at it.
     private let queues: [String: BlockingQueue]
     private let firstPause: Duration
     private let longestPause: Duration

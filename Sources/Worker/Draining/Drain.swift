@@ -7,7 +7,7 @@ struct Drain: Sendable {
     /// How long the ledger may take to hear of the last things; without it the lease ends by itself.
     static let lastWords: Duration = .seconds(10)
 
-    /// Returns when an end was ordered and nothing is in hand any more, or nobody can be told of it.
+    /// Returns when an end was ordered and nothing is in hand any more, or the ledger cannot be told of it.
     func run() async {
         await shop.stopOrder.wait()
         let waiting = shop.board.takeQueued()

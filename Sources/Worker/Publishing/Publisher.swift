@@ -148,7 +148,7 @@ struct Publisher: Sendable {
         var refused: [Output] = []
         for (output, answer) in zip(linked, answers) {
             guard let answer else {
-                // The file stays: an order that got through all the same is carried out by whoever finds it.
+                // The file stays: an order that got through all the same is carried out by the process that is handed it.
                 close(output.job, .lost)
                 continue
             }
@@ -171,7 +171,7 @@ struct Publisher: Sendable {
         return unpublished
     }
 
-    /// Throws away outputs whose file system was unmounted under them, and returns the others: nobody would find them.
+    /// Throws away outputs whose file system was unmounted under them, since no process could reach them, and returns the others.
     private func keepMounted(_ outputs: [Output], _ unpublished: inout Unpublished) async -> [Output] {
         let (mounts, roots) = (shop.mounts, shop.roots.roots)
         let isMounted = await files.run { outputs.map { $0.prepared.isMounted(mounts.watch) } }
@@ -223,7 +223,7 @@ struct Publisher: Sendable {
 
     /// Asks the ledger to publish until it has answered. While it has not, the files stay: it may count on them.
     ///
-    /// `nil` for those that the ledger refuses to hear of, and for all if the worker ends before that; whoever comes later
+    /// `nil` for those that the ledger refuses to hear of, and for all if the worker ends before that; a later process
     /// finds the files by the ledger's row, or sweeps them.
     private func ask(_ publications: [Publication]) async -> [JobAnswer?] {
         if let answers = await shop.ask({ try await shop.ledger.publish(publications) }) { return answers }
@@ -335,7 +335,7 @@ struct Publisher: Sendable {
                 line.reason = cause.need ?? cause.message ?? cause.reason.rawValue
                 if let answer = answers?[place] {
                     if answer == .cancelled { line.outcome = .cancelled }
-                    // Its publication got through after all: whoever takes up what is left carries it out.
+                    // Its publication was committed after all: the process that takes up unfinished ones carries it out.
                     if answer == .publishing { line.outcome = .publishing }
                 } else {
                     line.outcome = .lost

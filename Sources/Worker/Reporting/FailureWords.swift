@@ -3,12 +3,12 @@ import Ledger
 import Storage
 
 extension Failure {
-    /// A job was stopped because somebody cancelled it.
+    /// A job was stopped because it was cancelled.
     static let cancelled = Failure(
         code: "cancelled",
         kind: .infrastructure,
         stage: "release",
-        message: "somebody cancelled the job; nothing of its output is left"
+        message: "the job was cancelled; nothing of its output is left"
     )
 
     /// What the room made is not what it had to make.

@@ -50,7 +50,7 @@ public enum WorkerEvent: Sendable, Hashable {
 public struct AttemptLine: Sendable, Hashable {
     public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
         case completed, skipped, failed, released, cancelled, lost
-        /// Its file waits for its name, which somebody gives it later.
+        /// Its file waits for its name, which another process gives it later.
         case publishing
     }
 

@@ -3,7 +3,7 @@ import Ledger
 import Publishing
 import Storage
 
-/// What everybody does for everybody, now and then: finishing what others left, sweeping, keeping house.
+/// What each worker does for the whole cluster at intervals: it finishes what others left, sweeps, and keeps house.
 struct Caretaker: Sendable {
     let shop: Workshop
 
@@ -101,7 +101,7 @@ struct Caretaker: Sendable {
         }
     }
 
-    /// Keeps house about every second while nobody else does; looks now and then while somebody does.
+    /// Keeps house about every second while no other process does; otherwise looks at intervals whether one still does.
     func keepHouse() async {
         while !Task.isCancelled {
             let lease = shop.sessions.current.leaseLength

@@ -103,7 +103,7 @@ struct SampleCursor {
     // MARK: Chunks
 
     /// The chunks, from zero, for which the run of chunks in hand speaks. What is read here was looked through when the
-    /// file was opened; whoever changes it under our feet gets an error.
+    /// file was opened; a file that is changed while it is read gives an error.
     private mutating func chunksInRun() throws -> Range<Int64> {
         let first = try chunkRuns.number(3 * chunkRun) - 1
         let isLast = chunkRun + 1 == tables.chunkRunCount

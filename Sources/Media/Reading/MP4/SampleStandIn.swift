@@ -48,7 +48,7 @@ struct SampleStandIn {
             let end = min(cursor.number + each, hidden.upperBound)
             // Step by step: each leap would look through the tables from their start again.
             while cursor.number < end { try cursor.advance() }
-            // Whoever opens the file hears the same from libav.
+            // libav gives the same error when the file is opened.
             if tables.source.stop.isStopped { return nil }
             samples.append(Sample(place: place, size: Self.standInBytes, duration: cursor.time - time))
         }
