@@ -5,7 +5,7 @@ import Ledger
 public enum CommandLineTool {
     /// Does what `words` say, which come without the program's name, and ends the process. A word that is no UTF-8 is `nil`.
     public static func run(_ words: [String?], environment: [String: String]) -> Never {
-        // Writing into a pipe that nobody reads is answered by an error where it happens, not by a sudden death.
+        // Writing into a pipe without a reader gives an error where it happens, and does not kill the process.
         signal(SIGPIPE, SIG_IGN)
         StandardStreams.takeMissingPlaces()
         Locale.useUTF8()
@@ -51,7 +51,7 @@ public enum CommandLineTool {
             error.show(on: console)
             return error.exitCode
         } catch let error as Outlet.Failure {
-            // Whoever read the output has seen enough: end as other programs do then, by the signal.
+            // The reader of the output has gone, as `head` does: end as other programs do then, by the signal.
             if error.errorNumber == EPIPE { die(by: SIGPIPE) }
             console.complain("standard output cannot be written: \(String(cString: strerror(error.errorNumber)))")
             return .failure

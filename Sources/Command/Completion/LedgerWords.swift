@@ -14,19 +14,19 @@ enum LedgerWords: Sendable, Hashable {
     /// Of the configuration; no ledger is asked.
     case contexts
 
-    /// Somebody waits with a finger on the tab key: after this nothing is offered.
+    /// A person has pressed the tab key and waits: after this time nothing is offered.
     private static let patience = DispatchTimeInterval.milliseconds(900)
-    /// The newest of them; whoever wants an older one knows its number.
+    /// The newest of them; for an older one its number has to be typed.
     private static let most: Int32 = 200
 
     /// Those that begin with what was typed, the newest first. None if the ledger does not answer at once; never starts one.
     func candidates(typed: String, words: [String], environment: [String: String]) -> [Completion.Candidate] {
         if self == .contexts { return Self.namedLedgers(environment).filter { $0.word.hasPrefix(typed) } }
-        // A completion that fails has nobody to tell: a shell would put its words into the line.
+        // A completion that fails must say nothing: a shell would put its words into the line.
         guard let configuration = try? Self.configuration(words, environment) else { return [] }
         let (answer, done) = (Answer(), DispatchSemaphore(value: 0))
         Task {
-            // As above: what went wrong has nobody to go to.
+            // As above: an error cannot be shown here.
             if let found = try? await look(configuration) { answer.box.withLock { $0 = found } }
             done.signal()
         }
@@ -111,6 +111,6 @@ enum LedgerWords: Sendable, Hashable {
 
 extension Completion.Candidate {
     /// Whether a shell takes the word for nothing but a word. bash puts it into the line as it is, and a worker gives itself
-    /// its name: `$(...)` would be run by whoever pressed Tab and Enter.
+    /// its name: `$(...)` would be run when a person pressed Tab and Enter.
     fileprivate var isPlainWord: Bool { ShellWord.isPlain(word) && word.first != "-" }
 }

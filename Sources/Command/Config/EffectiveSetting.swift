@@ -52,7 +52,7 @@ struct EffectiveSetting: Sendable, Hashable {
         }
     }
 
-    /// Whether somebody has chosen it.
+    /// Whether it was chosen, and is not the default.
     var isChosen: Bool { value != nil && origin != .fallback }
 
     /// Every setting of the commands below `root`, as `invocation` and its environment leave it.
@@ -159,7 +159,7 @@ struct EffectiveSetting: Sendable, Hashable {
 
     // MARK: - Colour
 
-    /// What is said of it, by whoever goes first.
+    /// Its value, from the source that takes precedence.
     private static func colour(_ invocation: Invocation) -> EffectiveSetting {
         let (form, environment) = (Catalogue.colour.form, invocation.environment)
         func isSet(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }

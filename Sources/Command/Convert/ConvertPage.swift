@@ -29,7 +29,7 @@ struct ConvertPage {
         }
     }
 
-    /// Says what is known where nobody waits any more for the conversion to end.
+    /// Says what is known where this process ends before the conversion does.
     func surrender(to code: ExitCode) {
         tellOfEnd(by: code, " in the middle; \(output.printable) is as it was, or whole")
     }

@@ -3,7 +3,7 @@ import Dispatch
 import PumpRoom
 import Synchronization
 
-/// A pump room for work that somebody waits for: one piece at a time, on the thread that asks.
+/// A pump room for work that a person waits for: one piece at a time, on the thread that asks.
 final class ForegroundRoom: Sendable {
     private struct State {
         var isStopped = false
@@ -25,7 +25,7 @@ final class ForegroundRoom: Sendable {
             var configuration = RoomConfiguration()
             // One room is enough, mostly.
             configuration.keepsNursery = false
-            // Whoever waits decides how long. A pipe may have nothing to say for hours.
+            // The person who waits decides how long. A pipe may have nothing to say for hours.
             configuration.stallLimit = .seconds(10 * 365 * 86_400)
             configuration.slowestPace = nil
             configuration.usualLimits = Recipe.Limits(openSeconds: RoomConfiguration.usualOpenSeconds)

@@ -183,7 +183,8 @@ struct LedgerExamination: Sendable {
             findings.append(
                 .warn(
                     "housekeeping",
-                    sinceTick.map { "nobody keeps house since \(Int($0 / 60)) min" } ?? "nobody ever kept house",
+                    sinceTick.map { "no process has kept house for \(Int($0 / 60)) min" }
+                        ?? "no process has ever kept house",
                     "start a coordinator, or a worker: sluice coordinator"
                 )
             )

@@ -47,7 +47,7 @@ struct JobFollowing: Sendable {
                 seen = Set(look.ended.map(End.init))
                 edge = max(edge, look.ended.map(\.since).max() ?? edge)
                 if look.isOver { return .success }
-                // Nobody says when a job ends: see LookPause.
+                // The ledger does not notify of a job's end: see LookPause.
                 try await Task.sleep(for: LookPause.length(after: .now - start))
             }
         }

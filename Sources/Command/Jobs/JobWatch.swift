@@ -25,7 +25,7 @@ struct JobWatch: Sendable {
             while true {
                 let start = ContinuousClock.now
                 try await draw(ledger)
-                // Nobody says what has changed: see LookPause.
+                // The ledger does not notify of changes: see LookPause.
                 try await Task.sleep(for: LookPause.length(after: .now - start))
             }
         }

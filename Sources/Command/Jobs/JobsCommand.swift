@@ -74,7 +74,7 @@ enum JobsCommand {
                 cursor = page.next
             } while isWhole && cursor != nil
             var unable: [UnableLine] = []
-            // Where no worker lives, nobody can do anything, and "status" says so.
+            // Without any worker no job can be done, and "status" says so.
             if !waitingIn.isEmpty, try await ledger.status().workers > 0 {
                 unable = try await ledger.unableLines().filter { waitingIn.contains($0.queue) }
             }
@@ -85,7 +85,7 @@ enum JobsCommand {
         return .success
     }
 
-    /// What was listed, and the lines of it that nobody can do.
+    /// What was listed, and the lines of it that no worker can do.
     private struct Listed: Sendable {
         let shown: Int
         let hasMore: Bool
@@ -134,7 +134,7 @@ struct JobListing: Sendable {
         }
     }
 
-    /// Says for people why jobs wait that nobody can do.
+    /// Says for people why jobs wait that no worker can do.
     func warn(of lines: [UnableLine]) {
         guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
         var said: Set<String> = []

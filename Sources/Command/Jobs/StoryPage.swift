@@ -80,7 +80,7 @@ struct StoryPage {
             }
             let (mode, by) = (amendment.damage.rawValue + (limit ?? ""), amendment.changedBy.printable)
             let moment = TimeWords.moment(amendment.changedAt, at: now)
-            // A job may be amended before anybody has tried it.
+            // A job may be amended before its first attempt.
             let end = amendment.untilEpoch == 0 ? "before the first attempt" : "until attempt \(amendment.untilEpoch)"
             lines.append(row("before", "on damage \(mode) \(end), changed \(moment) by \(by)"))
         }

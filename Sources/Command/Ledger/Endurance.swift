@@ -2,8 +2,8 @@ import Ledger
 
 /// Looks at the ledger again and again, through outages too, once it has answered at all.
 ///
-/// Whoever waits for hours does not want to begin anew because a database was restarted. One that never answered is
-/// another matter: its address may be wrong.
+/// A command that has waited for hours should not have to be started again because a database was restarted. A ledger that has never
+/// answered is another matter: its address may be wrong.
 struct Endurance: Sendable {
     private let console: Console
     private var hasAnswered = false

@@ -73,7 +73,7 @@ enum LedgerOptions {
     static func configuration(_ invocation: Invocation) throws -> LedgerConfiguration {
         let place = try place(invocation)
         var configuration = try address(place, invocation)
-        // Somebody sits and waits for the answer.
+        // A person waits for the answer.
         configuration.reachTimeout = .seconds(5)
         configuration.schema = schemaInUse(at: place, invocation).name
         return configuration

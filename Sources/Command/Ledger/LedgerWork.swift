@@ -1,6 +1,6 @@
 import Ledger
 
-/// What is asked of the ledger while somebody waits for the answer.
+/// What is asked of the ledger while a person waits for the answer.
 enum LedgerWork {
     /// What `body` gives. The first signal cancels it; if nothing came of it then, `StoppedBySignal` is thrown.
     static func run<Value: Sendable>(

@@ -19,7 +19,7 @@ struct ClusterPlace: Sendable {
     var supervisorLog: PartLog { PartLog(path: logs + "/supervisor.log", limit: logLimit) }
     var coordinatorLog: PartLog { PartLog(path: logs + "/coordinator.log", limit: logLimit) }
     var workerLog: PartLog { PartLog(path: logs + "/worker.log", limit: logLimit) }
-    /// Held by whoever watches over the cluster.
+    /// Held by the supervisor of the cluster.
     var lock: String { folder + "/lock" }
     /// What runs, and as which process.
     var state: String { folder + "/state.json" }
@@ -33,7 +33,7 @@ struct ClusterPlace: Sendable {
         let group: gid_t
     }
 
-    /// Throws if nobody can say where a user's data belongs.
+    /// Throws if nothing tells where a user's data belongs.
     init(environment: [String: String]) throws(ClusterError) {
         let isRoot = geteuid() == 0
         if let home = environment["XDG_DATA_HOME"], home.hasPrefix("/") {
@@ -97,7 +97,7 @@ struct ClusterPlace: Sendable {
     }
 
     /// Gives a folder to PostgreSQL's account, once it is known to be a folder of this user or that account and closed to others: in
-    /// /tmp somebody else may have put a link there first, and what it leads to must not change hands.
+    /// /tmp another user may have put a link there first, and the folder that it leads to must keep its owner.
     private func give(_ path: String) throws(ClusterError) {
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         defer { if folder >= 0 { close(folder) } }

@@ -15,7 +15,7 @@ struct ClusterState: Sendable, Codable, Equatable {
     var problem: String?
     var hint: String?
 
-    /// What was written down; nothing if nobody ever did.
+    /// What was written down; empty if nothing was.
     static func read(_ place: ClusterPlace) -> ClusterState {
         // A state that cannot be read says as little as none: what runs is then found by the files of those that run.
         JSONFile.read(ClusterState.self, place.state) ?? ClusterState()
@@ -38,7 +38,7 @@ struct ClusterWishes: Sendable, Codable, Equatable {
 
 /// Values in small files that are replaced whole.
 enum JSONFile {
-    /// The value; `nil` if there is none, or none that can be read: whoever asks starts from nothing then.
+    /// The value; `nil` if there is none, or none that can be read: the caller starts from nothing then.
     static func read<Value: Decodable>(_ type: Value.Type, _ path: String) -> Value? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

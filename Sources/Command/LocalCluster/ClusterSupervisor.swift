@@ -43,7 +43,7 @@ final class ClusterSupervisor {
             try supervisor.watch(&listened)
             _ = try LocalCluster.stopParts(of: place)
         } catch {
-            // For whoever waits for the start.
+            // For the command that waits for the start.
             var state = ClusterState.read(place)
             (state.problem, state.hint, state.isReady) = (error.message, error.hint, false)
             try state.write(place)
@@ -153,7 +153,7 @@ final class ClusterSupervisor {
 
     // MARK: - Watching
 
-    /// Starts again what has died, until somebody asks for the end.
+    /// Starts again what has died, until it is told to end.
     private func watch(_ listened: inout sigset_t) throws(ClusterError) {
         while !isEnding {
             // Children tell of their end; those that another supervisor started have to be looked at.
@@ -200,7 +200,7 @@ final class ClusterSupervisor {
     private func say(_ text: String) {
         place.supervisorLog.follow()
         let line = Array("\(Date.now.ISO8601Format()) \(text)\n".utf8)
-        // Its log is its standard error, and there is nobody else to tell.
+        // Its log is its standard error, and it has no other way to report.
         _ = Glibc.write(STDERR_FILENO, line, line.count)
     }
 }

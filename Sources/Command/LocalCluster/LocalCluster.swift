@@ -4,7 +4,7 @@ import Ledger
 /// The private cluster of one user on one machine: started on demand, stopped when asked.
 ///
 /// A supervisor, which is this program again, keeps a PostgreSQL server, a coordinator and a worker running. It may be killed
-/// like any of them: they go on without it, and whoever needs the cluster next starts another, which finds them.
+/// like any of them: they go on without it, and the next command that needs the cluster starts another supervisor, which finds them.
 struct LocalCluster: Sendable {
     let place: ClusterPlace
 
@@ -23,7 +23,7 @@ struct LocalCluster: Sendable {
             var wishes = ClusterWishes.read(place)
             wishes.slots = slots
             try wishes.write(place)
-            // Whoever watches over it reads the wishes again.
+            // The supervisor reads the wishes again.
             if SupervisorLock.isHeld(place) { ClusterState.read(place).supervisor?.send(SIGHUP) }
         }
         var supervisor = SupervisorLock.isHeld(place) ? nil : try startSupervisor()
@@ -43,7 +43,7 @@ struct LocalCluster: Sendable {
                 supervisor = nil
             }
             onWait()
-            // A file says that all runs, and whoever writes it may be replaced meanwhile by another process; people are shown
+            // A file says that all runs, and the supervisor that writes it may be replaced meanwhile by another; people are shown
             // a picture of the waiting as often.
             usleep(20_000)
         }
@@ -66,7 +66,7 @@ struct LocalCluster: Sendable {
     }
 
     private func startSupervisor() throws(ClusterError) -> ProcessIdentity {
-        // Nothing of whoever happens to start it: not even the folder, which would keep a file system busy.
+        // Nothing of the command that starts it: not even the working folder, which would keep a file system busy.
         var variables = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         variables[ClusterPlace.logLimitVariable] = "\(place.logLimit)"
         variables["XDG_DATA_HOME"] = String(place.folder.dropLast("/sluice".count))
@@ -106,7 +106,7 @@ struct LocalCluster: Sendable {
             return true
         }
         guard access(place.lock, F_OK) == 0 else { return false }
-        // Nobody watches over it: what is left is ended here, and nobody else may start one meanwhile.
+        // No supervisor runs: what is left is ended here, and no other command may start one meanwhile.
         guard let lock = try SupervisorLock.take(place) else { return try stop(onWait: onWait) }
         defer { lock.giveBack() }
         return try Self.stopParts(of: place)

@@ -83,7 +83,7 @@ struct LocalPostgres: Sendable {
         """
     }
 
-    /// By which the server knows whoever connects.
+    /// The role by which the server knows a client.
     private func ownName() throws(ClusterError) -> String {
         guard let entry = getpwuid(geteuid()) else {
             throw ClusterError("user \(geteuid()) has no name on this machine", hint: "add it to /etc/passwd")

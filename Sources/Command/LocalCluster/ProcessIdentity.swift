@@ -14,13 +14,13 @@ struct ProcessIdentity: Sendable, Hashable, Codable {
         (self.id, self.startedAt, self.boot) = (id, startedAt, boot)
     }
 
-    /// Whether it still runs. One that has ended and that nobody has waited for does not.
+    /// Whether it still runs. A zombie does not.
     var isAlive: Bool { boot == Self.boot && Self.start(of: id) == startedAt }
 
     /// Sends a signal, if it still runs.
     func send(_ signal: Int32) { if isAlive { kill(id, signal) } }
 
-    /// Waits for its end; whether that came in time. It may be nobody's child.
+    /// Waits for its end; whether that came in time. It need not be a child of this process.
     func waitForEnd(_ limit: Duration) throws(ClusterError) -> Bool {
         let deadline = ContinuousClock.now + limit
         let handle = Int32(truncatingIfNeeded: Self.systemCall(Self.pidfdOpen, Int(id), 0))

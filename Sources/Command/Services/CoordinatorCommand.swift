@@ -9,8 +9,8 @@ enum CoordinatorCommand {
         summary: "keep house for the ledger, until told to stop",
         discussion: [
             "It finds workers that are gone and puts their jobs back in line, wakes jobs whose time has come, folds the counts, "
-                + "and finishes what somebody left half published, if it has the roots. Any number may run; conversions go on "
-                + "without any, since workers keep house when nobody else does.",
+                + "and finishes outputs that a worker left half published, if it has the roots. Any number may run; conversions go on "
+                + "without any, since workers keep house when no coordinator does.",
             "Ctrl-C or SIGTERM ends it.",
         ],
         options: [ServiceOptions.root.form] + LedgerOptions.forms,

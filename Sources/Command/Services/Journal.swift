@@ -11,7 +11,7 @@ protocol JournalRecord: Encodable, Sendable {
 
 /// Writes lines as they come: JSON for programs, readable ones on a terminal.
 ///
-/// Nobody who has something to say waits for whoever reads. When that takes too long, lines are dropped, and their number is
+/// Code that writes a line never waits for the reader. When the reader is too slow, lines are dropped, and their number is
 /// told.
 final class Journal: Sendable {
     private let console: Console
@@ -88,12 +88,12 @@ final class Journal: Sendable {
     }
 }
 
-/// Said in place of lines that nobody took in time.
+/// Said in place of lines that were not read in time.
 private struct DroppedLines: JournalRecord {
     var event = "dropped"
     let count: Int
 
-    func line(_ paint: (String, Ink) -> String) -> String { "\(count) lines were dropped: nobody took them in time" }
+    func line(_ paint: (String, Ink) -> String) -> String { "\(count) lines were dropped: they were not read in time" }
 }
 
 extension String {

@@ -39,7 +39,7 @@ struct StatusFacts: Sendable {
     /// The context by which it was named, if it was.
     var context: LedgerContext?
     let place: String
-    /// PostgreSQL's version, where somebody wants to see it.
+    /// PostgreSQL's version, if it is to be shown.
     var server: String?
     let status: LedgerStatus
     let workers: WorkerCensus
@@ -63,17 +63,17 @@ struct StatusFacts: Sendable {
         )
     }
 
-    /// What somebody should look at.
+    /// What an operator should look at.
     var notes: [String] {
         var notes: [String] = []
         if workers.alive == 0, status.jobs.open > 0 { notes.append("no worker lives; \"sluice worker\" starts one") }
         if let kept = status.keptHouseAt {
             let age = status.time.timeIntervalSince(kept)
             if age > 60 {
-                notes.append("nobody has kept house for \(TimeWords.span(seconds: age)): start a coordinator")
+                notes.append("no process has kept house for \(TimeWords.span(seconds: age)): start a coordinator")
             }
         } else if status.jobs.total > 0 {
-            notes.append("nobody has kept house yet: start a coordinator")
+            notes.append("no process has kept house yet: start a coordinator")
         }
         notes += troubles.map(\.note)
         var said: Set<String> = []

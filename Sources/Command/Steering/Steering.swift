@@ -133,7 +133,7 @@ struct Steering: Sendable {
             return .success
         } catch {
             bar.clear()
-            // What was done before stays done, and whoever reads the error has to know how much that is.
+            // What was done before stays done, and the error has to tell how much that is.
             if let tally = sofar.value, tally.changed + tally.publishing > 0 {
                 console.say(change.words(tally) + " before it ended")
             }

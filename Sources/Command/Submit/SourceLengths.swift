@@ -40,7 +40,7 @@ struct SourceLengths: Sendable {
         }
     }
 
-    /// Looks into all of them, as many at a time as there are processors; `StoppedBySignal` if somebody would not wait.
+    /// Looks into all of them, as many at a time as there are processors; `StoppedBySignal` if it was interrupted.
     static func look(
         into plan: SubmitPlan,
         _ roots: PathRoots,
@@ -97,7 +97,7 @@ struct SourceLengths: Sendable {
     ) -> Finding {
         guard let path = roots.path(of: source) else { return .elsewhere }
         do {
-            // Files only, as workers do: opening a pipe would wait for somebody to write into it.
+            // Files only, as workers do: opening a pipe would wait for a writer.
             let file = try SourceFile.open(path)
             let probe = RoomProbe(file.descriptor, nameHint: path, raw: raw)
             let report = try room.describe(probe) { _ in }

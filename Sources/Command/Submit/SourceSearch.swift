@@ -68,7 +68,7 @@ struct SourceSearch {
         let colon = word.unicodeScalars.firstIndex(of: ":")!  // that is what makes it one
         let below = String(word.unicodeScalars[word.unicodeScalars.index(after: colon)...])
         guard let root = roots.root(named: String(word.unicodeScalars[..<colon])) else {
-            // Nobody here can look; the worker will.
+            // This machine cannot look; the worker will.
             return add(word, relative: below, shown: word, isNamed: isNamed)
         }
         let path = roots.absolute("\(root.path)/\(below)")

@@ -16,12 +16,12 @@ struct Console: Sendable {
     /// One or more lines of data.
     func print(_ text: String) throws(Outlet.Failure) { try data.write(text + "\n") }
 
-    /// One or more lines of talk. A stream that nobody reads any more does not stop the work.
+    /// One or more lines of talk. A stream without a reader does not stop the work.
     func say(_ text: String) {
         do throws(Outlet.Failure) {
             try talk.write(text + "\n")
         } catch {
-            // There is nobody left to tell.
+            // There is no other place to report it.
         }
     }
 

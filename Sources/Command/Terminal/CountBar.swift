@@ -20,7 +20,7 @@ final class CountBar {
         do throws(Outlet.Failure) {
             try outlet.write(text)
         } catch {
-            // Nobody looks any more; the work goes on.
+            // The terminal has gone; the work goes on.
         }
     }
 }

@@ -11,11 +11,11 @@ enum ForegroundWork {
     }
 
     /// How long the first signal leaves for an orderly end. Some calls of the kernel cannot be asked to stop: opening a
-    /// pipe that nobody writes to, or flushing to a slow disk.
+    /// pipe without a writer, or flushing to a slow disk.
     private static let patience = Duration.seconds(2)
 
     /// Runs `body`, calls `onTick` ten times a second, and `onSignal` at the first SIGINT, SIGTERM or SIGHUP. The second
-    /// ends the process, for whoever asks twice means it, and so does the end of patience; `onSurrender` is called before that.
+    /// ends the process at once, and so does the end of patience; `onSurrender` is called before that.
     static func run<Value: Sendable>(
         onTick: () -> Void,
         onSignal: () -> Void,
@@ -42,7 +42,7 @@ enum ForegroundWork {
             case nil, listener.wakeUp:
                 onTick()
             case let number?:
-                // Whoever hangs up wants the end as well.
+                // A terminal that hangs up ends the work as well.
                 let signal = number == SIGINT ? SIGINT : SIGTERM
                 if first != nil { surrender(to: signal) }
                 first = (signal, clock.now)
@@ -97,7 +97,7 @@ extension ForegroundWork {
         let work = WorkThread({ wait(for: body) }, telling: listener)
         var count = 0
         while true {
-            // A second is nothing to whoever stops a service, and wakes an idle one seldom.
+            // A service may take a second to stop, and an idle one is seldom woken so.
             let number = listener.wait(milliseconds: 1_000)
             if let value = work.valueIfDone() { return value }
             guard let number, number != listener.wakeUp else { continue }
@@ -145,7 +145,7 @@ final class SignalListener: Sendable {
     }
 
     deinit {
-        // One that nobody waited for any more would end the process as soon as it is let through.
+        // A pending signal that was not taken would end the process as soon as it is unblocked.
         var (left, now, before) = (sigset_t(), WaitTime.milliseconds(0), before)
         sigemptyset(&left)
         sigaddset(&left, wakeUp)

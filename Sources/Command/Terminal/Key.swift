@@ -1,4 +1,4 @@
-/// A key that somebody pressed.
+/// A key that was pressed.
 enum Key: Sendable, Hashable {
     case character(Character)
     case up, down, left, right, pageUp, pageDown, home, end

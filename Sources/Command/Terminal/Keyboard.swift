@@ -9,7 +9,7 @@ enum Keyboard {
         case end
     }
 
-    /// So long an Escape may be the beginning of another key's sequence; whoever presses it alone does not notice.
+    /// For so long an Escape may be the beginning of another key's sequence; a person does not notice the delay.
     private static let escapePatience: Int32 = 50
 
     static func listen(_ report: @escaping @Sendable (Event) -> Void) {
@@ -29,7 +29,7 @@ enum Keyboard {
                 } else if count < 0, errno == EINTR {
                     continue
                 } else if count < 0, errno == EAGAIN {
-                    // Somebody left the terminal non-blocking.
+                    // Another program left the terminal non-blocking.
                     _ = isReady(within: -1)
                 } else {
                     return report(.end)

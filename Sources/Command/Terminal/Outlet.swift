@@ -48,14 +48,14 @@ struct Outlet: Sendable {
     /// Whether lines are to end at `width`: on a terminal, and where COLUMNS is said. A program gets them whole.
     var hasWidth: Bool { isTerminal || fixedWidth != nil }
 
-    /// Columns of the terminal as it is now; 80 where nobody knows.
+    /// Columns of the terminal as it is now; 80 where that is not known.
     var width: Int {
         var size = winsize()
         if isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
         return fixedWidth ?? 80
     }
 
-    /// Lines of the terminal as it is now; 24 where nobody knows.
+    /// Lines of the terminal as it is now; 24 where that is not known.
     var height: Int {
         var size = winsize()
         if isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 { return Int(size.ws_row) }
@@ -76,7 +76,7 @@ struct Outlet: Sendable {
             if put >= 0 {
                 done += put
             } else if errno == EAGAIN {
-                // Somebody left the terminal non-blocking; it takes more when it has drained.
+                // Another program left the terminal non-blocking; it takes more when it has drained.
                 var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&waiting, 1, -1)
             } else if errno != EINTR {

@@ -11,7 +11,7 @@ struct Pace {
     let speed: Double
     /// From 0 to 1; `nil` where the length is not known.
     let share: Double?
-    /// Seconds to go; `nil` where nobody can tell.
+    /// Seconds to go; `nil` where that cannot be told.
     let remaining: Double?
     /// Seconds of sound that were taken, and those to take.
     private let taken: Double

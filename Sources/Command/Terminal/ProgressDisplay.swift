@@ -101,7 +101,7 @@ final class ProgressDisplay: Sendable {
         do throws(Outlet.Failure) {
             try outlet.write(text)
         } catch {
-            // Nobody looks any more; the conversion goes on.
+            // The terminal has gone; the conversion goes on.
         }
     }
 

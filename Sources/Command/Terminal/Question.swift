@@ -22,7 +22,7 @@ enum Question {
         do throws(Outlet.Failure) {
             try console.talk.write("\(place)\(what)? [y/N] ")
         } catch {
-            return false  // Nobody has read the question.
+            return false  // The question cannot have been read.
         }
         let answer = readLine()?.lowercased() ?? ""
         return answer == "y" || answer == "yes"

@@ -1,6 +1,6 @@
 import Ledger
 
-/// Shows on standard error how far jobs are that somebody waits for.
+/// Shows on standard error how far jobs are that a person waits for.
 final class WaitDisplay {
     private let outlet: Outlet
     private let manner: Manner
@@ -57,7 +57,7 @@ final class WaitDisplay {
         do throws(Outlet.Failure) {
             try outlet.write(text)
         } catch {
-            // Nobody looks any more; the waiting goes on.
+            // The terminal has gone; the waiting goes on.
         }
     }
 

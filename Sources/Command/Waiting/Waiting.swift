@@ -57,7 +57,7 @@ struct Waiting: Sendable {
             if state.isOver { return Ending(state: state) }
             let waited = ContinuousClock.now - start
             if let limit, waited >= limit { return Ending(state: state, isTimedOut: true) }
-            // Nobody says when a job ends: see LookPause.
+            // The ledger does not notify of a job's end: see LookPause.
             let pause = Self.pause(after: waited)
             try await Task.sleep(for: limit.map { min(pause, $0 - waited) } ?? pause)
         }

@@ -1,6 +1,6 @@
 import Ledger
 
-/// What somebody is about to change.
+/// What is about to be changed.
 enum WatchChange: Sendable, Hashable {
     /// Jobs, and which they are in words.
     case jobs(JobChange, JobFilter, which: String)

@@ -75,7 +75,7 @@ struct WatchOverview {
         return style.paint(text.clipped(to: columns, unicode: style.unicode), .bad)
     }
 
-    /// What somebody should look at, as far as a look each second tells.
+    /// What an operator should look at, as far as a look each second tells.
     private var note: String? {
         let census = WorkerCensus(facts.workers, at: state.now)
         let facts = StatusFacts(place: facts.place, status: status, workers: census, unable: [], chores: [])

@@ -133,7 +133,7 @@ struct WatchRows {
 /// How far a running job is, how fast, and how long it will take.
 ///
 /// Workers tell every few seconds. In between, the job goes on at the speed that its worker measured; beyond the worker's
-/// lease nobody knows.
+/// lease nothing is known.
 struct JobAdvance: Sendable, Hashable {
     /// From 0 to 1.
     var share: Double?

@@ -136,7 +136,7 @@ private final class WatchLoop {
             do throws(Outlet.Failure) {
                 if let ending = try step() { return ending }
             } catch {
-                // Nobody can look at it any more.
+                // It cannot be shown any more.
                 return .terminated
             }
             for news in box.takeAll() {
@@ -179,7 +179,7 @@ private final class WatchLoop {
         var only = sigset_t()
         sigemptyset(&only)
         sigaddset(&only, SIGTSTP)
-        // Nobody handles it: let through, it does what it does to every program. Behind that line we go on.
+        // It has no handler: unblocked, it stops this process, as it does any program, until SIGCONT comes.
         pthread_kill(pthread_self(), SIGTSTP)
         pthread_sigmask(SIG_UNBLOCK, &only, nil)
         pthread_sigmask(SIG_BLOCK, &only, nil)

@@ -7,7 +7,7 @@ struct WatchState: Sendable {
     private(set) var list = WatchList.running
     private(set) var filter: WatchFilter
     private(set) var mode = Mode.list {
-        // Whoever does something else by now is not to be torn out of it.
+        // If the person does something else by now, the story must not open over it.
         didSet { if mode != .list { awaitedStory = nil } }
     }
     private(set) var message: Message?
@@ -129,7 +129,7 @@ struct WatchState: Sendable {
         wantsToLeave = false
     }
 
-    /// A story that nobody waits for any more is dropped.
+    /// A story that is not awaited any more is dropped.
     mutating func take(story lines: [String]?, of job: Int64) {
         guard let lines else {
             message = Message(text: "there is no job \(job)", ink: .careful)
@@ -301,7 +301,7 @@ struct WatchState: Sendable {
     private mutating func command(_ letter: Character) -> Effect? {
         guard "cCrRp".contains(letter) else { return nil }
         guard !isAwaitingRows || !list.isOfJobs else {
-            // Nobody has seen yet what it would be about.
+            // The person has not seen yet what it would change.
             message = Message(text: "not yet: the list is being looked up", ink: .careful)
             return nil
         }

@@ -2,7 +2,7 @@ import Ledger
 
 /// The words of the command line as they lie in this process's memory, where every user of the machine reads them (`ps`).
 public enum CommandLineMemory {
-    /// Writes over the passwords in database addresses. Whoever looks in the first milliseconds has seen them: a password belongs in
+    /// Writes over the passwords in database addresses. A user who looks in the first milliseconds sees them: a password belongs in
     /// a variable or in a file.
     public static func hidePasswords() {
         for place in 1..<max(1, Int(CommandLine.argc)) {

@@ -146,7 +146,7 @@ struct OverviewTests {
         #expect(lines[2].hasSuffix(" s   delayed 0   running 0   publishing 0"))
         #expect(lines[3] == "finished   0 completed, 0 failed, 0 cancelled")
         #expect(run.errorText.contains("note:  no worker lives"))
-        #expect(run.errorText.contains("note:  nobody has kept house yet"))
+        #expect(run.errorText.contains("note:  no process has kept house yet"))
         let worker = try await bench.worker()
         _ = try await bench.ledger.keepHouse()
         try await bench.complete(bench.claim(for: worker)[0])
