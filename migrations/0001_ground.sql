@@ -228,7 +228,7 @@ as $$
     from setting s
 $$;
 
--- Lists `objects` for `role_name`; apply_permissions() makes it so. Each migration closes with both.
+-- Lists `objects` for `role_name`; apply_permissions() makes it so, which the last file of a set calls: it rewrites each function's rights.
 create function allow(role_name text, variadic objects text[]) returns void
 language sql set search_path from current
 as $$

@@ -395,5 +395,4 @@ create table worker (
 create index worker_alive on worker (id) where ended_at is null;
 create index worker_holds_jobs on worker (id) where holds_jobs;
 
-select apply_permissions();
 select set_config('role', 'none', true);

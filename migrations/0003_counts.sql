@@ -102,7 +102,9 @@ begin
     perform from batch b where b.id = any (batches) order by b.id for no key update;
 
     with gone as (
-        delete from count_delta where id > after and id <= last_count returning *
+        -- Not of batches and lines that came since, with lower ids: they are not locked.
+        delete from count_delta d
+        where d.id > after and d.id <= last_count and d.batch = any (batches) and (d.lane is null or d.lane = any (lanes)) returning *
     ), tails as (
         update lane l set tail = n.tail
         from (select g.lane, max(g.tail) as tail from gone g where g.lane is not null group by g.lane) n
@@ -160,5 +162,4 @@ begin
     affected := folded + failures;
 end $$;
 
-select apply_permissions();
 select set_config('role', 'none', true);

@@ -251,5 +251,4 @@ as $$
     select make_spans((select last_value from job_id) + 2 * next_span_size())
 $$;
 
-select apply_permissions();
 select set_config('role', 'none', true);

@@ -401,5 +401,4 @@ begin
     end if;
 end $$;
 
-select apply_permissions();
 select set_config('role', 'none', true);

@@ -367,5 +367,4 @@ end $$;
 select allow('sluice_submitter', 'stage_jobs', 'submit', 'tell_workers', 'find_batch', 'batch_jobs');
 select allow('sluice_viewer', 'batch_jobs');
 select allow('sluice_operator', 'batch_jobs');
-select apply_permissions();
 select set_config('role', 'none', true);

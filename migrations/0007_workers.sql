@@ -149,5 +149,4 @@ begin
 end $$;
 
 select allow('sluice_worker', 'register_worker', 'set_abilities', 'held', 'beat');
-select apply_permissions();
 select set_config('role', 'none', true);

@@ -415,5 +415,4 @@ begin
 end $$;
 
 select allow('sluice_worker', 'claim', 'bar_claims');
-select apply_permissions();
 select set_config('role', 'none', true);

@@ -230,5 +230,4 @@ as $$
     ), 'lost')::answer
 $$;
 
-select apply_permissions();
 select set_config('role', 'none', true);

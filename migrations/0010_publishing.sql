@@ -195,5 +195,4 @@ as $$
 $$;
 
 select allow('sluice_worker', 'publish', 'finish', 'take_unfinished', 'standing_fences');
-select apply_permissions();
 select set_config('role', 'none', true);

@@ -176,5 +176,4 @@ begin
 end $$;
 
 select allow('sluice_worker', 'fail', 'release', 'recall', 'stop_worker');
-select apply_permissions();
 select set_config('role', 'none', true);

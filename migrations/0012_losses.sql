@@ -107,5 +107,4 @@ begin
     affected := cardinality(held);
 end $$;
 
-select apply_permissions();
 select set_config('role', 'none', true);

@@ -246,8 +246,11 @@ begin
     perform pg_advisory_xact_lock('finished'::regclass::oid::integer, 0);
     select * into l from leaving;
     if not found then
-        delete from pace where minute < t - interval '2 days';
-        delete from failure_count where hour < t - kept_for;
+        -- What fold_counts() writes at the moment stays for the next round: it takes these rows in no order.
+        delete from pace where ctid = any (array(
+            select p.ctid from pace p where p.minute < t - interval '2 days' for update skip locked));
+        delete from failure_count where ctid = any (array(
+            select c.ctid from failure_count c where c.hour < t - kept_for for update skip locked));
         if kept_for is not null and choose_leaving(kept_for, t) then
             reached := 1;
         end if;
@@ -285,5 +288,4 @@ begin
     end case;
 end $$;
 
-select apply_permissions();
 select set_config('role', 'none', true);

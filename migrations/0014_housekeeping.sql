@@ -189,5 +189,4 @@ begin
 end $$;
 
 select allow('sluice_worker', 'begin_tick', 'do_chore', 'shrink_chore');
-select apply_permissions();
 select set_config('role', 'none', true);

@@ -135,5 +135,4 @@ $$;
 select allow('sluice_viewer', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
 select allow('sluice_operator', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
 select allow('sluice_submitter', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
-select apply_permissions();
 select set_config('role', 'none', true);

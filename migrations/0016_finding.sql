@@ -468,5 +468,4 @@ end $$;
 select allow('sluice_viewer', 'find_jobs', 'count_jobs');
 select allow('sluice_operator', 'find_jobs', 'count_jobs');
 select allow('sluice_submitter', 'find_jobs', 'count_jobs');
-select apply_permissions();
 select set_config('role', 'none', true);

@@ -168,5 +168,4 @@ end $$;
 select allow('sluice_submitter', 'find_earlier', 'list_makers');
 select allow('sluice_viewer', 'list_makers');
 select allow('sluice_operator', 'list_makers');
-select apply_permissions();
 select set_config('role', 'none', true);

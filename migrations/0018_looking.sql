@@ -281,5 +281,4 @@ select allow('sluice_operator', 'list_jobs', 'show_jobs', 'list_attempts', 'list
              'list_chores', 'count_spans', 'list_outputs');
 select allow('sluice_submitter', 'list_jobs', 'show_jobs', 'list_attempts', 'list_amendments', 'list_failures', 'list_unable',
              'list_chores', 'count_spans', 'list_outputs');
-select apply_permissions();
 select set_config('role', 'none', true);

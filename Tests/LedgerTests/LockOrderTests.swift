@@ -61,7 +61,9 @@ struct LockOrderTests {
 
     /// A server on which a deadlock shows at once.
     private func lab() async throws -> LedgerLab {
-        let server = try await onOwnThread { try PrivatePostgres.start(settings: ["deadlock_timeout": "2ms"]) }
+        let server = try await onOwnThread {
+            try PrivatePostgres.start(settings: ["deadlock_timeout": "2ms", "log_lock_waits": "on"])
+        }
         let lab = try await LedgerLab(on: server) { $0.connectionLimit = 24 }
         _ = try await onOwnThread { try server.run(Bustle.setting, database: lab.lab.database) }
         return lab

@@ -214,7 +214,7 @@ public final class PrivatePostgres: Sendable {
 
     /// Who waited for whom, as the server's log has it of each deadlock.
     public var deadlocks: [String] {
-        supervisor.log("log", last: 10_000_000).components(separatedBy: "ERROR:  deadlock detected").dropFirst()
+        supervisor.log("log", last: 10_000_000).components(separatedBy: " detected deadlock while ").dropFirst()
             .map { String($0.prefix(4_000)) }
     }
 
