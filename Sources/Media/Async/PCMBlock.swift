@@ -24,7 +24,7 @@ public struct PCMBlock: Sendable, Hashable {
         self.init(unchecked: bytes, shape, at: position)
     }
 
-    /// Copies interleaved samples; the usual speakers for so many channels are meant.
+    /// Copies interleaved samples. One channel means mono and two mean stereo; more have no speaker positions.
     public init<Sample: PCMSample>(
         _ samples: [Sample],
         sampleRateHz: Int,
