@@ -1,8 +1,8 @@
 public import Conversion
 
 extension Converter.Request {
-    /// The request that `recipe` describes. The caller opens the recipe's locations; only their file extensions are
-    /// used here.
+    /// The request that `recipe` describes. The caller opens the recipe's locations; only their
+    /// file extensions are used here.
     ///
     /// Throws a `RecipeError` for an inconsistent recipe.
     public init(_ recipe: Recipe) throws {

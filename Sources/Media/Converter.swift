@@ -18,8 +18,8 @@ public struct Converter: Sendable {
         public var tags: [String: String]
         public var nameHint: String?
         public var raw: RawShape?
-        /// Whether the destination is a pipe or another stream; see `Writer.Options.streams`. Streams cannot be
-        /// verified.
+        /// Whether the destination is a pipe or another stream; see
+        /// `Writer.Options.streams`. Streams cannot be verified.
         public var streams = false
 
         /// Whether losing anything from the source is a failure.
@@ -74,8 +74,8 @@ public struct Converter: Sendable {
         self.stop = stop
     }
 
-    /// Converts `source` into `destination`. Throws a `MediaError` and leaves unusable bytes in `destination` on
-    /// failure.
+    /// Converts `source` into `destination`. Throws a `MediaError` and leaves unusable
+    /// bytes in `destination` on failure.
     public func run(
         from source: Int32,
         to destination: Int32,

@@ -12,8 +12,8 @@ public final class AsyncConversion: Sendable {
         case cancelled
     }
 
-    /// Progress reports: a waiting task gets only the newest one, a final one at completion, then the end of the
-    /// stream.
+    /// Progress reports: a waiting task gets only the newest one, a final one at
+    /// completion, then the end of the stream.
     ///
     /// At most one task can wait for them; none has to.
     public let progress: AsyncStream<Pump.Progress>

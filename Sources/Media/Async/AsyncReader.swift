@@ -78,8 +78,8 @@ actor ReaderActor {
     /// Frames decoded so far; the actor holds back less than one decoded block of them.
     var decodedFrames: Int64 { output?.deliveredFrames ?? 0 }
 
-    /// The next block; `nil` only at the end of a complete track. Once it has thrown, every later call throws the
-    /// same error.
+    /// The next block; `nil` only at the end of a complete track. Once it has thrown, every
+    /// later call throws the same error.
     func next() throws -> PCMBlock? {
         switch end {
         case .complete: return nil

@@ -1,17 +1,17 @@
 public import Conversion
 import Dispatch
 
-/// Writes one output for Swift tasks: `append` waits until the writer is ready, and throws as soon as the writer
-/// has failed.
+/// Writes one output for Swift tasks: `append` waits until the writer is ready, and throws as
+/// soon as the writer has failed.
 ///
 /// libav runs on this writer's own serial executor. At most `capacity` blocks wait between the appending tasks and
 /// the encoder, so that decoding and encoding overlap while memory stays constant. Once the writer has failed,
 /// every waiting and every later append throws that failure unchanged, and so does `finish()`: a failed writer
 /// never looks like one that is not ready.
 ///
-/// The output is an open, empty, seekable descriptor owned by the caller. The writer duplicates it, so the caller
-/// may close its own as soon as `finish()` has returned or the writer is dropped. Before `finish()` the bytes are
-/// not a valid output.
+/// The output is an open, empty, seekable descriptor owned by the caller. The writer duplicates it, so the
+/// caller may close its own as soon as `finish()` has returned or the writer is dropped. Before `finish()`
+/// the bytes are not a valid output.
 ///
 /// Cancelling a task that waits for the writer raises `stop`, and the writer writes nothing more: a recording with
 /// a hole would be useless. The task throws `CancellationError`, later calls throw `MediaError.Code.cancelled`.
@@ -47,8 +47,8 @@ public final class AsyncWriter: Sendable {
         }
     }
 
-    /// Takes `block` if the writer is ready for it now. `false` means only that the queue is full: a failed writer
-    /// throws.
+    /// Takes `block` if the writer is ready for it now. `false` means only that the queue
+    /// is full: a failed writer throws.
     public func appendImmediately(_ block: PCMBlock) throws -> Bool {
         guard case .taken(let wakesWriter) = try queue.offer(block) else { return false }
         if wakesWriter { actor.wake() }

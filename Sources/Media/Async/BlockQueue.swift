@@ -103,8 +103,8 @@ final class BlockQueue: Sendable {
 
     // MARK: The writer's side
 
-    /// Removes the oldest block and gives its place to the task that has waited longest. `nil` if the queue is
-    /// empty or has failed.
+    /// Removes the oldest block and gives its place to the task that has waited longest. `nil` if
+    /// the queue is empty or has failed.
     func take() -> PCMBlock? {
         let (block, admitted) = state.withLock { state -> (PCMBlock?, Waiter?) in
             guard state.failure == nil, !state.blocks.isEmpty else {

@@ -57,8 +57,8 @@ final class ByteSink {
             throw MediaError(.destinationNotSeekable, at: .open, "the output is not a regular file")
         }
         let flags = fcntl(descriptor, F_GETFL)
-        // The header is completed at the end from the data written, so the file must be readable and writable at
-        // any offset.
+        // The header is completed at the end from the data written, so the file must be
+        // readable and writable at any offset.
         guard flags >= 0, flags & O_ACCMODE == O_RDWR, flags & O_APPEND == 0 else {
             throw MediaError(.destinationIO, at: .open, "the output is not open for reading and writing at any place")
         }

@@ -180,8 +180,8 @@ final class ByteSource {
         self.progress = progress
     }
 
-    /// Fills `buffer` from an offset in a regular file and returns the number of bytes read; zero at the end and on
-    /// failure.
+    /// Fills `buffer` from an offset in a regular file and returns the number of bytes read;
+    /// zero at the end and on failure.
     ///
     /// A failure is kept in `failure`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at place: Int64) -> Int {

@@ -16,8 +16,8 @@ struct Decoder: ~Copyable {
         avcodec_free_context(&doomed)
     }
 
-    /// Opens the allowed decoder for a stream. It reports damage as errors and never conceals it; the caller
-    /// decides what to do.
+    /// Opens the allowed decoder for a stream. It reports damage as errors and never conceals it;
+    /// the caller decides what to do.
     static func open(_ stream: InputStream) throws -> Decoder {
         let parameters = stream.pointer.pointee.codecpar!
         guard let codec = stream.decoder else {
@@ -51,8 +51,8 @@ struct Decoder: ~Copyable {
 
     func sendEnd() throws { try checkSource(avcodec_send_packet(context, nil), "avcodec_send_packet") }
 
-    /// Fills `block` with the next samples, all of them. `skip` counts the frames at either end that are not part
-    /// of the sound.
+    /// Fills `block` with the next samples, all of them. `skip` counts the frames at either end
+    /// that are not part of the sound.
     func receive(into block: inout SampleBlock) throws -> (answer: CodecAnswer, skip: (start: Int, end: Int)) {
         let result = avcodec_receive_frame(context, block.pointer)
         if result == -EAGAIN { return (.wantsInput, (0, 0)) }
@@ -73,8 +73,8 @@ struct Decoder: ~Copyable {
         return id == AV_CODEC_ID_MP3 || id == AV_CODEC_ID_MP2 || id == AV_CODEC_ID_MP1
     }
 
-    /// Whether libav's decoder invents a channel layout that the format does not state. TTA states only a channel
-    /// count.
+    /// Whether libav's decoder invents a channel layout that the format does not state.
+    /// TTA states only a channel count.
     static func inventsLayout(_ codec: AVCodecID, _ channelCount: Int) -> Bool {
         codec == AV_CODEC_ID_TTA && channelCount > 2
     }

@@ -82,8 +82,8 @@ final class Demuxer {
         fresh.pointee.protocol_whitelist = av_strdup("none")
         fresh.pointee.format_whitelist = av_strdup(Allowlist.demuxerList)
         fresh.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
-        // The limit is higher than ours: beyond it, some demuxers skip streams silently and others report a lack of
-        // memory.
+        // The limit is higher than ours: beyond it, some demuxers skip streams silently and
+        // others report a lack of memory.
         fresh.pointee.max_streams = Int32(4 * Demuxer.mostStreams)
         fresh.pointee.probesize = 5 << 20
         // By default libav indexes the offset of every packet it reads, up to a megabyte; nothing here looks those up.
@@ -108,8 +108,8 @@ final class Demuxer {
         return context!
     }
 
-    /// Opens a container while hiding most of the sample tables of long tracks from libav; `walks` then reads them
-    /// instead.
+    /// Opens a container while hiding most of the sample tables of long tracks from libav;
+    /// `walks` then reads them instead.
     ///
     /// Returns `nil` if libav must see the whole file.
     private func openShowingLittle(
@@ -155,8 +155,8 @@ final class Demuxer {
         return true
     }
 
-    /// The most bytes that all tags and titles may have together: hundreds of times what songs have. A cover in a
-    /// tag is not counted.
+    /// The most bytes that all tags and titles may have together: hundreds of times what songs have. A
+    /// cover in a tag is not counted.
     static let mostTagBytes = 16 << 20
     /// The most bytes that a cover may have. FLAC's metadata blocks, which hold most covers, cannot hold more.
     static let mostCoverBytes = 16 << 20

@@ -2,8 +2,8 @@ import Glibc
 
 /// A duplicate of a descriptor, closed when the last reference goes away.
 ///
-/// Code that continues after the call has returned needs a duplicate: by then the caller's number may refer to
-/// another file.
+/// Code that continues after the call has returned needs a duplicate: by then the caller's
+/// number may refer to another file.
 final class DescriptorCopy: Sendable {
     let descriptor: Int32
 

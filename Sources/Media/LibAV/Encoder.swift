@@ -29,8 +29,8 @@ struct Encoder: ~Copyable {
 
     /// Opens the encoder for `format`.
     ///
-    /// `source` is the shape of the input. Where possible, the encoder's sample format matches it, so samples pass
-    /// unchanged.
+    /// `source` is the shape of the input. Where possible, the encoder's sample format matches
+    /// it, so samples pass unchanged.
     static func open(_ format: ResolvedFormat, source: SampleShape, globalHeader: Bool) throws -> Encoder {
         let name = encoderName(format)
         guard let codec = avcodec_find_encoder_by_name(name) else {

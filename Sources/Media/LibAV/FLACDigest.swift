@@ -53,8 +53,7 @@ final class FLACDigest {
         }
     }
 
-    /// Whether the MD5 of all samples so far matches the stored one. It finalises the MD5: add nothing after this
-    /// call.
+    /// Whether the MD5 of all samples so far matches the stored one. It finalises the MD5: add nothing after this call.
     func matches() -> Bool {
         var sum = [UInt8](repeating: 0, count: Int(AV_HASH_MAX_SIZE))
         av_hash_final_bin(context, &sum, Int32(sum.count))

@@ -73,8 +73,8 @@ struct FLACFrameHeader {
             && (number == earlier.number + Int64(earlier.frames) || !numbersSamples && number == earlier.number + 1)
     }
 
-    /// The position of the frame's first sample. `nil` if the header counts blocks and `blockFrames`, the frames
-    /// per block, is zero.
+    /// The position of the frame's first sample. `nil` if the header counts blocks and `blockFrames`,
+    /// the frames per block, is zero.
     func start(blockFrames: Int) -> Int64? {
         numbersSamples ? number : blockFrames > 0 ? number * Int64(blockFrames) : nil
     }

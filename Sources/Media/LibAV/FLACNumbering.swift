@@ -1,8 +1,8 @@
 /// Determines what the numbers in a FLAC stream's frame headers count, and the position of each frame from them.
 ///
-/// A header bit says whether the number counts frames or samples. Encoders older than that bit count samples and
-/// leave it clear, and some encoders with varying block sizes count frames. libav 5.1 takes both for the number of
-/// a fixed-size block.
+/// A header bit says whether the number counts frames or samples. Encoders older than that bit count
+/// samples and leave it clear, and some encoders with varying block sizes count frames. libav 5.1 takes
+/// both for the number of a fixed-size block.
 struct FLACNumbering {
     /// Whether libav assumes a fixed block size that the stream does not have; its timestamps are then meaningless.
     private(set) var misleadsLibAV = false

@@ -22,8 +22,8 @@ final class FramedPackets {
     private(set) var partialFrameBytes: Int64?
     private var hasLoss = false
 
-    /// The frames still missing by the header's count. `frames` are distributed over damage estimated at `estimate`
-    /// frames.
+    /// The frames still missing by the header's count. `frames` are distributed over damage
+    /// estimated at `estimate` frames.
     private struct Missing {
         var frames: Int64
         var estimate: Int64
@@ -42,8 +42,8 @@ final class FramedPackets {
         header = isMP3 ? MP3Header(source, at: place, bytes: first.bytes, framesPerFrame: first.frames) : nil
     }
 
-    /// Fills `packet`; returns `false` at the end. After each call, `takeLoss` returns what was missing before the
-    /// packet.
+    /// Fills `packet`; returns `false` at the end. After each call, `takeLoss` returns what
+    /// was missing before the packet.
     func read(into packet: inout Packet) throws -> Bool {
         while true {
             switch held ?? walk.next() {
@@ -118,8 +118,8 @@ final class FramedPackets {
         guard let info = self.header, let soundEnd = info.soundEnd else { return nil }
         let after = frames + Int64(header.frames)
         guard after > soundEnd, after <= info.frames else { return nil }
-        // A tool that appended frames left the padding field unchanged, so the position of the padding is unknown:
-        // keep it all.
+        // A tool that appended frames left the padding field unchanged, so the position of the
+        // padding is unknown: keep it all.
         let ahead = FrameWalk(ahead: walk)
         for _ in 0..<((info.frames - after) / Int64(header.frames)) { _ = ahead.next() }
         if case .frame = ahead.next() { return nil }

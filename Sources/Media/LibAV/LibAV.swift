@@ -24,8 +24,8 @@ public enum LibAV {
         ]
     }
 
-    /// The codecs that the loaded libraries can encode. Builds of libav differ: some omit codecs that need external
-    /// libraries.
+    /// The codecs that the loaded libraries can encode. Builds of libav differ: some omit
+    /// codecs that need external libraries.
     public static var writableCodecs: [Codec] { Codec.allCases.filter(Encoder.exists) }
 
     /// The release of the loaded libraries: `5.1.9-0+deb12u1`.

@@ -110,8 +110,8 @@ func allocated<Pointee>(
 }
 
 extension MediaError {
-    /// Translates `cause` into the public error, adding what only the caller knows: the stage, the stream and the
-    /// position.
+    /// Translates `cause` into the public error, adding what only the caller knows: the
+    /// stage, the stream and the position.
     ///
     /// A stop, a lack of memory and a full disk take precedence over `code`.
     init(

@@ -4,8 +4,7 @@ import Synchronization
 
 /// Silences libav's log, and keeps each thread's last error line for the next failure.
 enum LibAVLog {
-    /// Installs the log callback; later calls do nothing. Every reader and writer calls it before its first libav
-    /// call.
+    /// Installs the log callback; later calls do nothing. Every reader and writer calls it before its first libav call.
     static func capture() { _ = installed }
 
     private static let installed: Void = {

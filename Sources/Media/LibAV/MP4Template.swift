@@ -49,8 +49,8 @@ final class MP4Template {
         return try box("moov")
     }
 
-    /// Passes libav a packet of one byte, `longestStep` after the one before, to bridge the distance to the last
-    /// packet.
+    /// Passes libav a packet of one byte, `longestStep` after the one before, to bridge
+    /// the distance to the last packet.
     private func showNothing(_ context: UnsafeMutablePointer<AVFormatContext>?) throws {
         let packet = try Packet()
         try check(av_new_packet(packet.pointer, 1), "av_new_packet")

@@ -69,8 +69,8 @@ final class Muxer {
         let copy = stream.pointee.codecpar!
         try check(avcodec_parameters_copy(copy, source.pointer.pointee.codecpar), "avcodec_parameters_copy")
         copy.pointee.codec_tag = 0
-        // libav's CAF muxer divides by the number of packets if packets have no fixed length, and one packet is too
-        // few.
+        // libav's CAF muxer divides by the number of packets if packets have no fixed
+        // length, and one packet is too few.
         if copy.pointee.frame_size == 0 { copy.pointee.frame_size = Int32(clamping: packetFrames) }
         copy.pointee.initial_padding = Int32(priming)
         if format.codec == .opus { try setExtradata(OpusHeader.bytes(of: source, preSkip: Int(priming)), of: copy) }
@@ -186,8 +186,8 @@ final class Muxer {
 
     private var isMP4: Bool { ["ipod", "mp4"].contains(String(cString: context!.pointee.oformat.pointee.name)) }
 
-    /// The roll distance: the number of samples (packets) that a decoder needs before its output is right: one of
-    /// AAC, 80 ms of Opus.
+    /// The roll distance: the number of samples (packets) that a decoder needs before its output is
+    /// right: one of AAC, 80 ms of Opus.
     private var rollDistance: Int? {
         switch audio!.pointee.codecpar.pointee.codec_id {
         case AV_CODEC_ID_AAC: 1

@@ -88,8 +88,8 @@ final class OggPages {
         return last.granule + (missing + firstFrames - 1) / firstFrames * firstFrames
     }
 
-    /// The position of the first frame on the first page of sound, and the stream's serial number; `nil` if the
-    /// page does not tell.
+    /// The position of the first frame on the first page of sound, and the stream's serial number;
+    /// `nil` if the page does not tell.
     func startOfSound(_ lengths: borrowing PacketLength, _ stream: InputStream) -> (frame: Int64, serial: UInt32)? {
         var place: Int64 = 0
         // Headers with a cover of 16 MB take 250 pages.

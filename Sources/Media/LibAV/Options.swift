@@ -13,8 +13,8 @@ struct Options: ~Copyable {
         av_dict_free(&doomed)
     }
 
-    /// The options that libav did not recognise. Setting an unknown option is a bug in this module and must not be
-    /// ignored.
+    /// The options that libav did not recognise. Setting an unknown option is a bug in this
+    /// module and must not be ignored.
     var leftOver: [String] { pairs(of: pointer).map(\.0) }
 }
 

@@ -1,7 +1,7 @@
 /// The header of an Opus stream as containers store it (RFC 7845).
 enum OpusHeader {
-    /// The header of `stream` with its pre-skip set to `preSkip` frames at 48 kHz. CAF stores no header, so one is
-    /// made up.
+    /// The header of `stream` with its pre-skip set to `preSkip` frames at 48 kHz. CAF
+    /// stores no header, so one is made up.
     ///
     /// Throws for a stream without a header that has more than two channels.
     static func bytes(of stream: InputStream, preSkip: Int) throws -> [UInt8] {

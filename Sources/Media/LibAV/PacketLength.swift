@@ -9,8 +9,8 @@ struct PacketLength: ~Copyable {
     private let rate: Int
     private var vorbis: VorbisPacketLength?
     private var flac: FLACFrameHeader?
-    /// Whether a FLAC packet did not follow the one before it: libav merged several frames into one packet, or lost
-    /// some.
+    /// Whether a FLAC packet did not follow the one before it: libav merged several frames
+    /// into one packet, or lost some.
     private(set) var isBroken = false
 
     init(_ stream: InputStream) {
@@ -44,8 +44,8 @@ struct PacketLength: ~Copyable {
     /// Call it after a seek: the next packet does not follow the last one.
     mutating func forgetOrder() { flac = nil }
 
-    /// The frames in all of `packets` but the first; `nil` if any of them does not say. `packets` are consecutive
-    /// ranges of `bytes`.
+    /// The frames in all of `packets` but the first; `nil` if any of them does not say. `packets` are
+    /// consecutive ranges of `bytes`.
     func frames(in bytes: UnsafeRawBufferPointer, _ packets: [Range<Int>]) -> Int64? {
         let own = vorbis == nil ? nil : VorbisPacketLength.open(parameters)
         var sum: Int64 = 0
@@ -132,8 +132,8 @@ struct PacketLength: ~Copyable {
 
     private func ac3Rate(_ code: UInt8) -> Int { code == 0 ? 48_000 : code == 1 ? 44_100 : 32_000 }
 
-    /// A packet may hold several frames. Those of dependent substreams and of further programs cover the same time
-    /// as the first.
+    /// A packet may hold several frames. Those of dependent substreams and of further programs
+    /// cover the same time as the first.
     private func eac3(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var (place, frames) = (0, 0)
         while place + 6 <= bytes.count {

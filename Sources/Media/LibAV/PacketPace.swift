@@ -44,11 +44,11 @@ struct PacketPace {
         }
     }
 
-    /// The frames that the packet must yield; `nil` if only a gap before the next packet explains the times, or
-    /// nothing is known.
+    /// The frames that the packet must yield; `nil` if only a gap before the next packet explains
+    /// the times, or nothing is known.
     ///
-    /// By the container, the next packet begins `exact` frames later, or about `near`; by its codec, the packet
-    /// holds `own` frames.
+    /// By the container, the next packet begins `exact` frames later, or about `near`; by its codec,
+    /// the packet holds `own` frames.
     mutating func frames(exact: Int64?, near: Int64, own: Int64?) -> Int64? {
         guard let own = own ?? whole else { return exact.flatMap { $0 <= Self.longest ? $0 : nil } }
         if exact == own { return own }

@@ -3,8 +3,8 @@
 enum Plausible {
     /// Frames of a track: 46 years at 192 kHz. Products with a sample rate still need more than 64 bits.
     static let frames: Int64 = 1 << 48
-    /// Ticks of a container's clock, positive or negative: the sum or difference of two such numbers always fits 64
-    /// bits.
+    /// Ticks of a container's clock, positive or negative: the sum or difference of two
+    /// such numbers always fits 64 bits.
     static let ticks: Int64 = 1 << 61
     /// Bits per second.
     static let bitRate: Int64 = 1 << 40

@@ -34,8 +34,7 @@ public enum ProcessMemory {
     /// another encoder. glibc uses the smallest free block that fits: small allocations use the reserved one, and
     /// large ones keep the end of the heap.
     private static func makeNest() {
-        // More than conversions need for small allocations. It is only address space: pages are allocated on first
-        // use.
+        // More than conversions need for small allocations. It is only address space: pages are allocated on first use.
         let least = 2 << 20
         guard let place = malloc(least) else { return }
         free(place)
@@ -52,8 +51,8 @@ public enum ProcessMemory {
 
     /// Asks the kernel to back the end of the heap with large pages.
     ///
-    /// FLAC's encoder then takes four pages instead of eighteen hundred, which cost a new process more work than a
-    /// short clip does.
+    /// FLAC's encoder then takes four pages instead of eighteen hundred, which cost a new process
+    /// more work than a short clip does.
     private static func takeLargePages() {
         let size = largePageCount * largePage
         // malloc writes a header behind the block. In the last large page, that write would make the kernel

@@ -1,8 +1,8 @@
 import CLibAV
 import Conversion
 
-/// Converts between two shapes with libswresample: sample format, channel mix by our own matrix, and sample rate by
-/// soxr.
+/// Converts between two shapes with libswresample: sample format, channel mix by our own
+/// matrix, and sample rate by soxr.
 ///
 /// Samples that are only rearranged stay integers. Mixing and resampling are computed in floats, so that nothing is
 /// clipped or rounded before the end; a `Quantiser` then converts to integers.

@@ -14,8 +14,7 @@ extension SampleBlock {
         for plane in 0..<planeCount {
             let areNumbers = withMutablePlane(plane) { bytes in
                 let samples = bytes.bindMemory(to: Float.self)
-                // A first pass over all samples, which the compiler can vectorise; a second pass is hardly ever
-                // needed.
+                // A first pass over all samples, which the compiler can vectorise; a second pass is hardly ever needed.
                 var isBounded = true
                 for sample in samples { isBounded = isBounded && abs(sample) <= Self.loudest }
                 guard !isBounded else { return true }

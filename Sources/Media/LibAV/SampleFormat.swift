@@ -86,8 +86,8 @@ public struct SampleShape: Sendable, Hashable {
     public var bytesPerFrame: Int { format.bytesPerSample * channelCount }
 }
 
-/// Calls `body` with libav's layout for a mask, or with a plain channel count if the mask is zero or does not fit
-/// `count`.
+/// Calls `body` with libav's layout for a mask, or with a plain channel count if the mask
+/// is zero or does not fit `count`.
 ///
 /// libav's default layout for a channel count would be a guess: the channels would then count as known and be mixed.
 func withChannelLayout<Result>(

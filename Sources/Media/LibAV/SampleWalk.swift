@@ -30,8 +30,7 @@ final class SampleWalk {
     private var hiddenEndNumber: Int { headEnd + hidden.count }
     private var end: Int { hiddenEndNumber + entryCount - standIns.upperBound }
 
-    /// `nil` unless libav's index shows that it read all samples as intended, and no edit touches the stand-in
-    /// samples.
+    /// `nil` unless libav's index shows that it read all samples as intended, and no edit touches the stand-in samples.
     init?(_ standIn: SampleStandIn, _ stream: InputStream, _ rules: SampleTableRules) throws {
         guard let standIns = Self.standIns(of: standIn, in: stream, rules) else { return nil }
         self.stream = stream
@@ -72,8 +71,8 @@ final class SampleWalk {
 
     private static let codecs = [AV_CODEC_ID_AAC, AV_CODEC_ID_ALAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC]
 
-    /// The range of the stand-in samples in libav's index; `nil` if it is not certain that all other samples are in
-    /// their places.
+    /// The range of the stand-in samples in libav's index; `nil` if it is not certain that all
+    /// other samples are in their places.
     private static func standIns(
         of standIn: SampleStandIn,
         in stream: InputStream,
@@ -259,8 +258,8 @@ final class SampleWalk {
         return before
     }
 
-    /// Seeks to the last packet at or before `time`, or a little earlier, as libav does. From here on, all packets
-    /// come from this class.
+    /// Seeks to the last packet at or before `time`, or a little earlier, as libav does. From here on,
+    /// all packets come from this class.
     func seek(to time: Int64) throws {
         next = max(0, try search(time.addingSaturated(-seekOffset)))
         left = 0

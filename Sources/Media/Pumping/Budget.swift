@@ -10,8 +10,7 @@ public struct Budget: Sendable, Hashable {
     public var expansionRatio: Double?
     /// Seconds of processor time on the converting thread.
     public var cpuSeconds: Int?
-    /// Seconds of processor time until the source is open. Limited separately: most sources open in a few
-    /// milliseconds.
+    /// Seconds of processor time until the source is open. Limited separately: most sources open in a few milliseconds.
     public var openSeconds: Int?
 
     public init(

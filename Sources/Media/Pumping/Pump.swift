@@ -68,8 +68,8 @@ public final class Pump {
             try input.append(&block)
             try budget?.check(frames: output.deliveredFrames, bytes: input.writtenBytes, rate: rate)
             guard let report, output.deliveredFrames >= nextReport else { continue }
-            // A second of audio takes far less than 50 ms: reports are frequent enough for people and cheap enough
-            // for the converter.
+            // A second of audio takes far less than 50 ms: reports are frequent enough for people and
+            // cheap enough for the converter.
             nextReport = output.deliveredFrames + Int64(rate)
             report(
                 Progress(

@@ -27,8 +27,8 @@ public enum Verifier {
         )
     }
 
-    /// Like the public `verify`, within what is left of a conversion's budget. `report` receives the frames
-    /// compared so far.
+    /// Like the public `verify`, within what is left of a conversion's budget. `report`
+    /// receives the frames compared so far.
     static func verify(
         descriptor: Int32,
         format: ResolvedFormat,

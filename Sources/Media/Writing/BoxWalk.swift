@@ -36,8 +36,7 @@ extension ByteSink {
         return box
     }
 
-    /// The error for a finished output that differs from what libav is known to write: failing is better than
-    /// guessing.
+    /// The error for a finished output that differs from what libav is known to write: failing is better than guessing.
     func malformed(_ what: String) -> MediaError {
         MediaError(.frameCountMismatch, at: .finish, "the written container is not as expected: \(what)")
     }

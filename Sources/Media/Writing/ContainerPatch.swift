@@ -1,7 +1,6 @@
 import Conversion
 
-/// Adds what libav 5.1 leaves out of a finished container, so that players decode exactly the frames that were
-/// encoded.
+/// Adds what libav 5.1 leaves out of a finished container, so that players decode exactly the frames that were encoded.
 enum ContainerPatch {
     struct Facts {
         let frames: Int64

@@ -10,8 +10,8 @@ enum MP4Patch {
         try append(items, toItemListOf: sink)
     }
 
-    /// The text of iTunSMPB: priming, padding and sound in frames; its other fields have no meaning in files with
-    /// one stream.
+    /// The text of iTunSMPB: priming, padding and sound in frames; its other fields have no
+    /// meaning in files with one stream.
     private static func gaplessText(_ facts: ContainerPatch.Facts) -> String {
         let blocks = (Int64(facts.delay) + facts.frames + 1023) / 1024
         let padding = blocks * 1024 - Int64(facts.delay) - facts.frames

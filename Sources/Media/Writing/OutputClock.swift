@@ -1,7 +1,7 @@
 /// Counts input frames at any sample rate, and computes exactly how many output frames are due.
 ///
-/// There is one clock for the whole output: a rate change in mid-stream adds no drift, because the sum stays a
-/// fraction.
+/// There is one clock for the whole output: a rate change in mid-stream adds no drift,
+/// because the sum stays a fraction.
 struct OutputClock {
     let rate: Int
     /// Input frames since the last rate change, at the present rate.
@@ -49,8 +49,8 @@ private struct Fraction {
     private(set) var numerator: Int128 = 0
     private var denominator: Int128 = 1
 
-    /// More than any set of real sample rates needs. Absurd rates make the sum round, by at most half a frame each
-    /// time.
+    /// More than any set of real sample rates needs. Absurd rates make the sum round, by
+    /// at most half a frame each time.
     private static let greatestDenominator: Int128 = 1 << 64
 
     mutating func add(_ part: Int128, over whole: Int128) {

@@ -1,7 +1,6 @@
 import Conversion
 
-/// Passes packets to the muxer, counts them, and marks the frames that players must drop, if the container needs
-/// marks.
+/// Passes packets to the muxer, counts them, and marks the frames that players must drop, if the container needs marks.
 final class PacketSink {
     /// Frames of sound and encoder delay in all packets so far, as the encoder counts them.
     private(set) var durations: Int64 = 0
@@ -22,8 +21,8 @@ final class PacketSink {
         case vorbisPackets(VorbisPacketLength)
         /// Opus counts at 48 kHz whatever the input rate, but libav marks at the input rate.
         case opusPackets(ticksPerFrame: Int)
-        /// libav writes the padding found at the last packet into the LAME tag, but the padding can start before
-        /// that packet.
+        /// libav writes the padding found at the last packet into the LAME tag, but the
+        /// padding can start before that packet.
         case lameTag
         /// libav reads a short Ogg Vorbis file correctly only if the sound does not begin on the last page.
         case oggVorbisPages

@@ -1,7 +1,7 @@
 import Conversion
 
-/// Rounds samples to the bit depth that an encoder stores, with dither where they do not fit, and counts those
-/// beyond full scale.
+/// Rounds samples to the bit depth that an encoder stores, with dither where they do not fit, and
+/// counts those beyond full scale.
 ///
 /// Samples that fit stay unchanged. From the first sample that does not fit, all samples are dithered: noise that
 /// came and went with the sound would be audible. The result does not depend on the block boundaries.

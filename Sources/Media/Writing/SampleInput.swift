@@ -1,7 +1,7 @@
 import Conversion
 
-/// Feeds samples into an output: converts them to the encoder's shape, queues them to its block length, and encodes
-/// them.
+/// Feeds samples into an output: converts them to the encoder's shape, queues them to its
+/// block length, and encodes them.
 final class SampleInput {
     let encoder: EncoderBox
     private(set) var digest: PCMDigest?

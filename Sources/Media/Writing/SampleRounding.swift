@@ -52,8 +52,8 @@ struct SampleRounding {
 
     // MARK: Floats
 
-    /// Rounds samples whose full scale is 1, with saturation. Returns how many are beyond full scale by more than
-    /// half a step, or NaN.
+    /// Rounds samples whose full scale is 1, with saturation. Returns how many are beyond full scale by
+    /// more than half a step, or NaN.
     func round<Source: FloatSample, Stored: RoundedSample>(
         _ source: UnsafePointer<Source>,
         into target: UnsafeMutablePointer<Stored>,
@@ -84,8 +84,8 @@ struct SampleRounding {
         return Int(beyond)
     }
 
-    /// The index of the first sample that `bits` bits cannot represent; a sample beyond full scale counts as full
-    /// scale.
+    /// The index of the first sample that `bits` bits cannot represent; a sample beyond
+    /// full scale counts as full scale.
     func firstMisfit<Source: FloatSample>(in samples: UnsafeBufferPointer<Source>) -> Int? {
         let scale = Source.full(bits)
         let (low, high) = (-scale, scale - 1)

@@ -117,8 +117,8 @@ public final class Writer {
         let digestedFormat: SampleFormat?
     }
 
-    /// Drains the resampler, the queue and the encoder, completes the headers, and checks that every planned frame
-    /// was written.
+    /// Drains the resampler, the queue and the encoder, completes the headers, and checks that
+    /// every planned frame was written.
     public func finish() throws -> Summary {
         switch state {
         case .finished: throw MediaError(.alreadyFinished, at: .finish, "the output is finished already")

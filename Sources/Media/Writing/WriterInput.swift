@@ -54,8 +54,8 @@ public final class WriterInput {
         }
     }
 
-    /// Takes the content of `packet`, unchanged from the packet output that this input is for. Throws once the
-    /// writer has failed.
+    /// Takes the content of `packet`, unchanged from the packet output that this input is for.
+    /// Throws once the writer has failed.
     public func append(_ packet: inout Packet) throws {
         try liveWriter(at: .write).failing(at: .write) {
             guard let copy else {

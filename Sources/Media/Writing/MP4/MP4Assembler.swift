@@ -1,6 +1,5 @@
-/// Writes an MP4 without keeping its index in memory. The samples go straight to the output and their sizes are
-/// stored compactly. libav's own `moov`, made from only the first and the last packet, then gets the true sample
-/// tables.
+/// Writes an MP4 without keeping its index in memory. The samples go straight to the output and their sizes are stored
+/// compactly. libav's own `moov`, made from only the first and the last packet, then gets the true sample tables.
 ///
 /// libav 5.1 keeps about seventy bytes per packet: a hundred megabytes for ten hours of AAC.
 struct MP4Assembler {
@@ -17,8 +16,8 @@ struct MP4Assembler {
     private static let chunkSamples = 48
     private static let mdatHeaderBytes: Int64 = 16
 
-    /// Writes everything before the samples. `rollDistance` is the number of samples that a decoder needs to reach
-    /// a correct state.
+    /// Writes everything before the samples. `rollDistance` is the number of samples that a decoder
+    /// needs to reach a correct state.
     init(
         ftyp: [UInt8],
         to sink: ByteSink,

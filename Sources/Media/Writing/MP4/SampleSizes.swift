@@ -21,8 +21,8 @@ struct SampleSizes {
         self.blocksInMemory = blocksInMemory
     }
 
-    /// Adds the size of the next sample, coded as seven bits per byte, lowest first; the last byte has its top bit
-    /// clear.
+    /// Adds the size of the next sample, coded as seven bits per byte, lowest first; the
+    /// last byte has its top bit clear.
     mutating func append(_ size: Int) {
         count += 1
         var rest = size
