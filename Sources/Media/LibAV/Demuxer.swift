@@ -6,9 +6,9 @@ import Glibc
 final class Demuxer {
     let source: ByteSource
     private(set) var context: UnsafeMutablePointer<AVFormatContext>?
-    /// Set for streams of bare frames, which this code splits into packets instead of libav.
+    /// Set for streams of bare codec frames; it splits them into packets in libav's place.
     private(set) var framed: FramedPackets?
-    /// The streams whose sample tables libav saw only the ends of, by stream index.
+    /// Readers for streams with long sample tables, of which libav saw only the ends; by stream index.
     private(set) var walks: [Int: SampleWalk] = [:]
     private let stop: StopSignal
     /// Set if the header states no usable length.
@@ -82,8 +82,8 @@ final class Demuxer {
         fresh.pointee.protocol_whitelist = av_strdup("none")
         fresh.pointee.format_whitelist = av_strdup(Allowlist.demuxerList)
         fresh.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
-        // The limit is higher than ours: beyond it, some demuxers skip streams silently and
-        // others report a lack of memory.
+        // Higher than our own limit, because beyond it some demuxers skip streams silently and others report a lack
+        // of memory.
         fresh.pointee.max_streams = Int32(4 * Demuxer.mostStreams)
         fresh.pointee.probesize = 5 << 20
         // By default libav indexes the offset of every packet it reads, up to a megabyte; nothing here looks those up.
@@ -155,8 +155,7 @@ final class Demuxer {
         return true
     }
 
-    /// The most bytes that all tags and titles may have together: hundreds of times what songs have. A
-    /// cover in a tag is not counted.
+    /// The most bytes of text in all tags and titles: hundreds of times what songs have. Covers are not counted.
     static let mostTagBytes = 16 << 20
     /// The most bytes that a cover may have. FLAC's metadata blocks, which hold most covers, cannot hold more.
     static let mostCoverBytes = 16 << 20
@@ -287,8 +286,8 @@ final class Demuxer {
         return next
     }
 
-    /// Reads the first packet of a WAV file, from which libav decides whether its PCM is really PCM, and requests
-    /// larger packets from then on: packets of 4 KiB are expensive for short clips.
+    /// Reads the first packet of a WAV file, from which libav decides whether its PCM is really PCM. Then requests
+    /// larger packets than libav's 4 KiB, which are expensive for short clips.
     private func readFirstPacket() {
         // libav queues covers as packets ahead of the audio.
         repeat {

@@ -1,7 +1,7 @@
 import CLibAV
 import Glibc
 
-/// Splits a stream of bare frames into packets and reports the losses between them.
+/// Splits a stream of bare codec frames into packets and reports the losses between them.
 ///
 /// It replaces libav's demuxer and parser once they have described the stream.
 final class FramedPackets {

@@ -1,6 +1,6 @@
 import CLibAV
 
-/// Produces the packets of a track of whose sample tables libav saw only the ends. libav reads the first packets
+/// Produces the packets of a track when libav saw only the ends of its sample tables. libav reads the first packets
 /// from the start of the file; this class makes all others exactly as libav would.
 ///
 /// Packets are numbered as in libav's index, had it seen all samples. Those at the start and the end are entries of

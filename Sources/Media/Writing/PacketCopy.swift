@@ -1,7 +1,7 @@
 import Conversion
 
-/// Copies packets into an output without decoding them: puts them on one clock, and states priming and padding in
-/// the way of the container.
+/// Copies packets into an output without decoding them. It puts them on one clock, and states priming and padding
+/// in the form that the container uses.
 final class PacketCopy {
     /// Frames of sound in the packets written so far.
     private(set) var soundFrames: Int64 = 0
