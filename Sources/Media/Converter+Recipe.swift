@@ -1,9 +1,10 @@
 public import Conversion
 
 extension Converter.Request {
-    /// What `recipe` asks for. Its locations are the caller's to open; only their extensions are looked at here.
+    /// The request that `recipe` describes. The caller opens the recipe's locations; only their
+    /// file extensions are used here.
     ///
-    /// Throws a `RecipeError` for a recipe that does not hold together.
+    /// Throws a `RecipeError` for an inconsistent recipe.
     public init(_ recipe: Recipe) throws {
         try recipe.validate()
         let (source, output) = (recipe.sources[0], recipe.outputs[0])
@@ -19,7 +20,7 @@ extension Converter.Request {
         )
         refusesLoss = recipe.strictLoss
         concealSeconds = recipe.limits?.concealSeconds
-        // The process that started this one limits the elapsed time, which passes also where nothing moves.
+        // The parent process limits the elapsed time, which passes even when nothing moves.
         budget = Budget(
             outputBytes: recipe.limits?.outputBytes,
             decodedSeconds: recipe.limits?.decodedSeconds,
@@ -31,7 +32,7 @@ extension Converter.Request {
 }
 
 extension RawShape {
-    /// Headerless PCM as a recipe describes it.
+    /// The shape of headerless PCM that a recipe describes.
     public init(_ description: Recipe.RawDescription) {
         let name =
             switch description.codec {

@@ -1,31 +1,31 @@
 public import Conversion
 
-/// One whole conversion between two open descriptors: the reader, the writer and the pump, put together as most
-/// callers want them.
+/// A whole conversion between two open descriptors: reader, writer and pump, combined as most callers need them.
 public struct Converter: Sendable {
-    /// What to do.
+    /// What to convert, and how.
     public struct Request: Sendable {
         public var format: AudioFormat
-        /// The audio track's stream number; the main track when `nil`.
+        /// The audio track's stream number; `nil` for the main track.
         public var track: Int?
-        /// The wanted stretches, one after another; the whole track when empty.
+        /// The time ranges to convert, in order; the whole track if empty.
         public var ranges: [MediaTimeRange]
         public var damage: DamageMode
-        /// Seconds of silence that may stand for missing sound; `nil` for as much as `ConcealLimit` allows.
+        /// The most seconds of silence that may replace missing sound; `nil` for the limit of `ConcealLimit`.
         public var concealSeconds: Int?
-        /// Decodes the output again and compares, and compares a FLAC source with its own digest.
+        /// Whether to decode the output again and compare it, and to check a FLAC source against its own MD5.
         public var verifies: Bool
-        /// Set over the source's tags, name by name; an empty value takes the tag away.
+        /// Tags that override the source's, by name; an empty value removes a tag.
         public var tags: [String: String]
         public var nameHint: String?
         public var raw: RawShape?
-        /// Whether the destination is a pipe or the like; see `Writer.Options.streams`. Nothing can be verified there.
+        /// Whether the destination is a pipe or another stream; see
+        /// `Writer.Options.streams`. Streams cannot be verified.
         public var streams = false
 
-        /// Whether an output that lacks anything of the source is a failure.
+        /// Whether losing anything from the source is a failure.
         public var refusesLoss = false
 
-        /// What the conversion may use.
+        /// The resources that the conversion may use.
         public var budget = Budget()
 
         public init(
@@ -49,20 +49,20 @@ public struct Converter: Sendable {
         }
     }
 
-    /// What came of it.
+    /// The result of a conversion.
     public struct Outcome: Sendable, Hashable {
         public let source: Track
-        /// The output's format with every field decided.
+        /// The output's format, with every field resolved.
         public let format: ResolvedFormat
         /// Frames taken from the source, on its clock.
         public let sourceFrames: Int64
-        /// Frames that the output had to have, and has.
+        /// Planned and written lengths, which agree.
         public let summary: Writer.Summary
-        /// Empty unless damage was borne.
+        /// Empty unless the damage mode tolerated damage.
         public let damage: DamageAccount
-        /// What the verifier found, where it was asked for.
+        /// The verifier's result; `nil` if the request did not ask for it.
         public let verified: Verifier.Finding?
-        /// What there is to tell beside it, losses first.
+        /// Further remarks, losses first.
         public let remarks: [Remark]
     }
 
@@ -74,8 +74,8 @@ public struct Converter: Sendable {
         self.stop = stop
     }
 
-    /// Converts what is behind `source` into `destination`; throws a `MediaError` and leaves bytes without worth there
-    /// when it cannot.
+    /// Converts `source` into `destination`. Throws a `MediaError` and leaves unusable
+    /// bytes in `destination` on failure.
     public func run(
         from source: Int32,
         to destination: Int32,
@@ -176,7 +176,7 @@ public struct Converter: Sendable {
             )
         }
         let output = try reader.packets(of: track)
-        // Nothing is decoded here, and a packet says what it likes of its length.
+        // Nothing is decoded here, and a packet may state any length: only bytes and processor time are limited.
         let budget = BudgetWatch(
             Budget(outputBytes: request.budget.outputBytes, cpuSeconds: request.budget.cpuSeconds),
             track: track,

@@ -1,26 +1,26 @@
 public import Conversion
 
-/// What went wrong with a source, a format or an output, and where.
+/// What failed in a source, a format or an output, and where.
 ///
-/// Callers branch on `code` and `stage` alone; `detail` and `hint` are for people and may be reworded.
+/// Callers branch on `code` and `stage` only; `detail` and `hint` are for people and may be reworded.
 public struct MediaError: Error, Sendable, Hashable {
     public var code: Code
     public var stage: Stage
-    /// What failed, for people: a sentence without a full stop.
+    /// What failed, as a sentence for people, without a full stop.
     public var detail: String
-    /// The stream's number in its container, where one is concerned.
+    /// The number of the affected stream in its container, if there is one.
     public var stream: Int?
-    /// Where on the source's clock.
+    /// The position on the source's clock.
     public var position: MediaTime?
-    /// The same place in frames of the source.
+    /// The same position in frames of the source.
     public var frame: Int64?
-    /// libav's name of the error, without its prefix: `INVALIDDATA`, `ENOSPC`.
+    /// libav's name for the error, without its prefix: `INVALIDDATA`, `ENOSPC`.
     public var libavName: String?
     /// libav's text for the error and the last line that it logged on this thread.
     public var libavText: String?
     /// What to do next.
     public var hint: String?
-    /// Of a format that was refused, every field that does not fit.
+    /// For a refused format, every field that does not fit.
     public var refusal: FormatRefusal?
 
     public init(
@@ -43,12 +43,12 @@ public struct MediaError: Error, Sendable, Hashable {
 }
 
 extension MediaError {
-    /// The part of the conversion that was at work.
+    /// The step of the conversion that failed.
     public enum Stage: String, Sendable, Hashable, Codable, CaseIterable {
         case open, probe, decode, resample, encode, write, finish
     }
 
-    /// Stable names; one is never reused for another meaning. docs/errors.md explains each.
+    /// Stable names; a name is never reused with another meaning. docs/errors.md explains each.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
         case emptyInput = "empty_input"
         case tagsOnly = "tags_only"
@@ -95,7 +95,7 @@ extension MediaError {
 }
 
 extension MediaError.Code {
-    /// What a person can do about it, where there is something.
+    /// What a user can do about the error; `nil` if there is no general advice.
     var hint: String? {
         switch self {
         case .emptyInput, .tagsOnly: "the upload may have stopped before the audio; fetch the file again"

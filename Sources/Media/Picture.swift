@@ -1,4 +1,4 @@
-/// A cover: a PNG or JPEG as it lies in the file, never decoded.
+/// A cover: a PNG or JPEG as stored in the file, never decoded.
 public struct Picture: Sendable, Hashable {
     public let bytes: [UInt8]
     public let width: Int
@@ -7,7 +7,7 @@ public struct Picture: Sendable, Hashable {
 
     public var mimeType: String { isPNG ? "image/png" : "image/jpeg" }
 
-    /// `nil` for anything but a PNG or a JPEG with a readable header.
+    /// `nil` for anything except a PNG or JPEG with a readable header.
     public init?(_ bytes: [UInt8]) {
         if let size = Picture.sizeOfPNG(bytes) {
             (width, height, isPNG) = (size.width, size.height, true)
@@ -26,7 +26,7 @@ public struct Picture: Sendable, Hashable {
         return (bigEndian(bytes[16..<20]), bigEndian(bytes[20..<24]))
     }
 
-    /// Walks the segments up to the frame header; entropy-coded data is never entered.
+    /// Walks the segments up to the frame header; it never enters entropy-coded data.
     private static func sizeOfJPEG(_ bytes: [UInt8]) -> (width: Int, height: Int)? {
         guard bytes.count > 4, bytes.starts(with: [0xFF, 0xD8]) else { return nil }
         var place = 2

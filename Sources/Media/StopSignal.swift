@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Asks a conversion to end from any thread; it does within 50 ms, as `MediaError.Code.cancelled`.
+/// Stops a conversion from any thread. It ends within 50 ms with `MediaError.Code.cancelled`.
 public final class StopSignal: Sendable {
     private let flag = Atomic<Bool>(false)
 
     public init() {}
 
-    /// Takes effect at the next packet, block or wait of all code that holds the signal. It cannot be taken back.
+    /// Takes effect at the next packet, block or wait of all code that holds the signal. It cannot be undone.
     public func stop() { flag.store(true, ordering: .relaxed) }
 
     public var isStopped: Bool { flag.load(ordering: .relaxed) }
@@ -14,7 +14,7 @@ public final class StopSignal: Sendable {
     /// Set once code that holds the signal has opened a source.
     private let opened = Atomic<Bool>(false)
 
-    /// Whether a source is open. What takes long before that may be libav's work on a header, which it does not break off.
+    /// Whether a source is open. A long delay before that may be libav parsing a header, which it does not interrupt.
     package var hasOpened: Bool { opened.load(ordering: .relaxed) }
 
     func noteOpened() { opened.store(true, ordering: .relaxed) }

@@ -1,20 +1,21 @@
 import Conversion
 import Synchronization
 
-/// One conversion for tasks: runs on an executor of its own, tells its state, and reports progress as it goes.
+/// One conversion for Swift tasks. It runs on its own executor and publishes its state and progress.
 ///
-/// Both descriptors stay the caller's, open until `run()` has returned.
+/// The caller owns both descriptors and keeps them open until `run()` has returned.
 public final class AsyncConversion: Sendable {
-    /// Where a conversion stands. It goes forward only, and ends in one of the last three.
+    /// The state of a conversion. It only moves forward, and ends in one of the last three.
     public enum State: Sendable, Hashable {
         case waiting, converting, completed
         case failed(MediaError)
         case cancelled
     }
 
-    /// How far it has come: the task that waits gets the newest report only, at the end a last one, then the end of the stream.
+    /// Progress reports: a waiting task gets only the newest one, a final one at
+    /// completion, then the end of the stream.
     ///
-    /// One task at a time can wait for it; none has to.
+    /// At most one task can wait for them; none has to.
     public let progress: AsyncStream<Pump.Progress>
 
     private let converter: Converter
@@ -23,7 +24,7 @@ public final class AsyncConversion: Sendable {
     private let reports: AsyncStream<Pump.Progress>.Continuation
     private let present = Mutex(State.waiting)
 
-    /// Nothing is opened or written before `run()`.
+    /// Opens and writes nothing before `run()`.
     public init(
         _ request: Converter.Request,
         from source: Int32,
@@ -40,10 +41,10 @@ public final class AsyncConversion: Sendable {
 
     public var state: State { present.withLock { $0 } }
 
-    /// Asks it to end, as `MediaError.Code.cancelled`, within 50 ms. It cannot be taken back.
+    /// Stops the conversion within 50 ms; `run()` throws `MediaError.Code.cancelled`. It cannot be undone.
     public func cancel() { converter.stop.stop() }
 
-    /// Converts, once. Cancelling the task raises the stop signal and gives `CancellationError`.
+    /// Converts, once. Cancelling the task raises the stop signal and throws `CancellationError`.
     public func run() async throws -> Converter.Outcome {
         try present.withLock { state in
             guard state == .waiting else {
@@ -79,7 +80,7 @@ extension AsyncConversion.State {
 }
 
 extension Converter.Outcome {
-    /// Where a conversion that is complete stands.
+    /// The progress of a completed conversion.
     fileprivate var lastProgress: Pump.Progress {
         Pump.Progress(
             position: MediaTime(frames: sourceFrames, rate: source.sampleRateHz),
@@ -90,14 +91,14 @@ extension Converter.Outcome {
 }
 
 extension Pump.Progress {
-    /// Between 0 and 1; `nil` where the source does not say how long it is.
+    /// Between 0 and 1; `nil` if the source does not state its length.
     public var fraction: Double? {
         guard let totalFrames, totalFrames > 0 else { return nil }
         return min(1, Double(frames) / Double(totalFrames))
     }
 }
 
-/// The one place where the libav objects of an `AsyncConversion` live and run.
+/// The actor that owns and runs the libav objects of an `AsyncConversion`.
 actor ConverterActor {
     private let executor = QueueExecutor("Media.AsyncConversion")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

@@ -1,12 +1,13 @@
 public import Conversion
 
-/// Reads one source for tasks: describes it, and gives the blocks of a track as an `AsyncSequence`.
+/// Reads one source for Swift tasks: describes it, and returns the blocks of a track as an `AsyncSequence`.
 ///
-/// libav runs on a serial executor that this reader has to itself, never on the threads that Swift's tasks share. The
-/// source is an open descriptor that stays the caller's, who keeps it open until reader and sequence are gone.
+/// libav runs on this reader's own serial executor, never on the cooperative thread pool that Swift tasks share.
+/// The caller owns the source's descriptor and keeps it open until the reader and the sequence are gone.
 ///
 /// Cancelling a task that waits for the reader raises `Reader.Options.stop`, which ends everything that shares the
-/// signal; the task gets `CancellationError`. If other code raised it, the task gets `MediaError.Code.cancelled`.
+/// signal; the task throws `CancellationError`. If other code raised the signal, the task throws
+/// `MediaError.Code.cancelled`.
 public struct AsyncReader: Sendable {
     public let description: SourceDescription
     let actor: ReaderActor
@@ -20,10 +21,11 @@ public struct AsyncReader: Sendable {
         stop = options.stop
     }
 
-    /// The decoded samples of a track, or of the main track; whole or in ranges. A reader has one output in its life.
+    /// The decoded samples of a track, whole or in ranges; the main track if `track` is `nil`. A reader has one
+    /// output in its lifetime.
     ///
-    /// Every block has `framesPerBlock` frames (at least one), except at the end, before a jump to the next range and
-    /// before a change of the source's shape.
+    /// Every block has `framesPerBlock` frames (at least one), except at the end, before a jump to the next range
+    /// and before a change of the source's shape.
     public func blocks(
         of track: Track? = nil,
         ranges: [MediaTimeRange] = [],
@@ -37,7 +39,7 @@ public struct AsyncReader: Sendable {
     }
 }
 
-/// The one place where the libav objects of an `AsyncReader` live and run.
+/// The actor that owns and runs the libav objects of an `AsyncReader`.
 actor ReaderActor {
     nonisolated let executor = QueueExecutor("Media.AsyncReader")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -46,7 +48,7 @@ actor ReaderActor {
     private var output: TrackOutput?
     private var framesPerBlock = 1
     private var block: SampleBlock
-    /// Frames of `block` that have gone out already.
+    /// Frames of `block` that were already returned.
     private var usedFrames = 0
     private var end: End?
 
@@ -70,13 +72,14 @@ actor ReaderActor {
         return track
     }
 
-    /// What has gone wrong, frame by frame, so far.
+    /// The damage so far, with its frames.
     var damage: DamageAccount { output?.damage ?? DamageAccount() }
 
-    /// Frames that were decoded for the caller: what is kept back is less than one decoded block.
+    /// Frames decoded so far; the actor holds back less than one decoded block of them.
     var decodedFrames: Int64 { output?.deliveredFrames ?? 0 }
 
-    /// The next block; `nil` at the end of a complete track only. A failure is repeated at every later call.
+    /// The next block; `nil` only at the end of a complete track. Once it has thrown, every
+    /// later call throws the same error.
     func next() throws -> PCMBlock? {
         switch end {
         case .complete: return nil
@@ -91,7 +94,7 @@ actor ReaderActor {
         } catch {
             let error = error as? MediaError ?? MediaError(.corruptStream, at: .decode, "\(error)")
             end = .failed(error)
-            // What was decoded before the damage is sound; only who asked to stop wants no more.
+            // The samples decoded before the damage are good, so return them first, unless the caller asked to stop.
             if error.code == .cancelled || gathered.frameCount == 0 { throw error }
         }
         return gathered.finished()

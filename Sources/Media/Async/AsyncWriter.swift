@@ -1,28 +1,29 @@
 public import Conversion
 import Dispatch
 
-/// Writes one output for tasks: `append` waits until the writer is ready, and throws as soon as it has failed.
+/// Writes one output for Swift tasks: `append` waits until the writer is ready, and throws as
+/// soon as the writer has failed.
 ///
-/// libav runs on a serial executor that this writer has to itself. Between it and those who append lie at most
-/// `capacity` blocks, so that decoding and encoding overlap and memory stays the same. A failure of the writer is
-/// thrown, as it is, by every append that waits, by every later one, and by `finish()`: a failed writer never looks
-/// like one that is not ready.
+/// libav runs on this writer's own serial executor. At most `capacity` blocks wait between the appending tasks and
+/// the encoder, so that decoding and encoding overlap while memory stays constant. Once the writer has failed,
+/// every waiting and every later append throws that failure unchanged, and so does `finish()`: a failed writer
+/// never looks like one that is not ready.
 ///
-/// The output is an open, empty, seekable descriptor that stays the caller's. The writer works on a copy of it, so that
-/// it may be closed as soon as `finish()` has returned or the writer is dropped. Until then there is no output, only
-/// bytes.
+/// The output is an open, empty, seekable descriptor owned by the caller. The writer duplicates it, so the
+/// caller may close its own as soon as `finish()` has returned or the writer is dropped. Before `finish()`
+/// the bytes are not a valid output.
 ///
-/// Cancelling a task that waits for the writer raises `stop`, and nothing more is written: a recording with a hole
-/// would be no recording. The task gets `CancellationError`, later calls `MediaError.Code.cancelled`.
+/// Cancelling a task that waits for the writer raises `stop`, and the writer writes nothing more: a recording with
+/// a hole would be useless. The task throws `CancellationError`, later calls throw `MediaError.Code.cancelled`.
 public final class AsyncWriter: Sendable {
     public let format: ResolvedFormat
     let actor: WriterActor
     let queue: BlockQueue
     private let stop: StopSignal
 
-    /// Prepares an output of `format` behind `descriptor`. Nothing is written before the first samples are there.
+    /// Prepares an output of `format`. Writes nothing before the first samples arrive.
     ///
-    /// `capacity` is how many blocks may wait for the encoder, at least one.
+    /// `capacity` is the number of blocks that may wait for the encoder, at least one.
     public init(
         descriptor: Int32,
         format: ResolvedFormat,
@@ -36,27 +37,27 @@ public final class AsyncWriter: Sendable {
         actor = try WriterActor(descriptor, format, options, queue, stop)
     }
 
-    /// No caller can ask for this output any more: what still waits is not written.
+    /// The caller dropped the writer, so discard the blocks that still wait.
     deinit { queue.fail(MediaError(.cancelled, at: .encode, "the writer was dropped before it was finished")) }
 
-    /// Waits until the writer is ready, then takes `block`. Throws what has made the writer fail.
+    /// Waits until the writer is ready, then takes `block`. Throws the writer's failure if it has failed.
     public func append(_ block: PCMBlock) async throws {
         try await endingWhenCancelled {
             if try await queue.append(block) { actor.wake() }
         }
     }
 
-    /// Takes `block` if the writer is ready for it now. `false` means full and nothing else: a writer that has failed
-    /// throws.
+    /// Takes `block` if the writer is ready for it now. `false` means only that the queue
+    /// is full: a failed writer throws.
     public func appendImmediately(_ block: PCMBlock) throws -> Bool {
         guard case .taken(let wakesWriter) = try queue.offer(block) else { return false }
         if wakesWriter { actor.wake() }
         return true
     }
 
-    /// Writes what was appended, completes the headers, and checks that every planned frame is there.
+    /// Writes all appended blocks, completes the headers, and checks that every planned frame was written.
     ///
-    /// Comes once; appends that still wait are taken first, later ones throw.
+    /// Call it once. It takes the appends that are still waiting; later appends throw.
     @discardableResult
     public func finish() async throws -> Writer.Summary {
         try queue.close()
@@ -77,7 +78,7 @@ public final class AsyncWriter: Sendable {
     }
 }
 
-/// The one place where the libav objects of an `AsyncWriter` live and run.
+/// The actor that owns and runs the libav objects of an `AsyncWriter`.
 actor WriterActor {
     nonisolated let executor = QueueExecutor("Media.AsyncWriter")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -104,7 +105,7 @@ actor WriterActor {
         self.stop = stop
     }
 
-    /// Starts writing what is queued; returns at once.
+    /// Starts writing the queued blocks; returns at once.
     nonisolated func wake() { executor.queue.async { self.assumeIsolated { $0.drain() } } }
 
     func finish() throws -> Writer.Summary {

@@ -1,4 +1,4 @@
-/// Collects decoded blocks, which are as long as the codec likes, into blocks of one length.
+/// Collects decoded blocks of any length into blocks of one length.
 struct BlockGatherer {
     private(set) var shape: SampleShape?
     private(set) var frameCount = 0
@@ -10,16 +10,16 @@ struct BlockGatherer {
 
     var isFull: Bool { frameCount >= wantedFrames }
 
-    /// Copies from `block`, beginning at its frame `start`, and returns how many frames it took.
+    /// Copies from `block`, starting at its frame `start`, and returns the number of frames taken.
     ///
-    /// Zero when nothing fits any more: the block is of another shape, or does not follow on the clock.
+    /// Zero if nothing fits: this block is full, the shapes differ, or `block` does not follow on the clock.
     mutating func take(_ block: borrowing SampleBlock, from start: Int, clockRate: Int) -> Int {
         guard var incoming = block.shape else { return 0 }
         let planar = incoming.format.isPlanar
         incoming.format = incoming.format.interleaved
         let place = block.position + Int64(start)
         if let shape {
-            // At another rate the clock does not count this block's frames: it stands alone.
+            // At another sample rate, the clock does not count this block's frames: keep it separate.
             let follows = shape.sampleRateHz == clockRate && place == position + Int64(frameCount)
             guard incoming == shape, follows else { return 0 }
         } else {
@@ -37,7 +37,7 @@ struct BlockGatherer {
         return count
     }
 
-    /// What was collected; `nil` if nothing.
+    /// The collected block; `nil` if it is empty.
     func finished() -> PCMBlock? {
         guard let shape, frameCount > 0 else { return nil }
         return PCMBlock(unchecked: bytes, shape, at: position)

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The blocks between those who append and the writer: never more than `capacity`, in the order they came.
+/// A bounded FIFO of blocks between the appending tasks and the writer. It holds at most `capacity` blocks.
 ///
-/// A writer that has failed answers every question with its failure. It never looks as if it were merely full.
+/// Once the writer has failed, every operation reports that failure. The queue never looks merely full.
 final class BlockQueue: Sendable {
-    /// What became of an offered block.
+    /// The result of offering a block.
     enum Offer { case taken(wakesWriter: Bool), full }
 
     private struct Waiter {
@@ -16,7 +16,7 @@ final class BlockQueue: Sendable {
     private struct State {
         var blocks: [PCMBlock] = []
         var waiters: [Waiter] = []
-        /// Whether the writer is at work and will look here again.
+        /// Whether the writer is running and will check the queue again.
         var isDraining = false
         var isClosed = false
         var failure: MediaError?
@@ -29,25 +29,25 @@ final class BlockQueue: Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// The most blocks that ever waited here at once.
+    /// The largest number of blocks that were queued at once.
     var mostBlocks: Int { state.withLock { $0.mostBlocks } }
 
-    /// Appends that are suspended now.
+    /// The number of suspended appends.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Why nothing is taken any more, if so.
+    /// Why the queue takes no more blocks; `nil` while it works.
     var failure: MediaError? { state.withLock { $0.failure } }
 
     // MARK: Appending
 
-    /// Takes `block` if there is room and no task waits before it. Throws once the writer has failed or is finished.
+    /// Takes `block` if there is space and no task is waiting. Throws if the writer has failed or finished.
     func offer(_ block: PCMBlock) throws -> Offer {
         try state.withLock { state in try offer(block, &state) }
     }
 
-    /// Waits for room, then takes `block`; `true` when the writer has to be woken.
+    /// Waits for space, then takes `block`. Returns `true` if the caller must wake the writer.
     ///
-    /// A cancelled task's block is not taken.
+    /// If the task is cancelled, the block is not taken.
     func append(_ block: PCMBlock) async throws -> Bool {
         let number = state.withLock { state in
             state.nextNumber += 1
@@ -75,10 +75,10 @@ final class BlockQueue: Sendable {
         return wakesWriter
     }
 
-    /// The answer to a waiter that needs not wait after all; `nil` for one that does.
+    /// The result for a waiter that need not wait after all; `nil` if it must wait.
     private func enter(_ waiter: Waiter) -> Result<Bool, any Error>? {
         state.withLock { state in
-            // Asked under the lock: a later cancellation finds the waiter in the list.
+            // Checked under the lock: a later cancellation finds the waiter in the list.
             if Task.isCancelled { return .failure(CancellationError()) }
             do {
                 if case .taken(let wakesWriter) = try offer(waiter.block, &state) { return .success(wakesWriter) }
@@ -103,7 +103,8 @@ final class BlockQueue: Sendable {
 
     // MARK: The writer's side
 
-    /// The oldest block, whose place goes to the task that has waited longest; `nil` when there is none, or after a failure.
+    /// Removes the oldest block and gives its place to the task that has waited longest. `nil` if
+    /// the queue is empty or has failed.
     func take() -> PCMBlock? {
         let (block, admitted) = state.withLock { state -> (PCMBlock?, Waiter?) in
             guard state.failure == nil, !state.blocks.isEmpty else {
@@ -120,7 +121,7 @@ final class BlockQueue: Sendable {
         return block
     }
 
-    /// Takes nothing from now on; what was appended before, by waiting tasks too, still comes out.
+    /// Takes no new blocks from now on. Blocks appended before, including those of waiting tasks, still come out.
     func close() throws {
         try state.withLock { state in
             if let failure = state.failure { throw failure }
@@ -129,7 +130,7 @@ final class BlockQueue: Sendable {
         }
     }
 
-    /// Gives every waiting and every later append `error`, and drops what is queued. The first failure stays.
+    /// Fails every waiting and every later append with `error`, and drops the queued blocks. The first failure wins.
     func fail(_ error: MediaError) {
         let (waiters, failure) = state.withLock { state in
             let failure = state.failure ?? error

@@ -1,18 +1,18 @@
-/// Some samples of all channels as a value: interleaved, in the machine's byte order, in memory of its own.
+/// Samples of all channels as a value: interleaved, in the machine's byte order, in memory that it owns.
 ///
-/// It is what leaves the library for other tasks. libav's own memory, a `SampleBlock`, stays with its reader.
+/// This is how samples reach other tasks. libav's memory, a `SampleBlock`, stays with its reader.
 public struct PCMBlock: Sendable, Hashable {
-    /// The first frame's number on the track's clock. A writer counts for itself and does not look at it.
+    /// The position of the first frame on the track's clock. A writer ignores it and counts frames itself.
     public let position: Int64
     /// Always interleaved.
     public let shape: SampleShape
-    /// Whole frames, one after another.
+    /// Whole frames, in order.
     public let bytes: [UInt8]
 
     public var frameCount: Int { bytes.count / shape.bytesPerFrame }
 
-    /// Takes `bytes` as they are. Throws `format_refused` for a shape that is planar or impossible, and for bytes that
-    /// are no whole frames.
+    /// Takes `bytes` unchanged. Throws `format_refused` for a planar or impossible shape, and if `bytes` are not a
+    /// whole number of frames.
     public init(position: Int64 = 0, shape: SampleShape, bytes: [UInt8]) throws {
         guard !shape.format.isPlanar else { throw PCMBlock.refusal("the channels lie in planes, not interleaved") }
         guard (1...Int(Int32.max)).contains(shape.sampleRateHz), (1...64).contains(shape.channelCount) else {
@@ -24,7 +24,7 @@ public struct PCMBlock: Sendable, Hashable {
         self.init(unchecked: bytes, shape, at: position)
     }
 
-    /// Copies interleaved samples; the usual speakers for so many channels are meant.
+    /// Copies interleaved samples. One channel means mono and two mean stereo; more have no speaker positions.
     public init<Sample: PCMSample>(
         _ samples: [Sample],
         sampleRateHz: Int,
@@ -43,7 +43,7 @@ public struct PCMBlock: Sendable, Hashable {
         )
     }
 
-    /// For bytes that are known to fit the shape.
+    /// For bytes that are known to match the shape.
     init(unchecked bytes: [UInt8], _ shape: SampleShape, at position: Int64) {
         self.position = position
         self.shape = shape
@@ -52,7 +52,7 @@ public struct PCMBlock: Sendable, Hashable {
 
     private static func refusal(_ detail: String) -> MediaError { MediaError(.formatRefused, at: .encode, detail) }
 
-    /// The samples as numbers, frame after frame; `nil` where they are of another kind.
+    /// The samples as numbers, in frame order; `nil` if the block holds another sample type.
     public func samples<Sample: PCMSample>(as _: Sample.Type) -> [Sample]? {
         guard Sample.sampleFormat == shape.format else { return nil }
         let count = bytes.count / MemoryLayout<Sample>.stride
@@ -64,7 +64,7 @@ public struct PCMBlock: Sendable, Hashable {
 }
 
 extension SampleBlock {
-    /// Replaces what is here by the samples of `block`.
+    /// Replaces the contents with the samples of `block`.
     mutating func fill(from block: PCMBlock) throws {
         do {
             try reserve(block.frameCount, block.shape)

@@ -1,10 +1,10 @@
 /// The decoded blocks of one track, each exactly once, in order.
 ///
-/// Nothing is decoded before a task waits for it, so a slow reader of the sequence holds one block and no more, and
-/// a sequence that is never read blocks nothing. A sequence that was cut short by damage, cancellation or an unreadable
-/// source ends by throwing, and throws again when asked again: `nil` means that the track is complete.
+/// A block is decoded only when a task waits for it, so a slow consumer holds at most one block, and an unread
+/// sequence blocks nothing. If damage, cancellation or an unreadable source cuts the sequence short, `next()`
+/// throws, and throws again on later calls: `nil` means that the track is complete.
 ///
-/// It is single-pass: all iterators take from the same blocks. Dropping it early frees all that it held.
+/// The sequence is single-pass: all iterators share the same blocks. Dropping it early frees everything it holds.
 public struct PCMBlocks: AsyncSequence, Sendable {
     public let track: Track
     let actor: ReaderActor
@@ -12,7 +12,7 @@ public struct PCMBlocks: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(actor: actor, stop: stop) }
 
-    /// What was missing in the blocks so far, and where; empty in the mode `strict`, which throws instead.
+    /// What was missing in the blocks so far, and where; empty in `strict` mode, which throws instead.
     public var damage: DamageAccount {
         get async { await actor.damage }
     }

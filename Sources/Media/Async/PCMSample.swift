@@ -1,6 +1,6 @@
-/// A number that can be a sample in memory.
+/// A number type that can hold a sample.
 public protocol PCMSample: BitwiseCopyable, Sendable {
-    /// The interleaved format whose samples are such numbers.
+    /// The interleaved sample format of this type.
     static var sampleFormat: SampleFormat { get }
 }
 
@@ -13,7 +13,7 @@ extension Int16: PCMSample {
     public static var sampleFormat: SampleFormat { .s16 }
 }
 
-/// 24-bit sound lies in the upper bits.
+/// 24-bit audio lies in the upper bits.
 extension Int32: PCMSample {
     public static var sampleFormat: SampleFormat { .s32 }
 }

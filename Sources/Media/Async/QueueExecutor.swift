@@ -1,9 +1,8 @@
 import Dispatch
 
-/// A serial executor of its own: libav blocks, and must not block the threads that all Swift tasks share.
+/// A dedicated serial executor: libav blocks, and must not block the thread pool that all Swift tasks share.
 ///
-/// Dispatch lends the queue a thread while there is work and takes it back after, so waiting costs neither CPU nor a
-/// thread.
+/// Dispatch provides the queue with a thread only while there is work, so waiting costs neither CPU nor a thread.
 final class QueueExecutor: SerialExecutor {
     let queue: DispatchQueue
 

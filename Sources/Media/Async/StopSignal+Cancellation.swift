@@ -1,8 +1,8 @@
 extension StopSignal {
-    /// Does `work`, and raises the signal when the task is cancelled meanwhile or was before.
+    /// Runs `work`, and raises the signal if the task is or becomes cancelled.
     ///
-    /// A cancelled task gets `CancellationError`, as from everything in Swift. `MediaError.Code.cancelled` is left for
-    /// tasks whose signal was raised by other code.
+    /// A cancelled task throws `CancellationError`, as usual in Swift. `MediaError.Code.cancelled` is for tasks
+    /// whose signal was raised by other code.
     func raisedByCancellation<Result>(
         isolation: isolated (any Actor)? = #isolation,
         _ work: () async throws -> Result

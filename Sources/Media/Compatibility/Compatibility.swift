@@ -1,28 +1,26 @@
 public import Conversion
 
-/// Whether a format fits a track, and what will come of it; or every reason why not.
+/// Whether a format fits a track: the forecast of the output, or every reason why not.
 public enum Compatibility: Sendable, Hashable {
     case fits(Forecast)
     case refused(FormatRefusal)
 
-    /// `nil` for what does not fit.
+    /// `nil` if the format does not fit.
     public var forecast: Forecast? { if case .fits(let forecast) = self { forecast } else { nil } }
 
-    /// Empty for what fits.
+    /// Empty if the format fits.
     public var reasons: [FormatRefusal.Reason] { if case .refused(let refusal) = self { refusal.reasons } else { [] } }
 
     public var fits: Bool { forecast != nil }
 }
 
-/// What an output will be, as far as it is known before anything is decoded.
+/// What is known about an output before anything is decoded.
 public struct Forecast: Sendable, Hashable {
-    /// With every field decided.
+    /// The format with every field resolved.
     public let format: ResolvedFormat
-    /// On the output's clock, `format.sampleRateHz`; `nil` where the source does not say how long it is.
-    ///
-    /// As exact as the source's own `Track.length`.
+    /// The length on the output's clock, `format.sampleRateHz`; `nil` if the source does not state its length.
     public let frames: Int64?
-    /// Bytes of the output without tags and cover; `nil` where only encoding can tell.
+    /// The size without tags and cover; `nil` if only encoding can tell.
     public let size: Size?
 
     /// An estimated length in bytes.
@@ -38,7 +36,7 @@ public struct PresetCompatibility: Sendable, Hashable {
     public let compatibility: Compatibility
 }
 
-/// One pair of container and codec, everything else as the source has it, and whether it fits.
+/// A container and a codec, with everything else as in the source, and whether they fit.
 public struct FormatCompatibility: Sendable, Hashable {
     public let container: Container
     public let codec: Codec

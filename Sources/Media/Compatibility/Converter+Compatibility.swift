@@ -1,7 +1,7 @@
 public import Conversion
 
 extension Converter {
-    /// Whether `format` fits a track, whole or in ranges. Nothing is decoded for it.
+    /// Whether `format` fits a track, as a whole or in ranges. Decodes nothing.
     public static func compatibility(
         of format: AudioFormat,
         with track: Track,
@@ -22,8 +22,9 @@ extension Converter {
         }
     }
 
-    /// Whether `preset` fits a track. `fileExtension` is the destination's, where that is known: it can choose another
-    /// container for the same codec.
+    /// Whether `preset` fits a track.
+    ///
+    /// `fileExtension` is the destination's, if known: it can choose another container for the same codec.
     public static func compatibility(
         of preset: Preset,
         with track: Track,
@@ -33,7 +34,7 @@ extension Converter {
         compatibility(of: preset.format(forExtension: fileExtension), with: track, ranges: ranges)
     }
 
-    /// Every preset, in the order to show them in, with what it would make of the track or why it cannot.
+    /// Every preset in display order, with the output it would give for the track, or the reasons why it cannot.
     public static func presets(for track: Track, ranges: [MediaTimeRange] = []) -> [PresetCompatibility] {
         Preset.all.map { preset in
             PresetCompatibility(
@@ -43,8 +44,8 @@ extension Converter {
         }
     }
 
-    /// Every container with every codec that it takes, and passthrough, with what it would make of the track or why it
-    /// cannot.
+    /// Every container with each codec it supports and passthrough, with the output it would give for the track, or
+    /// the reasons why it cannot.
     public static func formats(for track: Track, ranges: [MediaTimeRange] = []) -> [FormatCompatibility] {
         Container.allCases.flatMap { container in
             (FormatTable.codecs(for: container) + [.copy]).map { codec in
@@ -77,7 +78,7 @@ extension Forecast {
 }
 
 extension ResolvedFormat.Exactness {
-    /// No estimate is better than what it rests on.
+    /// An estimate is no more exact than the length it is based on.
     fileprivate func widened(by length: LengthPromise) -> ResolvedFormat.Exactness {
         guard case .about(let frames, let tolerance) = length else { return self }
         let share = Int(clamping: (Int128(tolerance) * 100 + Int128(frames) - 1) / Int128(max(1, frames)))
@@ -89,7 +90,7 @@ extension ResolvedFormat.Exactness {
 }
 
 extension Track {
-    /// Why a reader would refuse to decode it; `nil` if it would not.
+    /// Why a reader would refuse to decode the track; `nil` if it would not.
     fileprivate var undecodableReason: FormatRefusal.Reason? {
         if isProtected {
             return .init(

@@ -1,14 +1,14 @@
 import Conversion
 
 extension Track {
-    /// The track as `ranges` leave it; all of it when there are none.
+    /// The track's shape, with its length cut to `ranges`; the whole track if there are none.
     func shape(in ranges: [MediaTimeRange]) -> AudioShape {
         var shape = shape
         if !ranges.isEmpty { shape.frames = frames(in: ranges) }
         return shape
     }
 
-    /// `nil` where a range runs to an end that the source does not tell.
+    /// The total length of `ranges`; `nil` if a range is open-ended and the source does not state its end.
     private func frames(in ranges: [MediaTimeRange]) -> Int64? {
         var sum: Int64 = 0
         for range in ranges {

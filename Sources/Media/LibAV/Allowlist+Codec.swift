@@ -1,14 +1,14 @@
 import CLibAV
 
 extension Allowlist {
-    /// Whether a codec, by libav's name of it, has a decoder that may touch a source.
+    /// Whether the allowlist has a decoder for a codec, given libav's name for the codec.
     static func decodes(codec name: String) -> Bool {
         avcodec_descriptor_get_by_name(name).flatMap { decoder(of: $0.pointee.id) } != nil
     }
 
-    /// The decoder that may touch sources of that codec; `nil` where there is none.
+    /// The allowed decoder for a codec; `nil` if there is none.
     ///
-    /// libav's own choice is not always on the list: its first one for MP2 computes in integers.
+    /// libav's default decoder is not always allowed: its default for MP2 computes in integers.
     static func decoder(of codec: AVCodecID) -> UnsafePointer<AVCodec>? {
         var state: UnsafeMutableRawPointer?
         while let candidate = av_codec_iterate(&state) {

@@ -1,15 +1,16 @@
 import CLibAV
 
-/// The one table of what may touch a source: everything else in libav stays out of reach.
+/// The demuxers and decoders that may read a source. No other libav demuxer or decoder is reachable.
 ///
-/// Debian's libav has about 350 demuxers, among them playlists that open other files. These read one stream of bytes.
+/// Debian's libav has about 350 demuxers, and some of them are playlists that open other files. The demuxers listed
+/// here each read one stream of bytes.
 enum Allowlist {
     static let demuxers: [String] = [
         "wav", "w64", "aiff", "caf", "au", "flac", "mp3", "aac", "ogg", "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm",
         "mpegts", "asf", "ape", "mpc", "mpc8", "tta", "dsf", "amr", "amrnb", "amrwb", "ac3", "eac3", "dts", "gsm", "wv",
         "avi", "flv", "voc", "rm", "nistsphere", "ircam", "sox", "mpeg", "truehd", "mlp", "mmf", "qcp", "iff", "bit",
         "oma",
-        // Headerless PCM, opened by name alone and never by probing.
+        // Headerless PCM: opened by name only, never found by probing.
         "u8", "s8", "s16le", "s16be", "s24le", "s24be", "s32le", "s32be", "f32le", "f32be", "f64le", "f64be", "mulaw",
         "alaw",
     ]
@@ -30,6 +31,6 @@ enum Allowlist {
     static let demuxerList = demuxers.joined(separator: ",")
     static let decoderList = decoders.joined(separator: ",")
 
-    /// Whether libav's demuxer name, which may list several, is one of ours.
+    /// Whether a demuxer is allowed, given libav's full name for it. That name may list several formats.
     static func allows(demuxer name: String) -> Bool { demuxers.contains(name) }
 }

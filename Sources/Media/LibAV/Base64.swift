@@ -1,9 +1,9 @@
 import CLibAV
 
-/// Bytes as text, by libavutil.
+/// Base64 encoding, done by libavutil.
 enum Base64 {
     static func encode(_ bytes: [UInt8]) -> String {
-        // Four letters for three bytes, and the zero at the end.
+        // Four characters for every three bytes, plus the terminating zero.
         var text = [CChar](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
         av_base64_encode(&text, Int32(text.count), bytes, Int32(bytes.count))
         return String(decoding: text.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -1,10 +1,10 @@
 import CLibAV
 import Glibc
 
-/// The bytes of one open descriptor, as libav writes them: all the output that a muxer ever has.
+/// Writes libav's output to one open descriptor. A muxer has no other output.
 ///
-/// The descriptor stays the caller's, who keeps it open for as long as the sink lives. Writes go to offsets of our own,
-/// or one after the other into a stream.
+/// The caller owns the descriptor and keeps it open for as long as the sink lives. A file is written with `pwrite`
+/// at offsets that the sink tracks; a stream is written in order.
 final class ByteSink {
     let descriptor: Int32
     private let isStream: Bool
@@ -17,7 +17,7 @@ final class ByteSink {
 
     private static let bufferBytes = 64 * 1024
 
-    /// A stream can be a pipe; what is written to it is not touched again.
+    /// With `isStream`, the descriptor may be a pipe: bytes are written in order and never revisited.
     init(descriptor: Int32, isStream: Bool = false) throws {
         if !isStream { try ByteSink.requireFile(descriptor) }
         self.descriptor = descriptor
@@ -44,7 +44,7 @@ final class ByteSink {
             throw MediaError(.outOfMemory, at: .open, "no memory for the output's buffer")
         }
         context.pointee.seekable = isStream ? 0 : AVIO_SEEKABLE_NORMAL
-        // Without it libav hands over every packet by itself.
+        // Without this, libav calls `write` for every packet.
         context.pointee.min_packet_size = Int32(Self.bufferBytes)
     }
 
@@ -57,7 +57,8 @@ final class ByteSink {
             throw MediaError(.destinationNotSeekable, at: .open, "the output is not a regular file")
         }
         let flags = fcntl(descriptor, F_GETFL)
-        // Headers are completed at the end, by what was written: it has to be read, and at its own place.
+        // The header is completed at the end from the data written, so the file must be
+        // readable and writable at any offset.
         guard flags >= 0, flags & O_ACCMODE == O_RDWR, flags & O_APPEND == 0 else {
             throw MediaError(.destinationIO, at: .open, "the output is not open for reading and writing at any place")
         }
@@ -81,7 +82,7 @@ final class ByteSink {
                 offset += Int64(put)
                 size = max(size, offset)
             } else if put < 0, errno == EAGAIN {
-                // A stream that others left non-blocking takes more when its reader has read.
+                // The descriptor may be non-blocking: wait until the reader has made space.
                 var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&waiting, 1, -1)
             } else if errno != EINTR {
@@ -105,7 +106,7 @@ final class ByteSink {
 
     // MARK: For outputs that libav does not write by itself
 
-    /// Writes on, through libav's buffer.
+    /// Appends bytes at the current position, through libav's buffer.
     func append(_ bytes: UnsafeRawBufferPointer) throws {
         avio_write(context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(bytes.count))
         if let failure { throw LibAVError("pwrite", -failure) }
@@ -113,16 +114,16 @@ final class ByteSink {
 
     func append(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try append($0) } }
 
-    /// Where the next appended byte goes.
+    /// The offset of the next appended byte.
     var position: Int64 { avio_seek(context, 0, SEEK_CUR) }
 
-    /// Hands over what is still in the buffer, so that it can be read back.
+    /// Writes libav's buffer to the descriptor, so that the bytes can be read back.
     func flush() throws {
         avio_flush(context)
         if let failure { throw LibAVError("pwrite", -failure) }
     }
 
-    /// Takes away what lay behind the output's end before it was written: old bytes are no part of it.
+    /// Truncates the file to `size`, so that bytes from before the output was written do not remain after its end.
     func cutAtEnd() throws {
         if isStream { return }
         var status = stat()
@@ -134,7 +135,7 @@ final class ByteSink {
 
     // MARK: For the few headers that libav leaves wrong
 
-    /// Reads back what was written and flushed.
+    /// Reads back bytes that have been written and flushed; fewer than `count` at the end of the file.
     func bytes(at place: Int64, count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = pread(descriptor, &bytes, count, off_t(place))
@@ -144,7 +145,7 @@ final class ByteSink {
         return Array(bytes.prefix(got))
     }
 
-    /// Writes over, or behind, what was written and flushed.
+    /// Overwrites or extends bytes that have been written and flushed. The append position stays the same.
     func patch(_ bytes: [UInt8], at place: Int64) throws {
         let next = offset
         defer { offset = next }

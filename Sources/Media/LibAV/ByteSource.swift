@@ -1,11 +1,11 @@
 import CLibAV
 import Glibc
 
-/// The bytes of one open descriptor, as libav reads them: all the input that a demuxer ever sees.
+/// Gives libav the bytes of one open descriptor. A demuxer has no other input.
 ///
-/// The descriptor stays the caller's, who keeps it open for as long as the source lives. A regular file is read at
-/// offsets of our own, so its file position is left alone; anything else is read in order, and waits end when
-/// `stop` is raised.
+/// The caller owns the descriptor and keeps it open for as long as the source lives. A regular file is read with
+/// `pread` at offsets that the source tracks, so its file position does not change. Anything else is read in order;
+/// raising `stop` ends a wait for data.
 final class ByteSource {
     let descriptor: Int32
     let isSeekable: Bool
@@ -14,31 +14,34 @@ final class ByteSource {
     let size: Int64?
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
     private var offset: Int64 = 0
-    /// While a container is being opened, no more than this is read of it: what it is shows early, or never.
+    /// The most bytes that libav may read while it opens a container: the format shows early or never.
     static let openingBytes: Int64 = 64 << 20
     /// Set once the container is open.
     var isOpen = false
     /// Whether opening read too much.
     var isOverBudget: Bool { progress.isOverBudget }
-    /// Processor time of the opening thread at which opening ends; `nil` for no limit.
+    /// The processor time of the opening thread at which opening is aborted; `nil` for no limit.
     var openUntil: Duration?
-    /// Whether that time has come while something was read.
+    /// Whether a read met that limit.
     private(set) var isOverTime = false
-    /// Bytes that libav asked for and got.
+    /// Bytes that libav has read.
     var readBytes: Int64 { progress.bytes }
-    /// Whether a read has met the end of the bytes.
+    /// Whether a read has reached the end of the source.
     var isExhausted: Bool { progress.isExhausted }
     /// What libav has read so far.
     private(set) var progress = Progress()
     /// The errno of the first read that failed.
     private(set) var failure: Int32?
 
-    /// What libav gets to see at some places instead of what is there: as long as the source lives, and for now.
+    /// Bytes that libav sees instead of those in the file. `lasting` patches apply for as long as the source lives,
+    /// `passing` ones until the next `show`; `patches` are both together.
     private var lasting: [SourcePatch] = []
     private var passing: [SourcePatch] = []
     private var patches: [SourcePatch] = []
 
-    /// Reads ahead for small pieces that are looked at one behind the other; only while `work` runs, for files may change.
+    /// Runs `work` with a read-ahead buffer for many small consecutive reads.
+    ///
+    /// The buffer is dropped afterwards, because the file may change.
     func readingAhead<Result>(_ work: () -> Result) -> Result {
         window = ReadAhead()
         defer { window = nil }
@@ -130,7 +133,7 @@ final class ByteSource {
         return SLUICE_AVERROR_EXIT
     }
 
-    /// Asked at every read of libav's until the container is open.
+    /// Checked on every read by libav until the container is open.
     private func isLate() -> Bool {
         if !isOpen, !isOverTime, let openUntil, ThreadClock.cpu() > openUntil { isOverTime = true }
         return isOverTime
@@ -145,38 +148,42 @@ final class ByteSource {
         case SEEK_END: place = (size ?? 0).addingSaturated(target)
         default: return -Int64(EINVAL)
         }
-        // Demuxers reckon with what the file says, and with no place that is none.
+        // Demuxers compute offsets from numbers in the file, so the result can be negative.
         guard place >= 0 else { return -Int64(EINVAL) }
         offset = place
         return place
     }
 
-    /// Shows libav `patches` from now on, from the start of a regular file. Who reads without libav sees the file as it
-    /// is.
+    /// Shows libav `patches` in place of the file's bytes and rewinds to the start. Regular files only.
+    ///
+    /// Reads that bypass libav see the file unpatched.
     func show(_ patches: [SourcePatch]) {
         guard isSeekable, let context else { return }
         passing = patches
         self.patches = lasting + patches
         offset = 0
-        // What is buffered was read without the patches, or with others.
+        // Discard libav's buffer: it was filled without these patches.
         context.pointee.buf_ptr = context.pointee.buffer
         context.pointee.buf_end = context.pointee.buffer
         (context.pointee.pos, context.pointee.eof_reached, context.pointee.error) = (0, 0, 0)
     }
 
-    /// Shows libav `patches` for good, from the start of a regular file.
+    /// Shows libav `patches` for as long as the source lives, and rewinds to the start. Regular files only.
     func alwaysShow(_ patches: [SourcePatch]) {
         lasting += patches
         show(passing)
     }
 
-    /// Shows libav the whole file again, as if it had read no more than at `progress`.
+    /// Removes the passing patches, rewinds, and resets the read counters to `progress`.
     func startOver(from progress: Progress) {
         show([])
         self.progress = progress
     }
 
-    /// Fills `buffer` from a place of a regular file, and says with how many bytes; zero at its end and on failure.
+    /// Fills `buffer` from an offset in a regular file and returns the number of bytes read;
+    /// zero at the end and on failure.
+    ///
+    /// A failure is kept in `failure`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at place: Int64) -> Int {
         guard isSeekable, place >= 0 else { return 0 }
         let got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(place))
@@ -184,7 +191,9 @@ final class ByteSource {
         return max(0, got)
     }
 
-    /// Reads bytes at a place of a regular file, for the few headers that libav does not hand out; `nil` elsewhere.
+    /// Reads bytes at an offset in a regular file, for the few headers that libav does not expose.
+    ///
+    /// Returns fewer bytes at the end of the file; `nil` for a pipe, past the end, and on failure.
     func bytes(at place: Int64, count: Int) -> [UInt8]? {
         guard isSeekable, place >= 0, count > 0 else { return nil }
         if let window, count <= window.reach { return window.bytes(at: place, count: count, of: descriptor) }
@@ -195,7 +204,7 @@ final class ByteSource {
     }
 }
 
-/// The system's words for an errno.
+/// The system's message for an errno.
 func errnoText(_ code: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 128)
     guard strerror_r(code, &buffer, buffer.count) == 0 else { return "errno \(code)" }

@@ -1,14 +1,14 @@
 import CLibAV
 import Glibc
 
-/// What a codec answered. Wanting more input is an answer, not a failure.
+/// The result of one call to a codec. Wanting more input is an answer, not a failure.
 enum CodecAnswer { case filled, wantsInput, ended }
 
-/// One libav audio decoder, of one thread, that hands out every sample: what to drop is said beside the samples.
+/// A single-threaded libav audio decoder. It returns every sample, and reports separately which ones to drop.
 struct Decoder: ~Copyable {
     private let context: UnsafeMutablePointer<AVCodecContext>
 
-    /// Takes `context` over; no other code may free it.
+    /// Takes ownership of `context`; no other code may free it.
     private init(adopting context: UnsafeMutablePointer<AVCodecContext>) { self.context = context }
 
     deinit {
@@ -16,7 +16,8 @@ struct Decoder: ~Copyable {
         avcodec_free_context(&doomed)
     }
 
-    /// Opens the decoder of a stream. It reports damage and never papers it over: that is decided higher up.
+    /// Opens the allowed decoder for a stream. It reports damage as errors and never conceals it;
+    /// the caller decides what to do.
     static func open(_ stream: InputStream) throws -> Decoder {
         let parameters = stream.pointer.pointee.codecpar!
         guard let codec = stream.decoder else {
@@ -36,7 +37,7 @@ struct Decoder: ~Copyable {
         return decoder
     }
 
-    /// Gives the decoder a packet, or with `nil` the end of the stream. Call `receive` until it wants input again.
+    /// Sends a packet. Call `receive` until it returns `.wantsInput`. A damaged packet throws.
     func send(_ packet: borrowing Packet) throws {
         if context.pointee.codec_id == AV_CODEC_ID_WAVPACK, context.pointee.bits_per_raw_sample > 24 {
             let isMisjudged = WavPackBlock.sharesLowBits(packet)
@@ -50,14 +51,15 @@ struct Decoder: ~Copyable {
 
     func sendEnd() throws { try checkSource(avcodec_send_packet(context, nil), "avcodec_send_packet") }
 
-    /// Fills `block` with the next samples, all of them; `skip` says how many at its ends are not part of the sound.
+    /// Fills `block` with the next samples, all of them. `skip` counts the frames at either end
+    /// that are not part of the sound.
     func receive(into block: inout SampleBlock) throws -> (answer: CodecAnswer, skip: (start: Int, end: Int)) {
         let result = avcodec_receive_frame(context, block.pointer)
         if result == -EAGAIN { return (.wantsInput, (0, 0)) }
         if result == SLUICE_AVERROR_EOF { return (.ended, (0, 0)) }
         try checkSource(result, "avcodec_receive_frame")
         if Decoder.inventsLayout(context.pointee.codec_id, block.channelCount) { block.forgetPositions() }
-        // The MPEG audio decoders tell a frame the rate of the one before it.
+        // The MPEG audio decoders label a frame with the sample rate of the frame before it.
         if isMPEGAudio { block.pointer.pointee.sample_rate = context.pointee.sample_rate }
         guard let side = av_frame_get_side_data(block.pointer, AV_FRAME_DATA_SKIP_SAMPLES), side.pointee.size >= 10
         else { return (.filled, (0, 0)) }
@@ -71,18 +73,19 @@ struct Decoder: ~Copyable {
         return id == AV_CODEC_ID_MP3 || id == AV_CODEC_ID_MP2 || id == AV_CODEC_ID_MP1
     }
 
-    /// Whether libav's decoder names speakers of which the format says nothing: TTA only counts its channels.
+    /// Whether libav's decoder invents a channel layout that the format does not state.
+    /// TTA states only a channel count.
     static func inventsLayout(_ codec: AVCodecID, _ channelCount: Int) -> Bool {
         codec == AV_CODEC_ID_TTA && channelCount > 2
     }
 
-    /// Forgets what came before, as after a seek.
+    /// Resets the decoder, as after a seek.
     func flush() { avcodec_flush_buffers(context) }
 
-    /// Frames per packet where the codec fixes them, else zero.
+    /// Frames per packet if the codec fixes them, otherwise zero.
     var frameSize: Int { Int(context.pointee.frame_size) }
 
-    /// What the decoder believes that its samples look like.
+    /// The shape that the decoder reports for its samples; `nil` while it is unknown.
     var shape: SampleShape? {
         guard let format = SampleFormat(code: context.pointee.sample_fmt), context.pointee.sample_rate > 0 else {
             return nil

@@ -2,24 +2,24 @@ import CLibAV
 import Conversion
 import Glibc
 
-/// An open container: packets out of one stream of bytes. libav opens nothing else through it.
+/// An open container that yields packets from one byte source. libav can open nothing else through it.
 final class Demuxer {
     let source: ByteSource
     private(set) var context: UnsafeMutablePointer<AVFormatContext>?
-    /// Set for streams of bare frames, whose packets are then ours and not libav's.
+    /// Set for streams of bare codec frames; it splits them into packets in libav's place.
     private(set) var framed: FramedPackets?
-    /// The streams of which libav has seen no more than the ends.
+    /// Readers for streams with long sample tables, of which libav saw only the ends; by stream index.
     private(set) var walks: [Int: SampleWalk] = [:]
     private let stop: StopSignal
-    /// Set where the header states no usable length.
+    /// Set if the header states no usable length.
     let streamed: StreamedHeader?
-    /// Whether some tags or chapters of the file were not shown to libav.
+    /// Whether some of the file's tags or chapters were hidden from libav.
     let hidesTags: Bool
-    /// A packet that was read to see what the stream is; it comes first.
+    /// A packet that opening read ahead to identify the stream; `read` returns it first.
     private var first: Packet
     private var holdsFirst = false
 
-    /// Opens what `source` holds.
+    /// Recognises and opens the container in `source`, and describes its audio streams. Other streams are discarded.
     init(_ source: ByteSource, _ reading: Reader.Options) throws {
         LibAVLog.capture()
         LibAVLog.forget()
@@ -64,7 +64,7 @@ final class Demuxer {
 
     // MARK: Opening
 
-    /// libav's container, open. It opens nothing by itself.
+    /// Opens the container with libav, which may open no other file, protocol or decoder.
     private static func open(
         _ format: UnsafePointer<AVInputFormat>,
         _ source: ByteSource,
@@ -82,15 +82,15 @@ final class Demuxer {
         fresh.pointee.protocol_whitelist = av_strdup("none")
         fresh.pointee.format_whitelist = av_strdup(Allowlist.demuxerList)
         fresh.pointee.codec_whitelist = av_strdup(Allowlist.decoderList)
-        // Some demuxers pass over streams beyond the limit in silence, others call it a lack of memory: it lies higher
-        // than ours.
+        // Higher than our own limit, because beyond it some demuxers skip streams silently and others report a lack
+        // of memory.
         fresh.pointee.max_streams = Int32(4 * Demuxer.mostStreams)
         fresh.pointee.probesize = 5 << 20
-        // libav notes the place of every packet it passes, up to a megabyte; nothing here looks them up.
+        // By default libav indexes the offset of every packet it reads, up to a megabyte; nothing here looks those up.
         fresh.pointee.max_index_size = 64 << 10
-        // libav looks whether 16-bit PCM is DTS in disguise: four packets hold enough frames to tell.
+        // libav checks whether 16-bit PCM is DTS in disguise: four packets hold enough frames to tell.
         fresh.pointee.max_probe_packets = 4
-        // Bare streams carry no times to wait for, and what comes later may have another rate.
+        // Bare streams carry no timestamps to wait for, and later frames may have another rate.
         if ["mp3", "aac", "ac3", "eac3", "dts"].contains(name) { fresh.pointee.max_ts_probe = 2 }
         fresh.pointee.error_recognition = AV_EF_CRCCHECK
         fresh.pointee.interrupt_callback = AVIOInterruptCB(
@@ -108,25 +108,28 @@ final class Demuxer {
         return context!
     }
 
-    /// The container without the tables of long tracks, which are walked here then; `nil` where libav is to see all.
+    /// Opens a container while hiding most of the sample tables of long tracks from libav;
+    /// `walks` then reads them instead.
+    ///
+    /// Returns `nil` if libav must see the whole file.
     private func openShowingLittle(
         _ format: UnsafePointer<AVInputFormat>,
         _ reading: Reader.Options
     ) throws -> UnsafeMutablePointer<AVFormatContext>? {
-        // A source that cannot be read says so again when libav reads it.
+        // `try?`: a read error comes up again when libav reads the source.
         guard name.hasPrefix("mov"), let movie = try? PlainMovie(source, reading.sampleTables) else { return nil }
         let progress = source.progress
         source.show(movie.patches)
         do {
             var context: UnsafeMutablePointer<AVFormatContext>? = try Demuxer.open(format, source, reading)
             if walk(movie, in: context!, reading.sampleTables) {
-                // From here on libav reads samples, and they may be anywhere.
+                // From here on libav reads samples, which may lie anywhere in the file.
                 source.show([])
                 return context
             }
             avformat_close_input(&context)
         } catch let error as MediaError where error.code != .cancelled {
-            // What is wrong with the file is for libav to say, which then sees it whole.
+            // Let libav report what is wrong with the file: it now sees all of it.
         }
         walks = [:]
         LibAVLog.forget()
@@ -134,7 +137,8 @@ final class Demuxer {
         return nil
     }
 
-    /// `false` where what libav made of the ends of a track is not certain to be what it would make of all of it.
+    /// Sets up a `SampleWalk` for each shortened track. `false` if libav's index of a track's ends might differ
+    /// from its index of the whole track.
     private func walk(
         _ movie: PlainMovie,
         in context: UnsafeMutablePointer<AVFormatContext>,
@@ -142,7 +146,7 @@ final class Demuxer {
     ) -> Bool {
         let streams = (0..<Int(context.pointee.nb_streams)).map { InputStream(pointer: context.pointee.streams[$0]!) }
         for standIn in movie.standIns {
-            // As above: what cannot be read is met again.
+            // `try?`: as above, a read error comes up again.
             guard let stream = streams.first(where: { Int64($0.containerID) == standIn.trackID }),
                 let walk = try? SampleWalk(standIn, stream, rules)
             else { return false }
@@ -151,9 +155,9 @@ final class Demuxer {
         return true
     }
 
-    /// Bytes of all tags and titles together: hundreds of times what songs come to. A cover in a tag is no text.
+    /// The most bytes of text in all tags and titles: hundreds of times what songs have. Covers are not counted.
     static let mostTagBytes = 16 << 20
-    /// Bytes of a cover. FLAC's blocks, in which most are kept, hold no larger one.
+    /// The most bytes that a cover may have. FLAC's metadata blocks, which hold most covers, cannot hold more.
     static let mostCoverBytes = 16 << 20
 
     private func refuseHugeMetadata() throws {
@@ -175,13 +179,13 @@ final class Demuxer {
         if bytes > Self.mostTagBytes { throw Demuxer.hugeMetadata("\(bytes) bytes of tags", name) }
     }
 
-    /// The largest piece of memory that libav may ask for: headers of a few bytes can claim tables of gigabytes.
+    /// Limits a single libav allocation to 1 GiB: a header of a few bytes can claim tables of gigabytes.
     private static let allocationLimit: Void = av_max_alloc(1 << 30)
 
-    /// A file with more has something else in mind.
+    /// The number of streams above which a file is suspicious.
     static let streamLimit: Int32 = 256
 
-    /// libav's name of the container format; several, where it cannot tell them apart before opening.
+    /// libav's name for the container format; it lists several if libav cannot tell them apart before opening.
     let name: String
 
     var streams: [InputStream] {
@@ -202,20 +206,20 @@ final class Demuxer {
         }
     }
 
-    /// The container's own idea of its length; `nil` where it has none, and libav only reckons one from the bit rate.
+    /// The length that the container states; `nil` if it states none and libav only estimates one from the bit rate.
     var durationMicroseconds: Int64? {
         if context!.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE { return nil }
         return Plausible.ticks(context!.pointee.duration)
     }
 
-    /// Reads nothing of any other stream from now on.
+    /// Discards the packets of all other streams from now on.
     func select(_ index: Int) {
         for stream in streams {
             stream.pointer.pointee.discard = stream.index == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL
         }
     }
 
-    /// Fills `packet` with the next one of the selected stream; `false` at the end of the source.
+    /// Fills `packet` with the next one of the selected stream. Returns `false` at the end of the source.
     func read(into packet: inout Packet, of stream: Int) throws -> Bool {
         if let framed {
             let isThere = try framed.read(into: &packet)
@@ -243,21 +247,21 @@ final class Demuxer {
         return try walk!.read(into: &packet, from: context!.pointee.pb) || isEnd()
     }
 
-    /// Always `false`: libav takes some I/O errors for the end of the file, and they are thrown.
+    /// Returns `false`, or throws the I/O error or the stop that libav reported as the end of the file.
     private func isEnd() throws -> Bool {
         if let failure = source.failure { throw LibAVError("read", -failure) }
         if stop.isStopped { throw LibAVError("av_read_frame", SLUICE_AVERROR_EXIT) }
         return false
     }
 
-    /// Goes to the last place at or before `timestamp`, in the stream's time base.
+    /// Seeks to the last indexed position at or before `timestamp`, in the stream's time base.
     func seek(_ stream: Int, to timestamp: Int64) throws {
         holdsFirst = false
         if let walk = walks[stream] { return try walk.seek(to: timestamp) }
         try checkSource(av_seek_frame(context, Int32(stream), timestamp, AVSEEK_FLAG_BACKWARD), "av_seek_frame")
     }
 
-    /// `InputStream.indexedTime`, for streams of which libav's index is not whole too.
+    /// Like `InputStream.indexedTime`, and also works for streams whose index libav holds only in part.
     func indexedTime(of stream: InputStream, from first: Int64, upTo last: Int64, inStepsOf step: Int64?) throws
         -> Int64?
     {
@@ -265,15 +269,16 @@ final class Demuxer {
         return stream.indexedTime(from: first, upTo: last, inStepsOf: step)
     }
 
-    /// Goes on reading at a byte of the source, for containers without any structure there.
+    /// Continues reading at a byte offset, for containers without any structure there.
     func seek(toByte place: Int64) throws {
         holdsFirst = false
         try check(avformat_flush(context), "avformat_flush")
         if avio_seek(context!.pointee.pb, place, SEEK_SET) < 0 { throw LibAVError("avio_seek", -EIO) }
     }
 
-    /// Goes to the next block of WavPack behind the one at `place`, and says where that is; `nil` for formats that find
-    /// their own way, and where there is no further block.
+    /// Seeks to the next WavPack block after the one at `place` and returns its offset.
+    ///
+    /// `nil` for formats that resynchronise by themselves, and if there is no further block.
     func resynchronise(behind place: Int64) -> Int64? {
         guard name == "wv", let pb = context!.pointee.pb, let next = WavPackSync.next(in: source, from: place + 1),
             avio_seek(pb, next, SEEK_SET) >= 0
@@ -281,10 +286,10 @@ final class Demuxer {
         return next
     }
 
-    /// Reads the first packet of a WAV, by which libav decides whether its PCM is PCM, and asks for larger ones from
-    /// then on: 4 KiB are dear in short clips.
+    /// Reads the first packet of a WAV file, from which libav decides whether its PCM is really PCM. Then requests
+    /// larger packets than libav's 4 KiB, which are expensive for short clips.
     private func readFirstPacket() {
-        // Covers are queued as packets of their own, in front of all sound.
+        // libav queues covers as packets ahead of the audio.
         repeat {
             first.clear()
             holdsFirst = av_read_frame(context, first.pointer) >= 0
@@ -292,17 +297,18 @@ final class Demuxer {
         av_opt_set_int(context!.pointee.priv_data, "max_size", 16_384, 0)
     }
 
-    /// Whether lengths are no more than a guess by the bit rate.
+    /// Whether libav estimated the length from the bit rate.
     var lengthIsGuessed: Bool { context!.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE }
 
-    /// What a stream is may show only in its packets: it gets its chance until probing is over.
+    /// Discards every stream that is not audio. `sparesUnknown` keeps unidentified streams, because probing their
+    /// packets may still identify them.
     private func discardAllButAudio(sparesUnknown: Bool) {
         for stream in streams where !stream.isAudio && !(sparesUnknown && stream.isUnknown) {
             stream.pointer.pointee.discard = AVDISCARD_ALL
         }
     }
 
-    /// Whether probing would tell nothing new, which saves short files half of their opening.
+    /// Whether probing would add nothing. Skipping it halves the opening time of short files.
     private var allAudioIsDescribed: Bool {
         let all = streams
         return !all.isEmpty && context!.pointee.ctx_flags & AVFMTCTX_NOHEADER == 0
@@ -323,7 +329,7 @@ extension Demuxer {
         try refuseLessThanAFrame(source)
         var format: UnsafePointer<AVInputFormat>?
         let result = av_probe_input_buffer2(source.context, &format, nameHint ?? "", nil, 0, 1 << 20)
-        // A handful of raw AAC frames is too little for libav to be sure, and is taken for anything.
+        // libav misidentifies a handful of raw AAC frames.
         if result < 25, ADTSSync.isStream(source), let adts = av_find_input_format("aac") { return adts }
         if source.isOverTime { throw overTime(nil) }
         if result < 0 || format == nil {
@@ -347,7 +353,7 @@ extension Demuxer {
         return format!
     }
 
-    /// libav takes a few bytes for whatever their first ones remind it of.
+    /// Rejects a source that is too short to hold a frame, which libav would misidentify from its first bytes.
     private static func refuseLessThanAFrame(_ source: ByteSource) throws {
         guard let size = source.size else { return }
         let end = TagBlocks.soundEnd(of: source, size: size)
@@ -358,14 +364,14 @@ extension Demuxer {
         for syntax in [FrameSyntax.mpegAudio, .adts, .ac3] {
             guard let header = syntax.header(head) else { continue }
             let behind = place + Int64(header.bytes)
-            // A single frame of MP3 is less than libav's demuxer wants to see.
+            // libav's demuxer needs more than a single MP3 frame.
             if behind > end || behind == end && syntax == .mpegAudio {
                 throw MediaError(.noDecodableFrame, at: .open, "\(end - place) bytes are less than two frames")
             }
         }
     }
 
-    /// Whether the bytes say what the format is, and not only the name of the file.
+    /// Whether the bytes identify the format, not only the file name.
     private static func isRecognised(_ source: ByteSource, as name: String) -> Bool {
         guard var bytes = source.bytes(at: 0, count: 1 << 16) else { return true }
         let count = bytes.count
@@ -380,7 +386,7 @@ extension Demuxer {
                 )
                 var score: Int32 = 0
                 guard let found = av_probe_input_format3(&probe, 1, &score) else { return false }
-                // libav itself calls less than a quarter a reason to look further.
+                // Below a quarter of the maximum score, libav itself advises reading more.
                 return score >= SLUICE_PROBE_SCORE_RETRY && String(cString: found.pointee.name) == name
             }
         }
@@ -398,7 +404,7 @@ extension Demuxer {
         return Options([("sample_rate", "\(raw.sampleRateHz)"), ("ch_layout", "\(raw.channelCount) channels")])
     }
 
-    /// Covers count as streams; no honest file comes near it.
+    /// Covers count as streams; no legitimate file comes near this number.
     static let mostStreams = 256
 
     private static func hugeMetadata(_ what: String, _ name: String) -> MediaError {
@@ -406,7 +412,7 @@ extension Demuxer {
     }
 
     private static func overBudget(_ error: LibAVError, _ source: ByteSource, _ name: String) -> MediaError {
-        // A tag in front says how long it is.
+        // A tag at the front states its own length.
         if let size = source.size, case let end = TagBlocks.end(in: source, before: size), end > ByteSource.openingBytes
         {
             return hugeMetadata("\(end) bytes of tags before its sound", name)
@@ -445,9 +451,9 @@ extension Demuxer {
     }
 }
 
-/// What headerless PCM cannot say of itself.
+/// What headerless PCM does not state about itself.
 public struct RawShape: Sendable, Hashable {
-    /// libav's name of the sample coding: `s16le`, `f32be`, `mulaw`, `alaw`, `u8`, ...
+    /// libav's name for the sample coding: `s16le`, `f32be`, `mulaw`, `alaw`, `u8`, ...
     public var demuxerName: String
     public var sampleRateHz: Int
     public var channelCount: Int
@@ -460,6 +466,6 @@ public struct RawShape: Sendable, Hashable {
 }
 
 extension AVRational {
-    /// The denominator, where it is one that a `MediaTime` can hold.
+    /// The denominator; `nil` if `MediaTime` cannot hold it as a time scale.
     var timescale: Int32? { den > 0 && num > 0 ? den : nil }
 }

@@ -1,12 +1,13 @@
 import Glibc
 
-/// A descriptor of our own for the same open file, closed when the last reference goes.
+/// A duplicate of a descriptor, closed when the last reference goes away.
 ///
-/// Code that goes on after the call has returned needs one: the caller's number may stand for another file by then.
+/// Code that continues after the call has returned needs a duplicate: by then the caller's
+/// number may refer to another file.
 final class DescriptorCopy: Sendable {
     let descriptor: Int32
 
-    /// Copies `original`, which stays the caller's.
+    /// Duplicates `original`, which the caller keeps.
     init(of original: Int32) throws {
         descriptor = fcntl(original, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else {

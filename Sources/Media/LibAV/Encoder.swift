@@ -2,16 +2,16 @@ import CLibAV
 import Conversion
 import Glibc
 
-/// One libav audio encoder, of one thread.
+/// A single-threaded libav audio encoder.
 struct Encoder: ~Copyable {
     let context: UnsafeMutablePointer<AVCodecContext>
-    /// What its blocks must look like.
+    /// The shape that every block sent to it must have.
     let shape: SampleShape
 
-    /// Whether it models hearing, on floats, and can be given only such as can be squared.
+    /// Whether it is a perceptual encoder that takes floats, and so needs samples small enough to be squared.
     let wantsBoundedFloats: Bool
 
-    /// Takes `context` over; no other code may free it.
+    /// Takes ownership of `context`; no other code may free it.
     private init(
         adopting context: UnsafeMutablePointer<AVCodecContext>,
         _ shape: SampleShape,
@@ -27,7 +27,10 @@ struct Encoder: ~Copyable {
         avcodec_free_context(&doomed)
     }
 
-    /// Opens the encoder of `format`. `source` is what will be fed, so that samples which fit go through untouched.
+    /// Opens the encoder for `format`.
+    ///
+    /// `source` is the shape of the input. Where possible, the encoder's sample format matches
+    /// it, so samples pass unchanged.
     static func open(_ format: ResolvedFormat, source: SampleShape, globalHeader: Bool) throws -> Encoder {
         let name = encoderName(format)
         guard let codec = avcodec_find_encoder_by_name(name) else {
@@ -66,10 +69,10 @@ struct Encoder: ~Copyable {
         return encoder
     }
 
-    /// The order in which the encoder has to be given its channels; `nil` for that of the layout.
+    /// The channel order that the encoder expects; `nil` for the layout's own order.
     ///
-    /// libav 5.1 hands libopus the five channels of 5.0 and the seven of 6.1 in a wrong order, and every decoder then
-    /// plays the centre behind. This order undoes that.
+    /// libav 5.1 passes the five channels of 5.0 and the seven of 6.1 to libopus in a wrong order, and every
+    /// decoder then plays the centre channel at the back. This order undoes that.
     var channelOrder: [Int]? {
         guard context.pointee.codec_id == AV_CODEC_ID_OPUS else { return nil }
         switch shape.channelCount {
@@ -79,13 +82,13 @@ struct Encoder: ~Copyable {
         }
     }
 
-    /// Of a sample, the upper bits that it keeps.
+    /// The number of upper bits of each sample that the encoder keeps.
     var keptBits: Int {
         let bits = Int(context.pointee.bits_per_raw_sample)
         return bits > 0 ? bits : 32
     }
 
-    /// Frames per block; zero where any length will do.
+    /// Frames per block; zero if the encoder accepts any length.
     var frameSize: Int {
         let anyLength = context.pointee.codec.pointee.capabilities & AV_CODEC_CAP_VARIABLE_FRAME_SIZE != 0
         return anyLength ? 0 : Int(context.pointee.frame_size)
@@ -97,14 +100,16 @@ struct Encoder: ~Copyable {
             != 0
     }
 
-    /// Frames that the last block must have at least. libav's ALAC reckons its room by one element: with more channels
-    /// the headers of a few frames overrun it, and it aborts the process.
+    /// The fewest frames that the last block may have.
+    ///
+    /// libav's ALAC encoder sizes its output buffer for one element: with more channels, the headers of a few
+    /// frames overrun the buffer, and libav aborts the process.
     var shortestLastBlock: Int { context.pointee.codec_id == AV_CODEC_ID_ALAC && shape.channelCount > 2 ? 8 : 1 }
 
-    /// Frames that a decoder must drop before the sound begins. Vorbis knows it only after its first packet.
+    /// The encoder delay: frames that a decoder must drop at the start. Vorbis knows it only after its first packet.
     var delay: Int { Int(context.pointee.initial_padding) }
 
-    /// Gives the encoder a block that starts at frame `position`. Call `receive` until it wants input again.
+    /// Sends a block that starts at frame `position`. Call `receive` until it returns `.wantsInput`.
     func send(_ block: borrowing SampleBlock, position: Int64) throws {
         block.pointer.pointee.pts = position
         try check(avcodec_send_frame(context, block.pointer), "avcodec_send_frame")
@@ -112,7 +117,7 @@ struct Encoder: ~Copyable {
 
     func sendEnd() throws { try check(avcodec_send_frame(context, nil), "avcodec_send_frame") }
 
-    /// Fills `packet` with the next one.
+    /// Fills `packet` with the next encoded packet.
     func receive(into packet: inout Packet) throws -> CodecAnswer {
         let result = avcodec_receive_packet(context, packet.pointer)
         if result == -EAGAIN { return .wantsInput }
@@ -131,7 +136,7 @@ struct Encoder: ~Copyable {
         return "pcm_s\(format.bitDepth)\(order)"
     }
 
-    /// Of PCM, which has many, the one that nearly all files have.
+    /// libav's name for the codec's encoder; for PCM, which has many, the most common one.
     private static func encoderName(of codec: Codec) -> String {
         switch codec {
         case .pcm: "pcm_s16le"
@@ -144,12 +149,12 @@ struct Encoder: ~Copyable {
         }
     }
 
-    /// Whether these libraries encode it. What is copied is not encoded.
+    /// Whether the loaded libraries can encode this codec. `.copy` needs no encoder.
     static func exists(for codec: Codec) -> Bool {
         codec == .copy || avcodec_find_encoder_by_name(encoderName(of: codec)) != nil
     }
 
-    /// What makes libav write AIFC where it takes plain AIFF to be enough: big-endian integers of 16 bits and more.
+    /// The codec tag that makes libav write AIFC where plain AIFF would do: big-endian integers of 16 bits and more.
     private static func aifcTag(_ format: ResolvedFormat) -> UInt32? {
         guard format.container == .aifc, format.codec == .pcm, format.sampleKind == .integer else { return nil }
         guard format.endianness == .big else { return nil }
@@ -190,7 +195,7 @@ struct Encoder: ~Copyable {
 }
 
 extension ResolvedFormat {
-    /// The layout that the encoder is told: a codec whose streams name positions cannot do without one.
+    /// The layout given to the encoder. A codec whose streams name speaker positions needs a standard layout.
     fileprivate var encodedLayout: ChannelLayout {
         layout.isDiscrete && codec.namesPositions ? .standard(for: channelCount) ?? layout : layout
     }

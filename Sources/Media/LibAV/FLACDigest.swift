@@ -1,14 +1,14 @@
 import CLibAV
 import Conversion
 
-/// The MD5 that a FLAC file carries of its own samples, computed again from what was decoded.
+/// Recomputes the MD5 that a FLAC file stores of its samples, from the decoded samples.
 final class FLACDigest {
     private var context: OpaquePointer?
     private let expected: [UInt8]
     private let depth: Int
     private var scratch: [UInt8] = []
 
-    /// `nil` for other codecs, and where the file carries none.
+    /// `nil` for other codecs, and if the file stores no MD5.
     init?(_ stream: InputStream) {
         let header = stream.extradata
         guard stream.codecName == "flac", header.count >= 34, header[18..<34].contains(where: { $0 != 0 }) else {
@@ -22,7 +22,7 @@ final class FLACDigest {
 
     deinit { av_hash_freep(&context) }
 
-    /// Samples count in as many whole bytes as they need, interleaved, least byte first.
+    /// Adds a block to the MD5: interleaved, little-endian, each sample in as few whole bytes as its bit depth needs.
     func update(_ block: borrowing SampleBlock) {
         guard let shape = block.shape, shape.format.kind == .integer else { return }
         let (channels, width) = (shape.channelCount, shape.format.bytesPerSample)
@@ -53,7 +53,7 @@ final class FLACDigest {
         }
     }
 
-    /// Whether the samples so far are those that the file was made of; nothing can be added after it was asked for.
+    /// Whether the MD5 of all samples so far matches the stored one. It finalises the MD5: add nothing after this call.
     func matches() -> Bool {
         var sum = [UInt8](repeating: 0, count: Int(AV_HASH_MAX_SIZE))
         av_hash_final_bin(context, &sum, Int32(sum.count))

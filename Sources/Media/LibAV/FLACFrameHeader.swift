@@ -1,19 +1,19 @@
-/// The first bytes of a FLAC frame, as far as they say where it lies and how long it is.
+/// The header of a FLAC frame: its position and its length.
 struct FLACFrameHeader {
     let frames: Int
-    /// `nil` where the head of the stream tells it.
+    /// The frame's sample rate in hertz; `nil` if only the stream header states it.
     let rate: Int?
-    /// The frame's number, or its first sample's where blocks vary.
+    /// The frame number, or the number of its first sample if block sizes vary.
     let number: Int64
     let numbersSamples: Bool
-    /// Whether its checksum is right.
+    /// Whether the header's checksum matches.
     let isIntact: Bool
 
-    /// `nil` for bytes that do not begin with one.
+    /// `nil` if the bytes do not begin with a frame header.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 9, bytes[0] == 0xFF, bytes[1] & 0xFE == 0xF8 else { return nil }
         numbersSamples = bytes[1] & 1 == 1
-        // A number as long as its first byte has leading ones, like UTF-8.
+        // A variable-length number, coded like UTF-8: the leading ones of the first byte give its length.
         let ones = (~bytes[4]).leadingZeroBitCount
         guard ones != 1, ones < 8, bytes.count >= 4 + max(1, ones) + 4 else { return nil }
         let length = max(1, ones)
@@ -66,14 +66,15 @@ struct FLACFrameHeader {
         return sum
     }
 
-    /// Whether nothing lies between the frame before and this one.
+    /// Whether this frame directly follows `earlier`, with no frame missing between them.
     func follows(_ earlier: FLACFrameHeader) -> Bool {
-        // Encoders older than the bit for it count samples as well.
+        // Encoders older than the flag bit also count samples.
         numbersSamples == earlier.numbersSamples
             && (number == earlier.number + Int64(earlier.frames) || !numbersSamples && number == earlier.number + 1)
     }
 
-    /// The first frame, in a stream whose blocks have `blockFrames` frames each, or state their samples.
+    /// The position of the frame's first sample. `nil` if the header counts blocks and `blockFrames`,
+    /// the frames per block, is zero.
     func start(blockFrames: Int) -> Int64? {
         numbersSamples ? number : blockFrames > 0 ? number * Int64(blockFrames) : nil
     }

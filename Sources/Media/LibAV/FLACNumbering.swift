@@ -1,18 +1,19 @@
-/// What the numbers in a FLAC stream's frame headers count, and where each frame begins by them.
+/// Determines what the numbers in a FLAC stream's frame headers count, and the position of each frame from them.
 ///
-/// A bit of the header says whether frames or samples are counted. Encoders older than that bit count samples and leave
-/// it clear, and some with blocks of changing sizes count frames: libav 5.1 takes both for the number of a whole block.
+/// A header bit says whether the number counts frames or samples. Encoders older than that bit count
+/// samples and leave it clear, and some encoders with varying block sizes count frames. libav 5.1 takes
+/// both for the number of a fixed-size block.
 struct FLACNumbering {
-    /// Whether libav reckons with blocks of one size where there are none: its times mean nothing then.
+    /// Whether libav assumes a fixed block size that the stream does not have; its timestamps are then meaningless.
     private(set) var misleadsLibAV = false
-    /// Frames of sound in all blocks but the last; `nil` where the head of the stream names several sizes.
+    /// The number of samples per channel in every block but the last; `nil` if the stream header states several sizes.
     private let blockFrames: Int?
     private var countsSamples: Bool?
     private var last: (header: FLACFrameHeader, start: Int64)?
 
     init(blockFrames: Int?) { self.blockFrames = blockFrames }
 
-    /// The first frame of sound in the block of `header`. Say the headers in order.
+    /// The position of the first sample in the block of `header`. Call it for the headers in stream order.
     mutating func start(of header: FLACFrameHeader) -> Int64 {
         settle(by: header)
         let start = place(of: header)
@@ -20,26 +21,28 @@ struct FLACNumbering {
         return start
     }
 
-    /// Whether the block of `header` was given already, by one that began at `earlier` and held so many blocks and frames.
+    /// Whether the block of `header` repeats one that was already delivered.
+    ///
+    /// The packet that began with the header `earlier` held `blocks` blocks and `frames` frames in all.
     func isRepeated(_ header: FLACFrameHeader, behind earlier: FLACFrameHeader, blocks: Int64, frames: Int64) -> Bool {
         guard earlier.numbersSamples == header.numbersSamples, header.number >= earlier.number else { return false }
         return header.number < earlier.number + (isCountingSamples(header) ? frames : blocks)
     }
 
-    /// Only two blocks, one behind the other, show what old streams count.
+    /// Old streams reveal what they count only in two consecutive blocks.
     private mutating func settle(by header: FLACFrameHeader) {
         guard let last, !header.numbersSamples else { return }
         let (isNextFrame, isNextSample) = (
             header.number == last.header.number + 1, header.number == last.header.number + Int64(last.header.frames)
         )
-        // Behind a block of a single frame it is the same.
+        // After a block of a single sample, both counts agree.
         if isNextFrame != isNextSample { countsSamples = countsSamples ?? isNextSample }
         let isOfAnotherSize = blockFrames != last.header.frames
         if isCountingSamples(header) || isOfAnotherSize { misleadsLibAV = true }
     }
 
     private func isCountingSamples(_ header: FLACFrameHeader) -> Bool {
-        // As the reference decoder has it: a stream that names several sizes counts samples.
+        // As in the reference decoder: a stream that states several block sizes counts samples.
         header.numbersSamples || countsSamples ?? (blockFrames == nil)
     }
 
@@ -48,7 +51,7 @@ struct FLACNumbering {
         guard let last, !last.header.numbersSamples, header.number > last.header.number else {
             return header.number * Int64(blockFrames ?? header.frames)
         }
-        // The blocks between two known ones are assumed to have the size of the first.
+        // Assume that the blocks between two known ones have the size of the first.
         return last.start + (header.number - last.header.number) * Int64(last.header.frames)
     }
 }

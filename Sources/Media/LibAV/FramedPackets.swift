@@ -1,34 +1,35 @@
 import CLibAV
 import Glibc
 
-/// The packets of a stream of bare frames, with what is missing between them.
+/// Splits a stream of bare codec frames into packets and reports the losses between them.
 ///
-/// It stands in for libav's demuxer and parser once they have described the stream.
+/// It replaces libav's demuxer and parser once they have described the stream.
 final class FramedPackets {
-    /// What the header of an MP3 says of its length; `nil` without one.
+    /// The length fields of an MP3's info header; `nil` without one.
     let header: MP3Header?
     private let walk: FrameWalk
     private let stream: InputStream
     private var held: FrameWalk.Step?
     private var loss: Loss?
-    /// Frames of sound handed out or lost so far, at the stream's own rate.
+    /// Frames delivered or lost so far, at the stream's own sample rate.
     private var frames: Int64 = 0
     private var ticks: Int64 = 0
     private var latest: FrameHeader
     private var packetCount: Int64 = 0
     private var byteCount: Int64 = 0
     private var missing: Missing?
-    /// Bytes of a last frame that is not all there, where no sound that was promised is missing with it.
+    /// The number of bytes of an incomplete last frame, if the stream is complete without it; otherwise `nil`.
     private(set) var partialFrameBytes: Int64?
     private var hasLoss = false
 
-    /// What the header's count of frames makes of bytes that are none: `frames` are shared out over `estimate`.
+    /// The frames still missing by the header's count. `frames` are distributed over damage
+    /// estimated at `estimate` frames.
     private struct Missing {
         var frames: Int64
         var estimate: Int64
     }
 
-    /// `nil` where libav's own packets must do: in containers, and on pipes, which cannot be searched.
+    /// `nil` if libav must split the stream: for containers, and for pipes, which cannot seek.
     init?(_ source: ByteSource, _ stream: InputStream, demuxer name: String) {
         guard let syntax = FrameSyntax(demuxer: name), let walk = FrameWalk(source, syntax) else { return nil }
         let begin = walk.next()
@@ -41,7 +42,8 @@ final class FramedPackets {
         header = isMP3 ? MP3Header(source, at: place, bytes: first.bytes, framesPerFrame: first.frames) : nil
     }
 
-    /// Fills `packet`; `false` at the end. Ask `takeLoss` each time what was missing before it.
+    /// Fills `packet`; returns `false` at the end. After each call, `takeLoss` returns what
+    /// was missing before the packet.
     func read(into packet: inout Packet) throws -> Bool {
         while true {
             switch held ?? walk.next() {
@@ -76,7 +78,7 @@ final class FramedPackets {
 
     // MARK: Packets
 
-    /// E-AC-3 may lay further frames of the same moment behind the first.
+    /// Adds the E-AC-3 frames for the same time that follow the first one. Returns the bytes of all of them.
     private func takeDependents(of first: FrameHeader) -> Int {
         var bytes = first.bytes
         guard walk.syntax == .ac3 else { return bytes }
@@ -111,19 +113,20 @@ final class FramedPackets {
         latest = header
     }
 
-    /// How much of the frame that ends at `place` is the encoder's padding.
+    /// The number of padding frames in the MPEG frame that ends at `place`.
     private func padding(at place: Int64, _ header: FrameHeader) -> Int? {
         guard let info = self.header, let soundEnd = info.soundEnd else { return nil }
         let after = frames + Int64(header.frames)
         guard after > soundEnd, after <= info.frames else { return nil }
-        // A tool that joined frames on left the padding's length as it was, so where the padding lies is unknown: all of it is kept.
+        // A tool that appended frames left the padding field unchanged, so the position of the
+        // padding is unknown: keep it all.
         let ahead = FrameWalk(ahead: walk)
         for _ in 0..<((info.frames - after) / Int64(header.frames)) { _ = ahead.next() }
         if case .frame = ahead.next() { return nil }
         return Int(min(after - soundEnd, Int64(header.frames)))
     }
 
-    /// Whether a frame holds no sound but what encoders say of themselves. Joined files have some in their midst.
+    /// Whether a frame is an encoder's info frame and holds no sound. Concatenated files have them in the middle.
     private func isInfo(_ place: Int64, _ header: FrameHeader) -> Bool {
         guard walk.syntax == .mpegAudio, header.bytes >= 40 else { return false }
         return withUnsafeTemporaryAllocation(byteCount: 40, alignment: 1) { head in
@@ -138,7 +141,7 @@ final class FramedPackets {
         if lost == 0 { return }
         if missing == nil { missing = countMissing(behind: lost) }
         if let known = missing, known.estimate > 0 {
-            // Whole frames only, and in the end exactly as many as are missing.
+            // Whole packets only; the shares add up to exactly the number missing.
             let one = framesPerPacket
             let share =
                 lost >= known.estimate
@@ -147,7 +150,7 @@ final class FramedPackets {
             lost = share
         }
         guard lost > 0 else { return }
-        // Less than a frame at the end is the beginning of one.
+        // Less than a frame at the end is a truncated frame.
         let isCut = walk.isAtEnd && packetCount > 0 && bytes < byteCount / packetCount
         if isCut, holdsAllThatWasPromised { return partialFrameBytes = bytes }
         frames += lost
@@ -164,26 +167,26 @@ final class FramedPackets {
         hasLoss = true
     }
 
-    /// Whether no sound is missing that the header promised. Old encoders and recorders stop in the middle of a frame,
-    /// and players drop it.
+    /// Whether all the sound that the header promises has been delivered. Old encoders and recorders stop in the
+    /// middle of a frame, and players drop that frame.
     private var holdsAllThatWasPromised: Bool {
         guard let header, !header.isJoined else { return true }
-        // Without LAME's fields the count may include the header's own frame.
+        // Without LAME's fields, the count may include the info frame itself.
         return frames >= header.soundEnd ?? header.frames - framesPerPacket
     }
 
-    /// Whether one frame less is there than the header counts, and nothing is missing: alphas of LAME 3.94 count the
-    /// header's own frame.
+    /// Whether the stream is undamaged and one MPEG frame shorter than its header says: alphas of LAME 3.94 count
+    /// the info frame itself.
     var headerCountsItself: Bool {
         guard let header, header.hasAllBytes, !hasLoss, partialFrameBytes == nil else { return false }
         return header.frames - frames == framesPerPacket
     }
 
-    /// Frames that so many bytes are likely to have held.
+    /// Estimates the number of frames lost with `bytes` bytes of damage.
     private func estimate(_ bytes: Int64, at place: Int64, _ beginsFrame: Bool) -> Int64 {
         let one = max(1, packetCount > 0 ? byteCount / packetCount : bytes)
         let count = (bytes + one / 2) / one
-        // A few zeros between frames are what editors leave behind.
+        // Editors leave a few zeros between frames.
         if count == 0, !beginsFrame, isSilent(place, Int(bytes)) { return 0 }
         return max(1, count) * framesPerPacket
     }
@@ -194,7 +197,7 @@ final class FramedPackets {
         }
     }
 
-    /// Looks through the rest of the source once, to tell by the header's count what damage has cost.
+    /// Scans the rest of the source once, to calculate from the header's count how many frames the damage cost.
     private func countMissing(behind first: Int64) -> Missing? {
         guard let total = header?.frames else { return nil }
         let ahead = FrameWalk(ahead: walk)
@@ -208,8 +211,8 @@ final class FramedPackets {
             case .cutFrame: return Missing(frames: 0, estimate: 0)
             case .ended:
                 let lost = total - frames - present
-                // A count that is too small is no help. One that is much too large may mean that the end is missing
-                // as well: but not where all the rest is whole, and one place is all there is to blame.
+                // A count that is too small does not help. A count that is much too large may mean that the end is
+                // missing too, unless all the rest is intact and there is only one damaged place.
                 guard lost >= 0, pieces == 1 || lost <= estimate + pieces * framesPerPacket else {
                     return Missing(frames: 0, estimate: 0)
                 }

@@ -2,26 +2,26 @@ import CLibAV
 import Conversion
 import Glibc
 
-/// One stream of an open container. It lives as long as its demuxer.
+/// One stream of an open container. It is valid for as long as its demuxer lives.
 struct InputStream {
     let pointer: UnsafeMutablePointer<AVStream>
 
     var index: Int { Int(pointer.pointee.index) }
-    /// The number that the container itself gives the stream.
+    /// The container's own number for the stream.
     var containerID: Int { Int(pointer.pointee.id) }
     private var parameters: AVCodecParameters { pointer.pointee.codecpar.pointee }
 
     var isAudio: Bool { parameters.codec_type == AVMEDIA_TYPE_AUDIO }
-    /// Whether the container does not say what the stream is.
+    /// Whether the container does not state the stream's type.
     var isUnknown: Bool { parameters.codec_type == AVMEDIA_TYPE_UNKNOWN }
     var isCover: Bool { pointer.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
     var codecName: String { String(cString: avcodec_get_name(parameters.codec_id)) }
-    /// The decoder that is allowed for the codec; `nil` where there is none.
+    /// The allowed decoder for the codec; `nil` if there is none.
     var decoder: UnsafePointer<AVCodec>? { Allowlist.decoder(of: parameters.codec_id) }
     var isDefault: Bool { pointer.pointee.disposition & AV_DISPOSITION_DEFAULT != 0 }
     var tags: [(String, String)] { pairs(of: pointer.pointee.metadata) }
 
-    /// The container's four letters for the codec, as they stand in the file.
+    /// The container's four-character code for the codec, as stored in the file.
     var fourCC: String {
         String(
             (0..<4).map {
@@ -39,7 +39,7 @@ struct InputStream {
     var frameSize: Int { Int(parameters.frame_size) }
     var blockAlign: Int { Int(parameters.block_align) }
     var pcmBytesPerFrame: Int { Int(av_get_exact_bits_per_sample(parameters.codec_id)) / 8 * channelCount }
-    /// Frames that decoding gives before the sound, where the codec or the container says so.
+    /// Priming frames that decoding yields before the sound; `nil` if neither codec nor container states them.
     var codecDelay: Int? { parameters.initial_padding > 0 ? Int(parameters.initial_padding) : nil }
     var startsAtZero: Bool { pointer.pointee.start_time == 0 }
     var extradata: [UInt8] {
@@ -47,16 +47,16 @@ struct InputStream {
         return Array(UnsafeBufferPointer(start: data, count: Int(parameters.extradata_size)))
     }
 
-    /// Frames at 48 kHz that Opus decoders drop, by the header of the codec.
+    /// The pre-skip in the Opus header: frames at 48 kHz that decoders drop at the start.
     var opusPreSkip: Int {
         let header = extradata
         return header.count >= 12 ? Int(header[10]) | Int(header[11]) << 8 : 0
     }
 
-    /// Frames that decoders of this stream drop, where it is Opus; else none.
+    /// For Opus, the frames that decoders drop at the start; otherwise zero.
     var opusDelay: Int { parameters.codec_id == AV_CODEC_ID_OPUS ? Int(parameters.initial_padding) : 0 }
 
-    /// Significant bits per sample, where the codec keeps a depth.
+    /// Significant bits per sample; 16 if the codec has no bit depth.
     var bitDepth: Int {
         if parameters.bits_per_raw_sample > 0 { return Int(parameters.bits_per_raw_sample) }
         let exact = Int(av_get_exact_bits_per_sample(parameters.codec_id))
@@ -75,7 +75,7 @@ struct InputStream {
         }
     }
 
-    /// Whether the codec gives back exactly the samples that went in.
+    /// Whether decoding returns exactly the samples that were encoded.
     var isLossless: Bool {
         guard let descriptor = avcodec_descriptor_get(parameters.codec_id)?.pointee else { return false }
         let companded = [AV_CODEC_ID_PCM_MULAW, AV_CODEC_ID_PCM_ALAW].contains(parameters.codec_id)
@@ -90,11 +90,11 @@ struct InputStream {
 
     var isDescribedPCM: Bool { isPCM && sampleRateHz > 0 && channelCount > 0 }
 
-    /// The length that the container states, in its own time base.
+    /// The length that the container states, in ticks of the stream's time base.
     var duration: Int64? { Plausible.ticks(pointer.pointee.duration) }
 
-    /// `ticks` of the time base in frames at `rate`; `nil` where they are no whole number of frames, and where no track has
-    /// so many.
+    /// Converts `ticks` of the time base to frames at `rate`. `nil` if that is not a whole number of frames, or
+    /// more than a track can have.
     func exactFrames(_ ticks: Int64, rate: Int) -> Int64? {
         let base = pointer.pointee.time_base
         guard base.den > 0 else { return nil }
@@ -104,7 +104,7 @@ struct InputStream {
         return frames == Plausible.boundedFrames(frames) ? frames : nil
     }
 
-    /// `ticks` of the time base in frames at `rate`, to the nearest. What no track has is as much as one can have.
+    /// Converts `ticks` of the time base to the nearest number of frames at `rate`, limited to what a track can have.
     func nearestFrames(_ ticks: Int64, rate: Int) -> Int64 {
         let base = pointer.pointee.time_base
         guard base.num > 0, base.den > 0 else { return 0 }
@@ -113,7 +113,7 @@ struct InputStream {
         return Plausible.boundedFrames(Int64(clamping: ticks < 0 ? -Int128(frames) : Int128(frames)))
     }
 
-    /// `frames` at `rate` in ticks of the time base; `nil` where they are no whole number of ticks.
+    /// Converts `frames` at `rate` to ticks of the time base; `nil` if that is not a whole number of ticks.
     func ticks(exactly frames: Int64, rate: Int) -> Int64? {
         let base = pointer.pointee.time_base
         guard base.num > 0, rate > 0 else { return nil }
@@ -122,8 +122,10 @@ struct InputStream {
         return product / (Int64(base.num) * Int64(rate))
     }
 
-    /// The time of the last packet that begins by `last`, by the container's index; `nil` unless the index has a packet
-    /// that begins at `first`, all behind it are wanted, and with `step` given all are that long.
+    /// The time of the last packet in libav's index that begins at or before `last`.
+    ///
+    /// `nil` unless a packet begins exactly at `first`, the times from there on rise, no packet after it is marked
+    /// for discarding, and, if `step` is given, every packet lasts that long.
     func indexedTime(from first: Int64, upTo last: Int64, inStepsOf step: Int64?) -> Int64? {
         let from = av_index_search_timestamp(pointer, first, AVSEEK_FLAG_BACKWARD)
         let to = av_index_search_timestamp(pointer, last, AVSEEK_FLAG_BACKWARD)
@@ -139,10 +141,10 @@ struct InputStream {
         return entry.timestamp
     }
 
-    /// Entries of libav's index: each costs memory.
+    /// The number of entries in libav's index, each of which costs memory.
     var indexEntries: Int { Int(avformat_index_get_entries_count(pointer)) }
 
-    /// Whether the first packet in the container's index carries the name of libfaac.
+    /// Whether the first packet in the container's index carries libfaac's name.
     func beginsWithFAACMark(_ source: ByteSource) -> Bool {
         guard parameters.codec_id == AV_CODEC_ID_AAC, let entry = avformat_index_get_entry(pointer, 0)?.pointee,
             let bytes = source.bytes(at: entry.pos, count: min(Int(entry.size), FAACMark.reach))
@@ -150,7 +152,7 @@ struct InputStream {
         return FAACMark.begins(bytes)
     }
 
-    /// Frames in the blocks of a FLAC stream, the last one aside; `nil` for other codecs and where blocks vary.
+    /// Frames in every block of a FLAC stream but the last; `nil` for other codecs and if block sizes vary.
     var flacBlockFrames: Int? {
         guard parameters.codec_id == AV_CODEC_ID_FLAC, let data = parameters.extradata,
             parameters.extradata_size >= 34, data[0] == data[2], data[1] == data[3]
@@ -158,7 +160,7 @@ struct InputStream {
         return Int(data[0]) << 8 | Int(data[1])
     }
 
-    /// Frames in all by the header of FLAC; `nil` where it does not say.
+    /// The total number of frames in the FLAC header; `nil` for other codecs and if the header does not state it.
     var flacTotalFrames: Int64? {
         let header = extradata
         guard parameters.codec_id == AV_CODEC_ID_FLAC, header.count >= 34 else { return nil }
@@ -166,7 +168,7 @@ struct InputStream {
         return total > 0 ? total : nil
     }
 
-    /// The picture of a cover stream, as it lies in the file.
+    /// The bytes of a cover stream's picture, as stored in the file.
     var attachedPicture: [UInt8]? {
         let picture = pointer.pointee.attached_pic
         guard isCover, let data = picture.data, picture.size > 0 else { return nil }

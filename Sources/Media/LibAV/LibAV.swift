@@ -1,9 +1,9 @@
 import CLibAV
 public import Conversion
 
-/// The libraries under `Media`.
+/// The libav libraries that `Media` uses.
 public enum LibAV {
-    /// One library and its version, as people write it: `libavcodec`, `59.37.100`.
+    /// One library and its version, in the usual notation: `libavcodec`, `59.37.100`.
     public struct Library: Sendable, Hashable {
         public let name: String
         public let version: String
@@ -14,7 +14,7 @@ public enum LibAV {
         }
     }
 
-    /// What is loaded now, which can differ from what the program was built with.
+    /// The libraries loaded at run time, which can differ from those the program was built with.
     public static var libraries: [Library] {
         [
             Library("libavformat", avformat_version()),
@@ -24,9 +24,10 @@ public enum LibAV {
         ]
     }
 
-    /// The codecs that can be written. Builds of libav differ: some leave out what comes from other libraries.
+    /// The codecs that the loaded libraries can encode. Builds of libav differ: some omit
+    /// codecs that need external libraries.
     public static var writableCodecs: [Codec] { Codec.allCases.filter(Encoder.exists) }
 
-    /// The release that these libraries came in: `5.1.9-0+deb12u1`.
+    /// The release of the loaded libraries: `5.1.9-0+deb12u1`.
     public static var release: String { String(cString: av_version_info()) }
 }

@@ -2,9 +2,9 @@ import CLibAV
 import Conversion
 import Glibc
 
-/// A libav call that failed: which, with what result, and what libav said about it last.
+/// A failed libav call: the operation, its result, and the last error line that libav logged.
 ///
-/// It never leaves the module: readers and writers, who know the stage and the position, turn it into a `MediaError`.
+/// It never leaves the module: readers and writers know the stage and the position, and turn it into a `MediaError`.
 struct LibAVError: Error {
     let operation: StaticString
     let result: Int32
@@ -16,24 +16,26 @@ struct LibAVError: Error {
         self.lastWords = LibAVLog.takeLastWords()
     }
 
-    /// An answer of libav that makes no sense here.
+    /// A libav result that makes no sense here.
     static func invalid(_ operation: StaticString) -> LibAVError { LibAVError(operation, -EINVAL) }
 
-    /// What libav says where a container contradicts itself.
+    /// The error that libav returns when a container contradicts itself.
     static func invalidData(_ operation: StaticString) -> LibAVError {
         LibAVError(operation, SLUICE_AVERROR_INVALIDDATA)
     }
 
-    /// What libav answered about a source. A header that asks for more memory than any honest file takes is damage, and
-    /// no lack of memory: another attempt ends in the same way.
+    /// The error of a call that reads a source.
+    ///
+    /// If a header makes libav ask for more memory than any legitimate file needs, that is damage, not a lack of
+    /// memory: another attempt would end in the same way.
     static func ofSource(_ operation: StaticString, _ result: Int32) -> LibAVError {
         LibAVError(operation, result == -ENOMEM && !MemoryShortage.isNow ? SLUICE_AVERROR_INVALIDDATA : result)
     }
 
-    /// Bytes that were there once and cannot be read any more.
+    /// A failure to read bytes that were readable before.
     static func unreadable(_ operation: StaticString) -> LibAVError { LibAVError(operation, -EIO) }
 
-    /// The name without its prefix: `INVALIDDATA`, `ENOSPC`.
+    /// The error name without its prefix: `INVALIDDATA`, `ENOSPC`.
     var name: String {
         switch result {
         case SLUICE_AVERROR_EOF: "EOF"
@@ -52,13 +54,13 @@ struct LibAVError: Error {
         case SLUICE_AVERROR_OUTPUT_CHANGED: "OUTPUT_CHANGED"
         case SLUICE_AVERROR_BUFFER_TOO_SMALL: "BUFFER_TOO_SMALL"
         case SLUICE_AVERROR_EXTERNAL: "EXTERNAL"
-        // Some decoders answer a bare -1, which is no errno: codecs ask for no permissions.
+        // Some decoders return a bare -1. It does not mean EPERM: codecs do not check permissions.
         case -1 where "\(operation)".hasPrefix("avcodec"): "UNKNOWN"
         default: errnoName ?? "\(result)"
         }
     }
 
-    /// libav's words for the result, and the last line it logged on this thread.
+    /// libav's message for the result, and the last error line that it logged on this thread.
     var text: String {
         var buffer = [CChar](repeating: 0, count: 128)
         av_strerror(result, &buffer, buffer.count)
@@ -81,7 +83,7 @@ struct LibAVError: Error {
     }
 }
 
-/// Passes a libav result on, or throws it as the failure of `operation`.
+/// Returns a libav result, or throws it as the failure of `operation`.
 @discardableResult @inline(__always)
 func check(_ result: Int32, _ operation: StaticString) throws -> Int32 {
     if result < 0 { throw LibAVError(operation, result) }
@@ -89,7 +91,7 @@ func check(_ result: Int32, _ operation: StaticString) throws -> Int32 {
     return result
 }
 
-/// The same for calls that believe what a source says of its sizes.
+/// Like `check`, for calls that allocate by sizes stated in a source.
 @discardableResult @inline(__always)
 func checkSource(_ result: Int32, _ operation: StaticString) throws -> Int32 {
     if result < 0 { throw LibAVError.ofSource(operation, result) }
@@ -97,7 +99,7 @@ func checkSource(_ result: Int32, _ operation: StaticString) throws -> Int32 {
     return result
 }
 
-/// Unwraps what libav allocated, or throws that memory ran out.
+/// Unwraps a libav allocation, or throws that memory ran out.
 @inline(__always)
 func allocated<Pointee>(
     _ pointer: UnsafeMutablePointer<Pointee>?,
@@ -108,7 +110,10 @@ func allocated<Pointee>(
 }
 
 extension MediaError {
-    /// Translates `cause` once, with what only the caller knows: the stage, the stream and the position.
+    /// Translates `cause` into the public error, adding what only the caller knows: the
+    /// stage, the stream and the position.
+    ///
+    /// A stop, a lack of memory and a full disk take precedence over `code`.
     init(
         _ cause: LibAVError,
         _ code: Code,

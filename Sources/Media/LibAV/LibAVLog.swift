@@ -2,16 +2,16 @@ import CLibAV
 import Glibc
 import Synchronization
 
-/// libav's log, kept quiet: nothing is printed, and the last error line of each thread is kept for the next failure.
+/// Silences libav's log, and keeps each thread's last error line for the next failure.
 enum LibAVLog {
-    /// Takes the log over; later calls do nothing. Every reader and writer calls it before its first libav call.
+    /// Installs the log callback; later calls do nothing. Every reader and writer calls it before its first libav call.
     static func capture() { _ = installed }
 
     private static let installed: Void = {
         av_log_set_level(AV_LOG_ERROR)
         av_log_set_callback { context, level, format, arguments in
             guard level <= AV_LOG_ERROR, let format, let arguments, let slot = LibAVLog.slot() else { return }
-            // What follows from too many streams is called a lack of memory; the cause explains more.
+            // Keep the line about too many streams: the lack of memory that libav reports next explains less.
             guard strstr(slot, "max_streams") == nil else { return }
             var printsPrefix: Int32 = 1
             slot[0] = 0
@@ -19,7 +19,7 @@ enum LibAVLog {
         }
     }()
 
-    /// The last error line that libav logged on this thread, once; control characters are replaced.
+    /// Returns and clears the last error line that libav logged on this thread; control characters become spaces.
     static func takeLastWords() -> String? {
         guard let slot = slot(), slot[0] != 0 else { return nil }
         let words = String(cString: slot)
@@ -28,7 +28,7 @@ enum LibAVLog {
         return String(printable).withoutAddresses().trimmingSpaces()
     }
 
-    /// What was said before a call that succeeded does not explain a later failure.
+    /// Clears the last error line: a line from before a successful call does not explain a later failure.
     @inline(__always)
     static func forget() {
         if let known = pthread_getspecific(key) { known.storeBytes(of: 0, as: UInt8.self) }
@@ -36,7 +36,7 @@ enum LibAVLog {
 
     private static let capacity = 512
 
-    /// One buffer per thread, freed when the thread ends.
+    /// The thread's line buffer, freed when the thread ends.
     private static func slot() -> UnsafeMutablePointer<CChar>? {
         if let known = pthread_getspecific(key) { return known.assumingMemoryBound(to: CChar.self) }
         guard let fresh = calloc(1, capacity) else { return nil }
@@ -52,7 +52,7 @@ enum LibAVLog {
 }
 
 extension String {
-    /// `[mp3 @ 0x55d0c0ffee00]` as `[mp3]`: where libav's objects lie differs from run to run and means nothing to a reader.
+    /// Turns `[mp3 @ 0x55d0c0ffee00]` into `[mp3]`: addresses differ from run to run and mean nothing to a user.
     func withoutAddresses() -> String {
         var (rest, kept) = (self[...], "")
         while let sign = rest.firstRange(of: " @ 0x") {

@@ -1,16 +1,16 @@
 import CLibAV
 import Glibc
 
-/// What libav's MP4 muxer writes, kept in memory: it is shown the first and the last packet only, and its moov is then
-/// the pattern for the real one. See `MP4Assembler`.
+/// Keeps the output of libav's MP4 muxer in memory. It passes libav only the first and the last packet, and libav's
+/// `moov` box is then the template for the real one. See `MP4Assembler`.
 final class MP4Template {
     private(set) var output: UnsafeMutablePointer<AVIOContext>?
     private var last: Packet
     private var count: Int64 = 0
-    /// Where the last packet that libav was shown begins.
+    /// The decoding time of the last packet passed to libav.
     private var shownUpTo: Int64 = 0
 
-    /// libav refuses steps between packets that do not fit 31 bits.
+    /// libav rejects steps between packets that do not fit 31 bits.
     private static let longestStep: Int64 = 1 << 30
 
     init() throws {
@@ -24,12 +24,12 @@ final class MP4Template {
         av_free(bytes)
     }
 
-    /// The file type box that libav has written.
+    /// The `ftyp` box that libav has written.
     func fileType() throws -> [UInt8] {
         try box("ftyp")
     }
 
-    /// Takes the packet's content; shows libav the first one.
+    /// Takes the packet's content, and passes the first packet on to libav.
     func take(_ packet: inout Packet, _ context: UnsafeMutablePointer<AVFormatContext>?) throws {
         if count == 0 {
             shownUpTo = packet.pointer.pointee.dts
@@ -39,7 +39,7 @@ final class MP4Template {
         last.take(&packet)
     }
 
-    /// Shows libav the last packet, lets it finish, and returns its moov.
+    /// Passes the last packet to libav, has it write the trailer, and returns its `moov` box.
     func moov(_ context: UnsafeMutablePointer<AVFormatContext>?) throws -> [UInt8] {
         if count > 1 {
             while last.pointer.pointee.dts - shownUpTo > Self.longestStep { try showNothing(context) }
@@ -49,7 +49,8 @@ final class MP4Template {
         return try box("moov")
     }
 
-    /// A packet of one byte on the way to the last one.
+    /// Passes libav a packet of one byte, `longestStep` after the one before, to bridge
+    /// the distance to the last packet.
     private func showNothing(_ context: UnsafeMutablePointer<AVFormatContext>?) throws {
         let packet = try Packet()
         try check(av_new_packet(packet.pointer, 1), "av_new_packet")
@@ -62,7 +63,7 @@ final class MP4Template {
         try check(av_write_frame(context, packet.pointer), "av_write_frame")
     }
 
-    /// A whole box, its header included, out of what libav has written so far.
+    /// A whole box, header included, from libav's output so far.
     private func box(_ name: String) throws -> [UInt8] {
         var start: UnsafeMutablePointer<UInt8>?
         let count = Int(avio_get_dyn_buf(output, &start))

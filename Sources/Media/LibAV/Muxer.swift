@@ -2,20 +2,20 @@ import CLibAV
 import Conversion
 import Glibc
 
-/// An output container in the making: packets in, one stream of bytes out.
+/// An output container that is being written: packets in, one stream of bytes out.
 final class Muxer {
     let sink: ByteSink
     private var context: UnsafeMutablePointer<AVFormatContext>?
     private var audio: UnsafeMutablePointer<AVStream>?
     /// The time base in which packets arrive.
     private var incoming = AVRational(num: 1, den: 1)
-    /// For encoded MP4, whose index libav would keep in memory.
+    /// Set for MP4, whose index libav would otherwise keep in memory.
     private var template: MP4Template?
     private var assembler: MP4Assembler?
     private var covers: [(stream: Int32, picture: Picture)] = []
     private var hasHeader = false
 
-    /// `name` is libav's name of the muxer.
+    /// `name` is libav's name for the muxer.
     init(_ sink: ByteSink, name: String) throws {
         LibAVLog.capture()
         LibAVLog.forget()
@@ -43,7 +43,7 @@ final class Muxer {
         try writeMP4Ourselves()
     }
 
-    /// Containers count Opus at 48 kHz, whatever went in, and libav takes the rate that it is told for that.
+    /// Containers count Opus at 48 kHz whatever the input rate, but libav takes the stated rate for the container's.
     private func stateOpusRate(_ parameters: UnsafeMutablePointer<AVCodecParameters>) {
         guard parameters.pointee.codec_id == AV_CODEC_ID_OPUS, parameters.pointee.sample_rate > 0 else { return }
         let rate = Int32(ContainerWriting.opusRateHz)
@@ -56,7 +56,9 @@ final class Muxer {
         ["matroska", "webm"].contains(String(cString: context!.pointee.oformat.pointee.name))
     }
 
-    /// The stream's packets will be copied as they are, on a clock of frames, behind `priming` frames that are no sound.
+    /// Adds a stream whose packets are copied unchanged.
+    ///
+    /// Packet times count frames at the source's rate; the first `priming` frames are not sound.
     func addAudio(
         copying source: InputStream,
         _ format: ResolvedFormat,
@@ -67,7 +69,8 @@ final class Muxer {
         let copy = stream.pointee.codecpar!
         try check(avcodec_parameters_copy(copy, source.pointer.pointee.codecpar), "avcodec_parameters_copy")
         copy.pointee.codec_tag = 0
-        // libav divides by the number of packets where CAF's packets have no length: one is too few.
+        // libav's CAF muxer divides by the number of packets if packets have no fixed
+        // length, and one packet is too few.
         if copy.pointee.frame_size == 0 { copy.pointee.frame_size = Int32(clamping: packetFrames) }
         copy.pointee.initial_padding = Int32(priming)
         if format.codec == .opus { try setExtradata(OpusHeader.bytes(of: source, preSkip: Int(priming)), of: copy) }
@@ -77,10 +80,10 @@ final class Muxer {
         try writeMP4Ourselves()
     }
 
-    /// Frames of a decoder's own that the LAME tag leaves out of the delay that it states.
+    /// The decoder delay, in frames, that the LAME tag omits from the delay that it states.
     static let lameDecoderDelay = 529
 
-    /// For codecs whose source keeps its header in the packets, or not at all.
+    /// Sets the codec header, for sources that keep it in their packets or nowhere.
     func setExtradata(_ bytes: [UInt8]) throws { try setExtradata(bytes, of: audio!.pointee.codecpar) }
 
     private func setExtradata(_ bytes: [UInt8], of parameters: UnsafeMutablePointer<AVCodecParameters>) throws {
@@ -98,7 +101,7 @@ final class Muxer {
         context!.pointee.pb = template!.output
     }
 
-    /// Adds a picture; it is written right behind the header.
+    /// Adds a picture, which is written right after the header.
     func addCover(_ picture: Picture) throws {
         let stream = try newStream()
         let parameters = stream.pointee.codecpar!
@@ -118,7 +121,7 @@ final class Muxer {
         }
     }
 
-    /// `onStream` puts them where Ogg keeps its comments.
+    /// Sets metadata; `onStream` puts it on the stream, where Ogg keeps its comments.
     func setTags(_ tags: [(String, String)], onStream: Bool) {
         for (key, value) in tags {
             if onStream, let audio {
@@ -129,7 +132,7 @@ final class Muxer {
         }
     }
 
-    /// Options that the muxer does not know are a mistake of ours and refused.
+    /// Writes the header. An option that the muxer does not know is a bug in this module and throws.
     func writeHeader(_ pairs: [(String, String)]) throws {
         var options = Options(pairs)
         try check(avformat_write_header(context, &options.pointer), "avformat_write_header")
@@ -155,13 +158,15 @@ final class Muxer {
         try checkSink("av_write_frame")
     }
 
-    /// Ends the page or cluster in writing; the next packet begins another.
+    /// Ends the current page or cluster; the next packet begins another.
     func flush() throws {
         try check(av_write_frame(context, nil), "av_write_frame")
         try checkSink("av_write_frame")
     }
 
-    /// Writes what is left and completes the headers. A flush before the trailer would cost Ogg its last page's mark.
+    /// Writes the remaining data and completes the headers.
+    ///
+    /// A flush before the trailer would make Ogg lose the end-of-stream flag of its last page.
     func finish() throws {
         if let template {
             try assembler!.finish(template.moov(context), to: sink)
@@ -181,7 +186,8 @@ final class Muxer {
 
     private var isMP4: Bool { ["ipod", "mp4"].contains(String(cString: context!.pointee.oformat.pointee.name)) }
 
-    /// Samples that a decoder must have seen before its output is right: one of AAC, 80 ms of Opus.
+    /// The roll distance: the number of samples (packets) that a decoder needs before its output is
+    /// right: one of AAC, 80 ms of Opus.
     private var rollDistance: Int? {
         switch audio!.pointee.codecpar.pointee.codec_id {
         case AV_CODEC_ID_AAC: 1
@@ -190,7 +196,7 @@ final class Muxer {
         }
     }
 
-    /// libav forgets write errors behind its buffer; the sink does not.
+    /// libav loses write errors behind its buffer; the sink keeps them.
     private func checkSink(_ operation: StaticString) throws {
         if let failure = sink.failure { throw LibAVError(operation, -failure) }
     }

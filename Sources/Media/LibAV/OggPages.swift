@@ -1,13 +1,13 @@
 import CLibAV
 
-/// Follows the pages of an Ogg file beside libav, which passes over broken ones without a word.
+/// Reads the pages of an Ogg file in parallel with libav, which skips damaged pages silently.
 final class OggPages {
     private let source: ByteSource
     private var place: Int64 = 0
     /// The last good page of each stream.
     private var lastPages: [UInt32: Page] = [:]
     private var gaps: [UInt32: Break] = [:]
-    /// Whether a stream began behind the sound of another.
+    /// Whether a stream began after the sound of another one.
     private(set) var isChained = false
     private var hasPassedJunk = false
     private var buffer = [UInt8](repeating: 0, count: OggPages.greatestPage)
@@ -15,7 +15,7 @@ final class OggPages {
     static let greatestPage = 27 + 255 + 255 * 255
     private static let streamLimit = 256
 
-    /// `nil` for a source that cannot be searched.
+    /// `nil` for a source that cannot seek.
     init?(_ source: ByteSource) {
         guard source.isSeekable else { return nil }
         self.source = source
@@ -23,21 +23,22 @@ final class OggPages {
 
     enum Break {
         case none
-        /// Pages are missing, and packets with them.
+        /// Pages are missing, and so are packets.
         case between
-        /// The same, and the packet before them was put together from parts that do not belong together.
+        /// As `between`, and libav joined unrelated parts into the packet before the gap.
         case within
     }
 
-    /// What is known of a packet by the page it begins on.
+    /// What the page on which a packet begins says about the packet.
     struct Arrival {
         var gap = Break.none
-        /// Its first frame on the stream's clock; `nil` where the pages do not tell.
+        /// The packet's first frame on the stream's clock; `nil` if the pages do not tell.
         var frame: Int64?
     }
 
-    /// Goes to the page at `target`, where a packet of `firstFrames` begins, and says what the way there shows. Only
-    /// the first packet of a page learns anything; say the places in order.
+    /// Reads pages up to the one at `target`, on which a packet of `firstFrames` begins, and returns what they show.
+    ///
+    /// Only the first packet of a page gets an answer. Call it with ascending offsets.
     func arrive(at target: Int64, firstFrames: Int64?, _ lengths: borrowing PacketLength) -> Arrival {
         var arrival = Arrival()
         while place <= target, !source.stop.isStopped {
@@ -52,7 +53,7 @@ final class OggPages {
             }
             let last = lastPages[page.serial]
             if page.beginsStream, lastPages.contains(where: { $0.value.granule > 0 }) { isChained = true }
-            // Who joins a broadcast is given its headers, and then what is on the air.
+            // A listener who joins a broadcast gets its headers first, then the live pages.
             let isJoined = last?.granule == 0 && last?.isOpen == false && !hasPassedJunk
             if let last, page.number != last.number &+ 1, !page.beginsStream, !isJoined {
                 gaps[page.serial] = last.isOpen ? .within : .between
@@ -71,8 +72,8 @@ final class OggPages {
         return arrival
     }
 
-    /// The first frame of the first packet that begins on the page in the buffer: its granule counts the frames up to
-    /// the end of the last packet that ends on it.
+    /// The position of the first packet that begins on the page in the buffer. The page's granule position counts
+    /// the frames up to the end of the last packet that ends on it.
     private func start(of page: Page, behind last: Page?, firstFrames: Int64, _ lengths: borrowing PacketLength)
         -> Int64?
     {
@@ -82,12 +83,13 @@ final class OggPages {
         guard let frames = buffer.withUnsafeBytes({ lengths.frames(in: $0, packets) }) else { return nil }
         let start = page.granule - frames - firstFrames
         guard page.endsStream, let last, !last.isOpen, firstFrames > 0 else { return start }
-        // The last page leaves out the padding: but what is missing before it were whole packets.
+        // The granule position of the last page excludes the padding, but the missing packets before it were whole.
         let missing = max(0, start - last.granule)
         return last.granule + (missing + firstFrames - 1) / firstFrames * firstFrames
     }
 
-    /// The first frame on the first page of sound, and the stream's serial number; `nil` where the page does not tell.
+    /// The position of the first frame on the first page of sound, and the stream's serial number;
+    /// `nil` if the page does not tell.
     func startOfSound(_ lengths: borrowing PacketLength, _ stream: InputStream) -> (frame: Int64, serial: UInt32)? {
         var place: Int64 = 0
         // Headers with a cover of 16 MB take 250 pages.
@@ -95,7 +97,7 @@ final class OggPages {
             guard let page = goodPage(at: place) else { return nil }
             place += Int64(page.bytes)
             if page.granule == 0 || page.beginsStream { continue }
-            // Vorbis overlaps: the first packet gives nothing.
+            // Vorbis packets overlap, so the first packet yields nothing.
             let packets = packets(of: page)
             let counted = stream.codecName == "vorbis" ? packets : packets.prefix(1) + packets
             guard !packets.isEmpty, page.granule > 0, !page.endsStream,
@@ -127,15 +129,15 @@ final class OggPages {
         let granule: Int64
         let bytes: Int
         let bodyStart: Int
-        /// Whether it begins with the rest of a packet.
+        /// Whether the page begins with the rest of a packet.
         let continues: Bool
         let beginsStream: Bool
         let endsStream: Bool
-        /// Whether its last packet goes on behind it.
+        /// Whether its last packet continues on the next page.
         let isOpen: Bool
     }
 
-    /// The page at `place` if it is whole and its checksum right.
+    /// The page at `place`; `nil` unless it is complete and its checksum matches.
     func goodPage(at place: Int64) -> Page? {
         let got = buffer.withUnsafeMutableBytes { source.read(into: .init(rebasing: $0[..<282]), at: place) }
         guard got >= 27, buffer.starts(with: [0x4F, 0x67, 0x67, 0x53, 0]) else { return nil }
@@ -162,7 +164,7 @@ final class OggPages {
         )
     }
 
-    /// -1, which is what a page says on which no packet ends, for a position that none can have.
+    /// Turns an impossible position into -1, the value of a page on which no packet ends.
     private static func granule(_ stated: Int64) -> Int64 {
         stated == Plausible.boundedFrames(stated) ? stated : -1
     }
@@ -171,7 +173,7 @@ final class OggPages {
         av_crc(av_crc_get_table(AV_CRC_32_IEEE), 0, page, bytes).byteSwapped
     }
 
-    /// The checksum of a page, as it stands in it from byte 22 on.
+    /// The checksum of a page, as stored from byte 22 on.
     static func checksum(of page: [UInt8]) -> [UInt8] {
         var page = page
         for index in 22..<26 { page[index] = 0 }

@@ -13,11 +13,12 @@ struct Options: ~Copyable {
         av_dict_free(&doomed)
     }
 
-    /// Names that the callee did not take: asking for what is not there is a mistake of ours, never ignored.
+    /// The options that libav did not recognise. Setting an unknown option is a bug in this
+    /// module and must not be ignored.
     var leftOver: [String] { pairs(of: pointer).map(\.0) }
 }
 
-/// All pairs of a dictionary in its own order, repeated keys included.
+/// All pairs of a dictionary in its order, repeated keys included.
 func pairs(of dictionary: OpaquePointer?) -> [(String, String)] {
     var pairs: [(String, String)] = []
     var entry: UnsafeMutablePointer<AVDictionaryEntry>?

@@ -1,6 +1,9 @@
-/// The header of an Opus stream, as RFC 7845 has it and containers keep it.
+/// The header of an Opus stream as containers store it (RFC 7845).
 enum OpusHeader {
-    /// The header of `stream`, stating `preSkip` frames at 48 kHz; CAF keeps none, and it is made up here.
+    /// The header of `stream` with its pre-skip set to `preSkip` frames at 48 kHz. CAF
+    /// stores no header, so one is made up.
+    ///
+    /// Throws for a stream without a header that has more than two channels.
     static func bytes(of stream: InputStream, preSkip: Int) throws -> [UInt8] {
         var header = stream.extradata
         if header.count < 19 {

@@ -1,8 +1,8 @@
 import CLibAV
 
-/// The MD5 of samples, interleaved in the machine's byte order: what FLAC and `ffmpeg -f md5` compute as well.
+/// The MD5 of interleaved samples in the machine's byte order, as FLAC and `ffmpeg -f md5` compute it.
 ///
-/// It tells whether two paths gave the same samples. It is no protection against forgery.
+/// It shows whether two paths gave the same samples. It does not protect against forgery.
 public final class PCMDigest {
     /// A digest and the number of bytes that it covers.
     public struct Value: Sendable, Hashable {
@@ -15,10 +15,10 @@ public final class PCMDigest {
     private var bytes: Int64 = 0
     private var interleaved: [UInt8] = []
     private var finished: Value?
-    /// Of 32-bit samples, the bits that count.
+    /// A mask of the bits of a 32-bit sample that count.
     private let kept: UInt32
 
-    /// Of samples in 32 bits only the upper `bits` count: what lies below them an encoder of so many bits leaves out.
+    /// Only the upper `bits` of 32-bit samples count: an encoder of that depth drops the bits below.
     init(bits: Int = 32) {
         kept = (1..<32).contains(bits) ? ~0 << UInt32(32 - bits) : ~0
         guard av_hash_alloc(&context, "MD5") >= 0 else { fatalError("libavutil has no MD5") }
@@ -61,7 +61,7 @@ public final class PCMDigest {
         }
     }
 
-    /// The digest of all samples so far; nothing can be added after it was asked for.
+    /// The digest of all samples so far. Reading it finalises the digest: add nothing afterwards.
     var value: Value {
         if let finished { return finished }
         var text = [CChar](repeating: 0, count: Int(AV_HASH_MAX_SIZE) * 2 + 1)

@@ -1,7 +1,7 @@
 import CLibAV
 import Glibc
 
-/// Some encoded bytes with their times; freed when the value is dropped.
+/// Encoded bytes with their timestamps; freed when the value is dropped.
 public struct Packet: ~Copyable {
     let pointer: UnsafeMutablePointer<AVPacket>
 
@@ -13,7 +13,7 @@ public struct Packet: ~Copyable {
         self.init(adopting: packet)
     }
 
-    /// Takes `pointer` over; no other code may free it.
+    /// Takes ownership of `pointer`; no other code may free it.
     init(adopting pointer: UnsafeMutablePointer<AVPacket>) { self.pointer = pointer }
 
     deinit {
@@ -26,21 +26,21 @@ public struct Packet: ~Copyable {
     var streamIndex: Int { Int(pointer.pointee.stream_index) }
     var isMarkedCorrupt: Bool { pointer.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 }
 
-    /// In the stream's time base; `nil` where the container gives none, or one that cannot be.
+    /// The timestamp in the stream's time base; `nil` if the container gives none or an impossible one.
     var timestamp: Int64? {
         let time = pointer.pointee.pts == SLUICE_NO_TIMESTAMP ? pointer.pointee.dts : pointer.pointee.pts
         return Plausible.ticks(time)
     }
 
-    /// When it is to be decoded, in the stream's time base.
+    /// The decoding time in the stream's time base; `nil` if the container gives none or an impossible one.
     var decodingTime: Int64? {
         Plausible.ticks(pointer.pointee.dts)
     }
 
-    /// libav's flags, all of them.
+    /// All of libav's flags.
     var marks: Int32 { pointer.pointee.flags }
 
-    /// Puts the packet at `time` of the clock in which its duration counts.
+    /// Sets presentation and decoding time to `time`, in the unit of the packet's duration.
     mutating func setTime(_ time: Int64) {
         pointer.pointee.pts = time
         pointer.pointee.dts = time
@@ -60,13 +60,13 @@ public struct Packet: ~Copyable {
         for (place, byte) in bytes.enumerated() { data[place] = byte }
     }
 
-    /// In the stream's time base; zero where the container gives none, or one that cannot be.
+    /// The duration in the stream's time base; zero if the container gives none or an impossible one.
     var duration: Int64 {
         get { Plausible.ticks(pointer.pointee.duration) ?? 0 }
         nonmutating set { pointer.pointee.duration = newValue }
     }
 
-    /// Lends the bytes; they do not leave the closure.
+    /// Lends the bytes; they must not leave the closure.
     public borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try body(.init(start: pointer.pointee.data, count: Int(pointer.pointee.size)))
     }
@@ -79,19 +79,19 @@ public struct Packet: ~Copyable {
         av_packet_move_ref(pointer, other.pointer)
     }
 
-    /// Where the packet's bytes lie in the source; `nil` where the demuxer does not say.
+    /// The offset of the packet's bytes in the source; `nil` if the demuxer does not state it.
     var place: Int64? { pointer.pointee.pos >= 0 ? pointer.pointee.pos : nil }
 
-    /// Whether it says already what decoders must drop.
+    /// Whether the packet already states what decoders must drop.
     var hasSkip: Bool {
         var size = 0
         return av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size) != nil
     }
 
-    /// Whether it lies outside what the container wants to be heard.
+    /// Whether the container excludes the packet from playback.
     var isMarkedDiscard: Bool { pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
 
-    /// Whether the bytes are an ID3 or APE tag, as they lie between MP3 files that were joined.
+    /// Whether the bytes are an ID3 or APE tag, as found between concatenated MP3 files.
     var isTag: Bool {
         guard let data = pointer.pointee.data, byteCount >= 3, data[0] != 0xFF else { return false }
         return (data[0] == 0x49 && data[1] == 0x44 && data[2] == 0x33)
@@ -99,10 +99,10 @@ public struct Packet: ~Copyable {
             || (data[0] == 0x41 && data[1] == 0x50 && data[2] == 0x45)
     }
 
-    /// `nil` for packets that hold no FLAC.
+    /// The header of a FLAC packet; `nil` for other packets.
     var flacHeader: FLACFrameHeader? { withBytes { FLACFrameHeader($0) } }
 
-    /// Whether the packet is sound and nothing else: nothing to drop, and no other stream that begins with it.
+    /// Whether the packet is sound only: nothing to drop, and no new stream header or parameters.
     var isPlain: Bool {
         var size = 0
         return !isMarkedDiscard && av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size) == nil
@@ -110,7 +110,7 @@ public struct Packet: ~Copyable {
             && av_packet_get_side_data(pointer, AV_PKT_DATA_PARAM_CHANGE, &size) == nil
     }
 
-    /// What decoders must drop of this packet's frames: so many at the start, so many at the end.
+    /// The number of frames that decoders must drop at the start and at the end of the packet.
     var skip: (start: Int, end: Int) {
         var size = 0
         guard let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 10 else {
@@ -120,7 +120,7 @@ public struct Packet: ~Copyable {
         return (word(0), word(4))
     }
 
-    /// Says what decoders must drop of this packet's frames.
+    /// Sets the number of frames that decoders must drop at the start and at the end of the packet.
     mutating func setSkip(start: Int, end: Int) throws {
         var size = 0
         var data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size)

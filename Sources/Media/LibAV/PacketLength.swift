@@ -1,30 +1,32 @@
 import CLibAV
 
-/// How many frames a packet holds by what its codec wrote into it.
+/// Computes how many frames a packet holds from its codec data.
 ///
-/// Containers round: Matroska counts milliseconds, MPEG-TS ticks of 90 kHz. To find a frame without decoding what lies
-/// before it, only the packets themselves are exact enough.
+/// Containers round: Matroska counts milliseconds, MPEG-TS ticks of 90 kHz. To find a frame without decoding
+/// everything before it, only the packets themselves are exact enough.
 struct PacketLength: ~Copyable {
     private let parameters: UnsafeMutablePointer<AVCodecParameters>
     private let rate: Int
     private var vorbis: VorbisPacketLength?
     private var flac: FLACFrameHeader?
-    /// Whether a FLAC packet did not follow the one before it: libav has put several frames into one, or lost some.
+    /// Whether a FLAC packet did not follow the one before it: libav merged several frames
+    /// into one packet, or lost some.
     private(set) var isBroken = false
 
     init(_ stream: InputStream) {
         parameters = stream.pointer.pointee.codecpar
         rate = stream.sampleRateHz
-        // Headers that cannot be read leave `nil`, which `isUnreadable` tells: callers that need lengths refuse then, and
-        // callers that decode get the decoder's error.
+        // `try?`: damaged headers leave `nil`, which `isUnreadable` reports. Callers that need lengths then refuse,
+        // and callers that decode get the decoder's error.
         if parameters.pointee.codec_id == AV_CODEC_ID_VORBIS { vorbis = try? VorbisPacketLength.open(stream) }
     }
 
-    /// Whether the headers by which packets are read are damaged.
+    /// Whether the headers needed to read packets are damaged.
     var isUnreadable: Bool { parameters.pointee.codec_id == AV_CODEC_ID_VORBIS && vorbis == nil }
 
-    /// `nil` where the packet does not say, or is of another rate than the stream was at first. Call once for each
-    /// packet, in order: Vorbis overlaps with the one before.
+    /// The frames in `packet`; `nil` if it does not say, or has another sample rate than the stream had at first.
+    ///
+    /// Call it once per packet, in order: Vorbis packets overlap with the one before.
     mutating func frames(in packet: borrowing Packet) -> Int64? {
         if vorbis != nil {
             let frames = vorbis!.frames(in: packet)
@@ -39,10 +41,11 @@ struct PacketLength: ~Copyable {
         return packet.withBytes { stated(in: $0) ?? fixed(for: $0.count, adts: adtsRate($0)) }.map(Int64.init)
     }
 
-    /// Call after a jump: what comes next follows nothing.
+    /// Call it after a seek: the next packet does not follow the last one.
     mutating func forgetOrder() { flac = nil }
 
-    /// Frames in all of `packets` but the first, which lie one behind the other in `bytes`; `nil` where one does not say.
+    /// The frames in all of `packets` but the first; `nil` if any of them does not say. `packets` are
+    /// consecutive ranges of `bytes`.
     func frames(in bytes: UnsafeRawBufferPointer, _ packets: [Range<Int>]) -> Int64? {
         let own = vorbis == nil ? nil : VorbisPacketLength.open(parameters)
         var sum: Int64 = 0
@@ -73,7 +76,7 @@ struct PacketLength: ~Copyable {
 
     private func fixed(for count: Int, adts adtsRate: Int?) -> Int? {
         switch parameters.pointee.codec_id {
-        // The decoder found out how long they are, doubled by SBR or not.
+        // The decoder determined the length, which SBR may have doubled.
         case AV_CODEC_ID_AAC, AV_CODEC_ID_AAC_LATM:
             if let adtsRate, adtsRate != rate, adtsRate * 2 != rate { return nil }
             return parameters.pointee.frame_size > 0 ? Int(parameters.pointee.frame_size) : nil
@@ -89,7 +92,7 @@ struct PacketLength: ~Copyable {
         }
     }
 
-    /// The rate in an ADTS header, which SBR may double.
+    /// The sample rate in an ADTS header, which SBR may double.
     private func adtsRate(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= 7, bytes[0] == 0xFF, bytes[1] & 0xF6 == 0xF0 else { return nil }
         switch bytes[2] >> 2 & 0x0F {
@@ -129,7 +132,8 @@ struct PacketLength: ~Copyable {
 
     private func ac3Rate(_ code: UInt8) -> Int { code == 0 ? 48_000 : code == 1 ? 44_100 : 32_000 }
 
-    /// A packet may hold several frames: those of dependent and of further programs lie over the first one's time.
+    /// A packet may hold several frames. Those of dependent substreams and of further programs
+    /// cover the same time as the first.
     private func eac3(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var (place, frames) = (0, 0)
         while place + 6 <= bytes.count {
@@ -138,7 +142,7 @@ struct PacketLength: ~Copyable {
             let isHalfRate = bytes[place + 4] >> 6 == 3
             let code = Int(bytes[place + 4] >> 4 & 3)
             let blocks = isHalfRate || code == 3 ? 6 : code + 1
-            // Plain AC-3 frames in such a stream are not of this syntax.
+            // Plain AC-3 frames have another syntax.
             guard bytes[place + 5] >> 3 > 10, isHalfRate || ac3Rate(bytes[place + 4] >> 6) == rate else { return nil }
             if program == 0 || program == 0x80 { frames += blocks * 256 }
             place += 2 * ((Int(bytes[place + 2] & 7) << 8 | Int(bytes[place + 3])) + 1)
@@ -153,7 +157,7 @@ struct PacketLength: ~Copyable {
         return (Int(bytes[4] & 1) << 6 | Int(bytes[5] >> 2)) * 32 + 32
     }
 
-    /// RFC 6716, section 3.1. Opus always runs at 48 kHz.
+    /// RFC 6716, section 3.1. Opus always counts at 48 kHz.
     private func opus(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let first = bytes.first else { return nil }
         let configuration = Int(first >> 3)
@@ -180,11 +184,11 @@ struct PacketLength: ~Copyable {
             (0..<4).reduce(0) { $0 << 8 | Int(bytes[place + $1]) }
         }
         guard bytes[2] >> 4 & 1 == 1 else { return word(cookie, 12) }
-        // Only a block that is shorter says so, in 32 bits from the 23rd on.
+        // Only a shorter block states its length, in 32 bits from the 23rd on.
         return (word(bytes, 2) << 8 | Int(bytes[6])) >> 1 & 0xFFFF_FFFF
     }
 
-    /// Packets of Speex are all alike: the header says how many frames, and how long they are.
+    /// All Speex packets have the same length: the header states the frames per packet and their size.
     private var speex: Int? {
         let header = UnsafeRawBufferPointer(
             start: parameters.pointee.extradata,

@@ -1,23 +1,23 @@
-/// How many frames the packets of a codec hold as a rule, and whether a container's times keep to it.
+/// The usual packet length of a codec, and whether a container's timestamps match it.
 ///
-/// MP4 states the length of each packet in ticks. Where sound was copied out of a container that rounds, or packets were
-/// stamped when they happened to arrive, these are about right and never exact: then the packets are the clock.
+/// MP4 states the length of each packet in ticks. If the audio was copied from a container that rounds, or packets
+/// were stamped on arrival, these lengths are only approximate: then the packets themselves are the clock.
 struct PacketPace {
-    /// Frames in each packet, the last one aside; `nil` where packets differ.
+    /// Frames in every packet but the last; `nil` if packet lengths vary.
     let whole: Int64?
-    /// What the frames of every packet but the last are a multiple of.
+    /// The length of every packet but the last is a multiple of this.
     let unit: Int64
-    /// Whether all times so far are those of whole packets.
+    /// Whether all timestamps so far match whole packets.
     private(set) var isSteady = true
 
-    /// No packet in MP4 is longer: a greater step is a gap, or a wrong number.
+    /// The longest packet in MP4, in frames: a larger step is a gap or a wrong number.
     static let longest: Int64 = 1 << 16
 
-    /// `nil` for PCM, and for codecs of which it is not known.
+    /// `nil` for PCM, and for codecs whose packet length is not known.
     init?(_ stream: InputStream) {
         let fixed: Int64? =
             switch stream.codecName {
-            // The decoder found out, which SBR may double.
+            // The decoder determined it, and SBR may have doubled it.
             case "aac": Int64(stream.frameSize)
             case "mp3": stream.sampleRateHz < 32_000 ? 576 : 1152
             case "mp2": 1152
@@ -37,20 +37,22 @@ struct PacketPace {
         switch stream.codecName {
         case "opus": unit = 120
         case "eac3": unit = 256
-        // The shortest blocks have 64 frames, of which two overlap by half.
+        // The shortest blocks have 64 frames and overlap by half.
         case "vorbis": unit = 32
         case "flac": unit = 1
         default: return nil
         }
     }
 
-    /// Frames that the packet must give: by its container, of which the next packet begins `exact` frames behind it, or
-    /// about `near`, and by its codec, which says that it holds `own`. `nil` where the two are so far apart that only a
-    /// gap can lie between the packets, or nothing is known.
+    /// The frames that the packet must yield; `nil` if only a gap before the next packet explains
+    /// the times, or nothing is known.
+    ///
+    /// By the container, the next packet begins `exact` frames later, or about `near`; by its codec,
+    /// the packet holds `own` frames.
     mutating func frames(exact: Int64?, near: Int64, own: Int64?) -> Int64? {
         guard let own = own ?? whole else { return exact.flatMap { $0 <= Self.longest ? $0 : nil } }
         if exact == own { return own }
-        // Only whole packets are missing of a table that counts them.
+        // If the times so far were exact, a multiple of whole packets means that packets are missing.
         if isSteady, unit > 1, let exact, exact % unit == 0 { return exact <= Self.longest ? exact : nil }
         isSteady = false
         return abs(near - own) <= own / 2 ? own : nil
@@ -58,7 +60,7 @@ struct PacketPace {
 }
 
 extension InputStream {
-    /// Frames in the blocks of an ALAC stream, the last one aside, by the codec's header.
+    /// Frames in every block of an ALAC stream but the last, from the codec's header.
     fileprivate var alacBlockFrames: Int64? {
         let cookie = extradata
         return cookie.count >= 16 ? cookie[12..<16].reduce(0) { $0 << 8 | Int64($1) } : nil

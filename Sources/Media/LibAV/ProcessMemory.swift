@@ -1,17 +1,18 @@
 import CLibAV
 import Glibc
 
-/// How a process that converts many files keeps its memory.
+/// Memory settings for a process that converts many files.
 public enum ProcessMemory {
     private static let largePage = 2 << 20
-    /// As many as FLAC's encoder takes: beyond it, a few kilobytes more are to take a few kilobytes.
+    /// As many large pages as FLAC's encoder needs. Beyond them the heap grows by small pages, so that a few
+    /// kilobytes more cost only a few kilobytes.
     private static let largePageCount = 4
 
     /// Call once, before the first conversion, in a process that runs thousands of them.
     ///
-    /// Left to itself, glibc gives the end of the heap back after every short clip only to ask for it again, and changes
-    /// its mind about where FLAC's encoder of seven megabytes belongs. From here on all lies in the heap, and as much of
-    /// it is kept as one conversion needs.
+    /// By default, glibc returns the end of the heap to the kernel after every short clip only to request it again,
+    /// and keeps moving FLAC's encoder, which takes seven megabytes, between heap and mmap. After this call
+    /// everything lies in the heap, and glibc keeps as much of it as one conversion needs.
     public static func prepareForManyConversions() {
         mallopt(M_MMAP_THRESHOLD, 32 << 20)
         mallopt(M_TRIM_THRESHOLD, 16 << 20)
@@ -19,44 +20,46 @@ public enum ProcessMemory {
         takeLargePages()
     }
 
-    /// Gives back what past conversions have used: a copy of this process is to take new memory where it writes, rather than
-    /// the old and its copy.
+    /// Returns the memory of past conversions to the kernel. A process forked from this one then gets new memory
+    /// where it writes, instead of copies of the old pages.
     public static func forgetPastConversions() {
         malloc_trim(0)
         takeLargePages()
     }
 
-    /// Sets a place low in the heap aside for all that is small.
+    /// Reserves a block low in the heap for small allocations.
     ///
-    /// Small things that stay would otherwise come to lie behind an encoder that is under way. The encoder's place is then
-    /// shut in: the next conversion takes a piece of it for something else, its encoder no longer fits, and the heap grows by
-    /// another one. glibc takes the smallest place that will do, which is this one for all that is small; the end of the heap
-    /// is left to what is large.
+    /// Without it, small long-lived allocations end up behind an active encoder and shut its block in. The next
+    /// conversion takes a piece of that block for something else, its encoder no longer fits, and the heap grows by
+    /// another encoder. glibc uses the smallest free block that fits: small allocations use the reserved one, and
+    /// large ones keep the end of the heap.
     private static func makeNest() {
-        // More than conversions need beside what is large. It is address space: pages come with their first use.
+        // More than conversions need for small allocations. It is only address space: pages are allocated on first use.
         let least = 2 << 20
         guard let place = malloc(least) else { return }
         free(place)
-        // It ends a little before a large page begins: what is large is to begin with it.
+        // End the block just below a large page, so that large allocations begin on that page.
         let toLargePage = -(Int(bitPattern: place) + least) & (largePage - 1)
         guard let nest = malloc(least + toLargePage - 512) else { return }
-        // Something behind it stays for good: without that, the nest would be part of the heap's end again. What is found in
-        // older gaps stays as well, or it would be found again.
+        // Keep one allocation behind the block for good: otherwise the block would rejoin the end of the heap.
+        // Allocations that land in older gaps stay too, or malloc would return the same gap again.
         for _ in 0..<1_000 {
             guard let fence = malloc(64), fence < nest else { break }
         }
         free(nest)
     }
 
-    /// Has the kernel hand out the end of the heap by the large page. FLAC's encoder comes in four pieces so, rather than in
-    /// eighteen hundred, which is more work for a new process than a short clip.
+    /// Asks the kernel to back the end of the heap with large pages.
+    ///
+    /// FLAC's encoder then takes four pages instead of eighteen hundred, which cost a new process
+    /// more work than a short clip does.
     private static func takeLargePages() {
         let size = largePageCount * largePage
-        // What malloc writes behind the block would give the last of them a small page, and the kernel its reason to hand out
-        // small ones there now, and the large one some seconds later.
+        // malloc writes a header behind the block. In the last large page, that write would make the kernel
+        // allocate small pages first and replace them by a large one seconds later.
         guard let block = malloc(size + largePage) else { return }
         let before = -Int(bitPattern: block) & (largePage - 1)
-        // A kernel without large pages says so, and its small ones do.
+        // An error is ignored: a kernel without large pages uses small ones.
         madvise(block + before, size, MADV_HUGEPAGE)
         free(block)
     }

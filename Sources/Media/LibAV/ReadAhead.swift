@@ -1,14 +1,14 @@
 import Glibc
 
-/// A piece of a file in memory, for many small reads one behind the other.
+/// A read-ahead buffer for many small consecutive reads of a file.
 final class ReadAhead {
-    /// Larger pieces are read by themselves.
+    /// The largest read that uses the buffer; larger ones bypass it.
     let reach = 512
     private var buffer = [UInt8](repeating: 0, count: 32 * 1024)
     private var start: Int64 = 0
     private var count = 0
 
-    /// Fewer bytes at the end of the file; `nil` behind it.
+    /// Returns fewer bytes at the end of the file; `nil` past it.
     func bytes(at place: Int64, count wanted: Int, of descriptor: Int32) -> [UInt8]? {
         if place < start || place > start.addingSaturated(Int64(count - wanted)) {
             start = place

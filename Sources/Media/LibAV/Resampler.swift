@@ -1,10 +1,11 @@
 import CLibAV
 import Conversion
 
-/// libswresample between two shapes: sample format, channel mix by our own matrix and, by soxr, rate.
+/// Converts between two shapes with libswresample: sample format, channel mix by our own
+/// matrix, and sample rate by soxr.
 ///
-/// What is only laid out anew stays integer. What is mixed or resampled is computed in floats, so that nothing is cut
-/// off or rounded before the end: into integers it goes through a `Quantiser`.
+/// Samples that are only rearranged stay integers. Mixing and resampling are computed in floats, so that nothing is
+/// clipped or rounded before the end; a `Quantiser` then converts to integers.
 struct Resampler: ~Copyable {
     private let context: OpaquePointer
     let input: SampleShape
@@ -21,14 +22,14 @@ struct Resampler: ~Copyable {
         swr_free(&doomed)
     }
 
-    /// `isFine` asks for a filter whose distortion lies below the noise of 24 bits, and not only of 16.
+    /// `isFine` selects a filter whose distortion lies below the noise of 24 bits instead of 16.
     static func open(from input: SampleShape, to output: SampleShape, mix: ChannelMix, isFine: Bool = false) throws
         -> Resampler
     {
         guard let context = swr_alloc() else { throw LibAVError("swr_alloc", -12) }
         let resampler = Resampler(adopting: context, input, output)
         let settings = UnsafeMutableRawPointer(context)
-        // Two names for the same speakers would be a mix for libswresample, with a matrix of its own.
+        // libswresample would take two names for the same speakers as a mix, and use its own matrix.
         let inputMask = mix.isIdentity ? output.channelMask : input.channelMask
         try withChannelLayout(mask: inputMask, count: input.channelCount) { layout in
             _ = try check(av_opt_set_chlayout(settings, "in_chlayout", &layout, 0), "av_opt_set_chlayout")
@@ -44,7 +45,7 @@ struct Resampler: ~Copyable {
             try check(av_opt_set(settings, "resampler", "soxr", 0), "av_opt_set resampler=soxr")
             if isFine { try check(av_opt_set_double(settings, "precision", 28, 0), "av_opt_set_double precision") }
         }
-        // Between 16-bit samples soxr would also dither by the time of day: other bytes each time.
+        // From 16-bit to 16-bit samples, soxr would dither with a seed from the clock: other bytes on each run.
         if input.sampleRateHz != output.sampleRateHz || !mix.isIdentity {
             let format = output.format.interleaved == .f64 ? SampleFormat.f64Planar.code : SampleFormat.f32Planar.code
             try check(av_opt_set_sample_fmt(settings, "internal_sample_fmt", format, 0), "av_opt_set_sample_fmt")
@@ -57,7 +58,7 @@ struct Resampler: ~Copyable {
         return resampler
     }
 
-    /// Converts all of `block` into `converted`, which may stay empty while the filter fills up.
+    /// Converts all of `block` into `converted`, which may stay empty while the filter fills.
     func convert(_ block: borrowing SampleBlock, into converted: inout SampleBlock) throws {
         let room = try check(swr_get_out_samples(context, block.pointer.pointee.nb_samples), "swr_get_out_samples")
         try converted.reserve(Int(max(room, 1)), output)
@@ -76,7 +77,7 @@ struct Resampler: ~Copyable {
         converted.pointer.pointee.nb_samples = made
     }
 
-    /// Takes the rest out of the filter; empty when there is no more.
+    /// Drains the filter into `converted`, which stays empty when nothing is left.
     func drain(into converted: inout SampleBlock) throws {
         let room = max(try check(swr_get_out_samples(context, 0), "swr_get_out_samples"), 4096)
         try converted.reserve(Int(room), output)

@@ -1,19 +1,20 @@
 extension SampleBlock {
-    /// What no recording comes near: 48 dB above full scale.
+    /// The largest amplitude that is kept: 48 dB above full scale, which no recording comes near.
     private static let loudest: Float = 256
 
-    /// Makes the loudest that is borne of what is louder, and says whether all are numbers: it ends at the first that is none. For
-    /// samples of 32-bit floats that no other block shares.
+    /// Clamps samples to `loudest`. Returns `false` at the first sample that is not finite, and stops there.
     ///
-    /// Encoders that model hearing square what they are given. LAME ends the process where that is no number any more
-    /// (`calc_energy: Assertion el >= 0`), where libav's AAC refuses the conversion.
+    /// Only for 32-bit float samples that no other block shares.
     ///
-    /// What was bounded is not reported: damage is counted in missing frames, and these are there. docs/formats.md says so.
+    /// Perceptual encoders square their input. If the result is not a number, LAME aborts the process
+    /// (`calc_energy: Assertion el >= 0`) and libav's AAC encoder refuses the conversion.
+    ///
+    /// Clamping is not reported: damage counts missing frames, and these frames are present. docs/formats.md says so.
     mutating func boundFloats() -> Bool {
         for plane in 0..<planeCount {
             let areNumbers = withMutablePlane(plane) { bytes in
                 let samples = bytes.bindMemory(to: Float.self)
-                // One look at all of them, which the processor takes several at a time; hardly ever is there a second one.
+                // A first pass over all samples, which the compiler can vectorise; a second pass is hardly ever needed.
                 var isBounded = true
                 for sample in samples { isBounded = isBounded && abs(sample) <= Self.loudest }
                 guard !isBounded else { return true }

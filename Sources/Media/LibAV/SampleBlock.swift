@@ -1,11 +1,11 @@
 import CLibAV
 
-/// Some decoded samples of all channels, on their source's clock; freed when the value is dropped.
+/// Decoded samples of all channels, with their position on the source's clock; freed when the value is dropped.
 ///
-/// A block is made once and filled again and again: nothing is allocated per block once a pump runs.
+/// A block is allocated once and refilled: a running pump allocates nothing per block.
 public struct SampleBlock: ~Copyable {
     let pointer: UnsafeMutablePointer<AVFrame>
-    /// The first frame's number, as counted by the code that filled the block.
+    /// The position of the first frame, as counted by the code that filled the block.
     public var position: Int64 = 0
 
     /// An empty block.
@@ -16,7 +16,7 @@ public struct SampleBlock: ~Copyable {
         self.init(adopting: frame)
     }
 
-    /// Takes `pointer` over; no other code may free it.
+    /// Takes ownership of `pointer`; no other code may free it.
     init(adopting pointer: UnsafeMutablePointer<AVFrame>) { self.pointer = pointer }
 
     deinit {
@@ -26,7 +26,7 @@ public struct SampleBlock: ~Copyable {
 
     public var frameCount: Int { Int(pointer.pointee.nb_samples) }
 
-    /// `nil` while the block is empty, or where libav hands out a sample format that is not known here.
+    /// `nil` while the block is empty, and for a libav sample format that is not supported here.
     public var shape: SampleShape? {
         guard let format = SampleFormat(code: AVSampleFormat(pointer.pointee.format)) else { return nil }
         return SampleShape(
@@ -37,9 +37,9 @@ public struct SampleBlock: ~Copyable {
         )
     }
 
-    /// Lends the planes as bytes: one per channel when planar, one in all when interleaved.
+    /// Lends one plane as bytes. Planar samples have a plane per channel, interleaved samples have one in all.
     ///
-    /// The memory does not leave the closure.
+    /// The memory must not leave the closure.
     public borrowing func withPlane<Result>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
         -> Result
     {
@@ -50,7 +50,7 @@ public struct SampleBlock: ~Copyable {
         return try body(.init(start: data, count: frameCount * channels * shape.format.bytesPerSample))
     }
 
-    /// Lends one plane for writing; the closure must not keep the memory.
+    /// Lends one plane for writing; the memory must not leave the closure.
     mutating func withMutablePlane<Result>(
         _ index: Int,
         _ body: (UnsafeMutableRawBufferPointer) throws -> Result
@@ -64,19 +64,19 @@ public struct SampleBlock: ~Copyable {
 
     var planeCount: Int { shape.map { $0.format.isPlanar ? $0.channelCount : 1 } ?? 0 }
 
-    /// Empties the block and gives its samples back.
+    /// Empties the block and releases its samples.
     mutating func clear() { av_frame_unref(pointer) }
 
     var channelCount: Int { Int(pointer.pointee.ch_layout.nb_channels) }
 
-    /// Leaves of the layout only the count of channels.
+    /// Reduces the channel layout to a plain channel count.
     mutating func forgetPositions() {
         let count = pointer.pointee.ch_layout.nb_channels
         av_channel_layout_uninit(&pointer.pointee.ch_layout)
         pointer.pointee.ch_layout.nb_channels = count
     }
 
-    /// Puts channel `order[n]` at the place of channel `n`. For interleaved samples that this block alone owns.
+    /// Moves channel `order[n]` to index `n`. Only for interleaved samples that no other block shares.
     mutating func reorder(_ order: [Int]) {
         guard let width = shape?.format.bytesPerSample, order.count == channelCount else { return }
         withMutablePlane(0) { bytes in
@@ -91,10 +91,10 @@ public struct SampleBlock: ~Copyable {
         }
     }
 
-    /// Whether the samples lie outside what the container wants to be heard.
+    /// Whether the container excludes the samples from playback.
     var isMarkedDiscard: Bool { pointer.pointee.flags & AV_FRAME_FLAG_DISCARD != 0 }
 
-    /// Holds the samples of `other` as well, which stay its own.
+    /// References the samples of `other` without copying them; `other` keeps them too.
     mutating func share(_ other: borrowing SampleBlock) throws {
         av_frame_unref(pointer)
         let result = av_frame_ref(pointer, other.pointer)
@@ -112,7 +112,7 @@ public struct SampleBlock: ~Copyable {
             let extended = pointer.pointee.extended_data!
             withUnsafeMutablePointer(to: &pointer.pointee.data) { tuple in
                 tuple.withMemoryRebound(to: UnsafeMutablePointer<UInt8>?.self, capacity: 8) { data in
-                    // For up to eight planes the two lists are one and the same memory.
+                    // For up to eight planes, both lists are the same memory.
                     if extended != data {
                         for plane in 0..<min(planes, 8) { data[plane] = data[plane].map { $0 + step } }
                     }
@@ -124,7 +124,7 @@ public struct SampleBlock: ~Copyable {
         position += Int64(front)
     }
 
-    /// Gives the block room for `frames` frames of `shape`, keeping memory that already fits and is not shared.
+    /// Resizes the block to `frames` frames of `shape`. It reuses memory that fits and is not shared.
     mutating func reserve(_ frames: Int, _ shape: SampleShape) throws {
         if self.shape == shape, capacity >= frames, av_frame_is_writable(pointer) == 1 {
             pointer.pointee.nb_samples = Int32(frames)
@@ -152,7 +152,7 @@ public struct SampleBlock: ~Copyable {
         )
     }
 
-    /// Frames that the first plane has room for behind its present start.
+    /// The number of frames that fit the first plane from its present start.
     private var capacity: Int {
         guard let shape, let buffer = pointer.pointee.buf.0, let start = pointer.pointee.data.0 else { return 0 }
         let used = start - buffer.pointee.data

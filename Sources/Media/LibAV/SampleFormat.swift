@@ -1,12 +1,12 @@
 import CLibAV
 public import Conversion
 
-/// How the samples of a block lie in memory, always in the machine's own byte order.
+/// The memory layout of a block's samples, always in the machine's byte order.
 public enum SampleFormat: Sendable, Hashable {
     case u8, s16, s32, s64, f32, f64
     case u8Planar, s16Planar, s32Planar, s64Planar, f32Planar, f64Planar
 
-    /// The same samples, interleaved.
+    /// The interleaved format of the same sample type.
     public var interleaved: SampleFormat {
         switch self {
         case .u8, .u8Planar: .u8
@@ -18,7 +18,7 @@ public enum SampleFormat: Sendable, Hashable {
         }
     }
 
-    /// Whether each channel has a plane of its own.
+    /// Whether each channel has a separate plane.
     public var isPlanar: Bool { self != interleaved }
 
     public var bytesPerSample: Int {
@@ -68,12 +68,12 @@ public enum SampleFormat: Sendable, Hashable {
     }
 }
 
-/// What two blocks must share to follow each other without a conversion between them.
+/// What two blocks must have in common to follow each other without a conversion.
 public struct SampleShape: Sendable, Hashable {
     public var format: SampleFormat
     public var sampleRateHz: Int
     public var channelCount: Int
-    /// WAVE channel mask; zero where the source names no speakers.
+    /// The WAVE channel mask; zero if the source names no speakers.
     public var channelMask: UInt64
 
     public init(format: SampleFormat, sampleRateHz: Int, channelCount: Int, channelMask: UInt64) {
@@ -86,9 +86,10 @@ public struct SampleShape: Sendable, Hashable {
     public var bytesPerFrame: Int { format.bytesPerSample * channelCount }
 }
 
-/// Calls `body` with libav's layout for a mask, or with a mere count of channels where the mask is zero.
+/// Calls `body` with libav's layout for a mask, or with a plain channel count if the mask
+/// is zero or does not fit `count`.
 ///
-/// libav's usual layout for so many channels would be an invention: the channels then count as known and get mixed.
+/// libav's default layout for a channel count would be a guess: the channels would then count as known and be mixed.
 func withChannelLayout<Result>(
     mask: UInt64,
     count: Int,
@@ -103,6 +104,6 @@ func withChannelLayout<Result>(
 }
 
 extension AVChannelLayout {
-    /// The WAVE mask, or zero for an order that has none.
+    /// The WAVE mask; zero for a channel order that has none.
     var waveMask: UInt64 { order == AV_CHANNEL_ORDER_NATIVE ? u.mask : 0 }
 }

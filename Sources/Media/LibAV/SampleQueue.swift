@@ -1,6 +1,6 @@
 import CLibAV
 
-/// Samples on their way to an encoder that wants them in blocks of its own length.
+/// Buffers samples for an encoder that needs blocks of a fixed length.
 struct SampleQueue: ~Copyable {
     private let fifo: OpaquePointer
     let shape: SampleShape

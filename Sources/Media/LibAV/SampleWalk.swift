@@ -1,37 +1,36 @@
 import CLibAV
 
-/// The packets of a track whose tables libav was shown only the ends of: the first ones from libav, as it reads the file
-/// from its start, and all others made here, as libav makes them.
+/// Produces the packets of a track when libav saw only the ends of its sample tables. libav reads the first packets
+/// from the start of the file; this class makes all others exactly as libav would.
 ///
-/// Packets are numbered as libav's index would number them, had it seen all samples: those at the start and at the end
-/// are entries of its index, with what it made of edit lists, and those between are counted on in the tables.
+/// Packets are numbered as in libav's index, had it seen all samples. Those at the start and the end are entries of
+/// that index, with edit lists applied; those in between are counted from the tables.
 final class SampleWalk {
     private let stream: InputStream
     private let tables: SampleTables
-    /// The samples that libav was not shown.
+    /// The samples that were hidden from libav.
     private let hidden: Range<Int64>
-    /// The entries of libav's index that stand for them.
+    /// The entries of libav's index that stand in for them.
     private let standIns: Range<Int>
     private let entryCount: Int
-    /// When the first hidden sample begins, and the first one behind them: on libav's clock.
+    /// The times on libav's clock at which the first hidden sample begins, and the first sample after the hidden ones.
     private let hiddenStart: Int64
     private let hiddenEnd: Int64
-    /// The same in ticks since the first sample of the tables.
+    /// `hiddenStart` in ticks since the first sample of the tables.
     private let hiddenTicks: Int64
-    /// By how much libav goes back when it seeks: it takes what it looks for as a time on the clock before the edit.
+    /// How far libav moves a seek target back: it treats the target as a time on the clock before the edit list.
     private let seekOffset: Int64
-    /// Packets that libav has still to give.
+    /// Packets that libav has yet to deliver.
     private var left: Int
     private var next: Int
     private var cursor: SampleCursor?
 
-    /// Packets in front of the hidden samples, up to their end, and all.
+    /// The number of packets before the hidden samples, up to the end of the hidden samples, and in all.
     private var headEnd: Int { standIns.lowerBound }
     private var hiddenEndNumber: Int { headEnd + hidden.count }
     private var end: Int { hiddenEndNumber + entryCount - standIns.upperBound }
 
-    /// `nil` unless libav's index shows that it took all samples as they were meant, and none of those that stand for
-    /// others is touched by an edit.
+    /// `nil` unless libav's index shows that it read all samples as intended, and no edit touches the stand-in samples.
     init?(_ standIn: SampleStandIn, _ stream: InputStream, _ rules: SampleTableRules) throws {
         guard let standIns = Self.standIns(of: standIn, in: stream, rules) else { return nil }
         self.stream = stream
@@ -49,8 +48,8 @@ final class SampleWalk {
         guard mendBitRate(standIn) else { return nil }
     }
 
-    /// As `mov_fix_index` reckons it: from where the edit shows something to the first packet of which it shows all. Right
-    /// after opening, a stream that has edits begins where they do.
+    /// Computed as in `mov_fix_index`: from the start of the edit's visible part to the first packet that is wholly
+    /// visible. Right after opening, a stream with edits starts where they do.
     private static func seekOffset(of stream: InputStream, upTo last: Int) -> Int64 {
         guard let start = Plausible.ticks(stream.pointer.pointee.start_time) else { return 0 }
         for number in 0...last {
@@ -60,7 +59,7 @@ final class SampleWalk {
         return 0
     }
 
-    /// An entry of libav's own index; `nil` where it has none of that number.
+    /// An entry of libav's own index; `nil` if the index has no such entry, or its time is impossible.
     private static func entry(_ number: Int, of stream: InputStream) -> AVIndexEntry? {
         guard let entry = avformat_index_get_entry(stream.pointer, Int32(number))?.pointee,
             Plausible.ticks(entry.timestamp) != nil
@@ -72,8 +71,8 @@ final class SampleWalk {
 
     private static let codecs = [AV_CODEC_ID_AAC, AV_CODEC_ID_ALAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC]
 
-    /// Where the samples that stand for others lie in libav's index; `nil` where it is not certain that all others are
-    /// where they belong.
+    /// The range of the stand-in samples in libav's index; `nil` if it is not certain that all
+    /// other samples are in their places.
     private static func standIns(
         of standIn: SampleStandIn,
         in stream: InputStream,
@@ -83,7 +82,7 @@ final class SampleWalk {
             stream.pointer.pointee.time_base.num == 1, let duration = stream.duration
         else { return nil }
         let count = stream.indexEntries
-        // What comes long before the first edit is not in the index.
+        // libav's index omits samples long before the first edit.
         for dropped in 0..<standIn.standIns.lowerBound {
             let place = (standIn.standIns.lowerBound - dropped)..<(standIn.standIns.upperBound - dropped)
             guard let found = entry(place.lowerBound, of: stream),
@@ -97,7 +96,7 @@ final class SampleWalk {
             for number in 0..<count {
                 let sample = standIn.samples[dropped + number]
                 guard let this = entry(number, of: stream), agrees(this, with: sample) else { return nil }
-                // From the last one in front of them to the first one behind them all must be heard.
+                // From the last sample before the stand-ins to the first after them, all samples must be audible.
                 let isNear = (place.lowerBound - 1...place.upperBound).contains(number)
                 if isNear, this.flags & AVINDEX_DISCARD_FRAME != 0 { return nil }
                 guard number >= place.lowerBound - 1, number + 1 < count else { continue }
@@ -112,8 +111,8 @@ final class SampleWalk {
         entry.pos == sample.place && Int64(entry.size) == sample.size && entry.flags & AVINDEX_KEYFRAME != 0
     }
 
-    /// libav reckons the bit rate from the bytes that it was shown: it gets that of all. `false` where it comes from
-    /// elsewhere.
+    /// Replaces the bit rate that libav computed from the bytes it saw with that of all bytes. `false` if libav's
+    /// bit rate has another origin.
     private func mendBitRate(_ standIn: SampleStandIn) -> Bool {
         let ticks = UInt64(min(standIn.statedTicks, tables.ticks))
         let scale = UInt64(stream.pointer.pointee.time_base.den)
@@ -126,10 +125,10 @@ final class SampleWalk {
 
     // MARK: Reading
 
-    /// Whether packets come from here now, and not from libav.
+    /// Whether packets now come from this class, not from libav.
     var isUnderWay: Bool { left == 0 }
 
-    /// libav has given a packet; `false` where it only stands for others, and is not to be used.
+    /// Notes a packet from libav. Returns `false` if it is a stand-in that must not be used.
     func noteGiven(_ packet: borrowing Packet) -> Bool {
         if let time = packet.timestamp, time >= hiddenStart {
             left = 0
@@ -139,15 +138,15 @@ final class SampleWalk {
         return true
     }
 
-    /// libav has come to the end of the source instead of a packet, which it passes over.
+    /// Notes that libav reached the end of the source instead of a packet, which it skips.
     func noteMissing() { left = max(0, left - 1) }
 
-    /// Fills `packet` with the next one; `false` at the end, and where the source ends before it.
+    /// Fills `packet` with the next one. Returns `false` at the end, and if the source ends before the packet.
     func read(into packet: inout Packet, from pb: UnsafeMutablePointer<AVIOContext>) throws -> Bool {
         packet.clear()
         guard next < end else { return false }
         let entry = try entry(next)
-        // As libav has it: what lies beyond the end is passed over, and what cannot be read is tried again.
+        // As in libav: a packet beyond the end is skipped, and one that cannot be read is tried again.
         let reached = avio_seek(pb, entry.place, SEEK_SET)
         if reached != entry.place {
             guard reached == Int64(SLUICE_AVERROR_EOF) || avio_feof(pb) != 0 else {
@@ -213,7 +212,7 @@ final class SampleWalk {
 
     // MARK: Searching
 
-    /// The number in libav's index of a packet that it was shown.
+    /// Converts a packet number to the number in libav's index, for a packet that libav saw.
     private func indexNumber(_ number: Int) -> Int {
         number < headEnd ? number : number - hidden.count + standIns.count
     }
@@ -225,7 +224,7 @@ final class SampleWalk {
         return entry.timestamp
     }
 
-    /// The last packet that begins by `time`; negative where there is none.
+    /// The last packet that begins at or before `time`; negative if there is none.
     private func search(_ time: Int64) throws -> Int {
         if (hiddenStart..<hiddenEnd).contains(time) {
             let found = try tables.sample(at: time - hiddenStart + hiddenTicks)
@@ -235,14 +234,14 @@ final class SampleWalk {
         return found < standIns.upperBound ? found : found + hidden.count - standIns.count
     }
 
-    /// What `InputStream.indexedTime` says of an index that has all samples.
+    /// Answers like `InputStream.indexedTime` for an index that holds all samples.
     func indexedTime(from first: Int64, upTo last: Int64, inStepsOf step: Int64?) throws -> Int64? {
         let (from, to) = (try search(first), try search(last))
         guard from >= 0, to > from, try time(from) == first else { return nil }
         var (number, before) = (from, first)
         while number < to {
             if (headEnd..<hiddenEndNumber).contains(number) {
-                // In the tables every step is forward.
+                // In the tables, times always rise.
                 let end = min(to, hiddenEndNumber)
                 let samples = (hidden.lowerBound + Int64(number - headEnd))..<(hidden.lowerBound + Int64(end - headEnd))
                 if let step, try !tables.areAll(samples, lasting: step) { return nil }
@@ -259,8 +258,8 @@ final class SampleWalk {
         return before
     }
 
-    /// Goes to the last packet at or before `time`, or a little earlier, as libav does. From here on, all packets come
-    /// from here.
+    /// Seeks to the last packet at or before `time`, or a little earlier, as libav does. From here on,
+    /// all packets come from this class.
     func seek(to time: Int64) throws {
         next = max(0, try search(time.addingSaturated(-seekOffset)))
         left = 0

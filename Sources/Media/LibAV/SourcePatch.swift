@@ -1,9 +1,9 @@
-/// Some bytes that libav is to see at a place of a source instead of those that are there.
+/// Bytes that libav sees at an offset instead of those in the source.
 struct SourcePatch {
     let place: Int64
     let bytes: [UInt8]
 
-    /// Puts what concerns them into bytes that were read from `start` on.
+    /// Applies the patch to bytes that were read from offset `start`.
     func apply(to read: UnsafeMutableBufferPointer<UInt8>, at start: Int64) {
         let (first, end) = (max(place, start), min(place + Int64(bytes.count), start + Int64(read.count)))
         guard first < end else { return }

@@ -1,9 +1,9 @@
 import CLibAV
 import Glibc
 
-/// What the calling thread has used.
+/// The processor clock of the calling thread.
 enum ThreadClock {
-    /// Processor time, in the program and for it in the kernel.
+    /// Processor time used so far, in user and kernel mode.
     static func cpu() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -1,7 +1,7 @@
 import CLibAV
 import Glibc
 
-/// Reads how many frames a Vorbis packet holds, which the packet before it decides as well.
+/// Computes the length of a Vorbis packet, which also depends on the packet before it.
 final class VorbisPacketLength {
     private let context: OpaquePointer
 
@@ -12,12 +12,12 @@ final class VorbisPacketLength {
         av_vorbis_parse_free(&doomed)
     }
 
-    /// For the stream that `encoder` makes.
+    /// For the stream that `encoder` produces.
     static func open(_ encoder: borrowing Encoder) throws -> VorbisPacketLength {
         try open(encoder.context.pointee.extradata, encoder.context.pointee.extradata_size)
     }
 
-    /// For a stream that lies in a container.
+    /// For a stream in a container.
     static func open(_ stream: InputStream) throws -> VorbisPacketLength {
         let parameters = stream.pointer.pointee.codecpar.pointee
         return try open(parameters.extradata, parameters.extradata_size)
@@ -30,7 +30,7 @@ final class VorbisPacketLength {
         return VorbisPacketLength(adopting: context)
     }
 
-    /// For a stream that is read; `nil` where its headers are no good.
+    /// For a stream that is read; `nil` if its headers are damaged.
     static func open(_ parameters: UnsafePointer<AVCodecParameters>) -> VorbisPacketLength? {
         let (data, size) = (parameters.pointee.extradata, parameters.pointee.extradata_size)
         return av_vorbis_parse_init(data, size).map(VorbisPacketLength.init(adopting:))
@@ -40,7 +40,7 @@ final class VorbisPacketLength {
         Int(av_vorbis_parse_frame(context, bytes.bindMemory(to: UInt8.self).baseAddress, Int32(bytes.count)))
     }
 
-    /// Call once for each packet, in order.
+    /// Call it once per packet, in order.
     func frames(in packet: borrowing Packet) -> Int {
         Int(av_vorbis_parse_frame(context, packet.pointer.pointee.data, packet.pointer.pointee.size))
     }

@@ -1,10 +1,10 @@
-/// Looks into WavPack's blocks for what makes libav 5.1 reckon their second checksum wrong.
+/// Detects WavPack blocks whose second checksum libav 5.1 computes wrongly.
 enum WavPackBlock {
     private static let headerBytes = 32
     private static let int32Info: UInt8 = 0x09
 
-    /// Whether a block of `packet` leaves out low bits that all its samples share. libav then reckons the checksum over
-    /// the shortened samples, writers over the whole ones: good blocks look damaged.
+    /// Whether a block of `packet` omits low bits that all its samples share. libav computes the checksum over the
+    /// shortened samples, but encoders compute it over the full ones: intact blocks look damaged.
     static func sharesLowBits(_ packet: borrowing Packet) -> Bool {
         packet.withBytes { bytes in
             var start = 0

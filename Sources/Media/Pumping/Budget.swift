@@ -1,16 +1,16 @@
 import Conversion
 
-/// What one conversion may use. What is `nil` is not limited.
+/// The resources that one conversion may use; `nil` means no limit.
 public struct Budget: Sendable, Hashable {
     /// Bytes of the output.
     public var outputBytes: Int64?
-    /// Seconds of sound that come out of the decoder.
+    /// Seconds of audio that the decoder produces.
     public var decodedSeconds: Int?
-    /// Decoded bytes for each byte of the source. Counts once more has been decoded than honest silence comes to.
+    /// Decoded bytes per byte of the source. It applies only above `freeBytes` of decoded audio.
     public var expansionRatio: Double?
     /// Seconds of processor time on the converting thread.
     public var cpuSeconds: Int?
-    /// Seconds of processor time until the source is open. Counted apart: most sources are open in a few milliseconds.
+    /// Seconds of processor time until the source is open. Limited separately: most sources open in a few milliseconds.
     public var openSeconds: Int?
 
     public init(
@@ -27,13 +27,14 @@ public struct Budget: Sendable, Hashable {
         self.openSeconds = openSeconds
     }
 
-    /// So many bytes may come of a source of any size: a few seconds of silence are no bomb.
+    /// The decoded bytes allowed for a source of any size: a few seconds of silence are no decompression bomb.
     static let freeBytes: Int64 = 256 << 20
 }
 
-/// A budget while it is being used: asked once for each block, and so free of allocations.
+/// Checks a budget once per block during a conversion, without allocating.
 package final class BudgetWatch {
-    /// Asking for processor time is a system call: often enough at this distance, and in a short clip never.
+    /// Reading the processor clock is a system call: once in this many blocks is often enough, and a short clip
+    /// makes only the first call.
     private static let blocksPerLook = 32
 
     private let frameLimit: Int64
@@ -43,14 +44,14 @@ package final class BudgetWatch {
     private let budget: Budget
     private let cpuAtStart: Duration
     private let stage: MediaError.Stage
-    /// Looked at before the first block: opening a source takes time as well.
+    /// Starts full, so that the first block checks the time: opening a source also takes time.
     private var blocks = blocksPerLook
 
-    /// What the calling thread has used by now, from where a job's budget counts.
+    /// The processor time of the calling thread so far: the starting point of a job's budget.
     package static func now() -> Duration { ThreadClock.cpu() }
 
-    /// `sourceBytes` is `nil` for a source of unknown size, whose expansion cannot be told. Processor time counts from
-    /// `cpuAtStart`. `spareFrames` may come beyond `decodedSeconds`.
+    /// `sourceBytes` is `nil` for a source of unknown size, whose expansion cannot be computed. Processor time
+    /// counts from `cpuAtStart`. `spareFrames` are allowed beyond `decodedSeconds`.
     package init(
         _ budget: Budget,
         track: Track,
@@ -75,7 +76,7 @@ package final class BudgetWatch {
         }
     }
 
-    /// Throws once `frames` have been decoded, or `bytes` written, that are too many, or too much time has gone by.
+    /// Throws if `frames` decoded frames, `bytes` written bytes or the processor time so far exceed the budget.
     package func check(frames: Int64, bytes: Int64 = 0, rate: Int) throws {
         if frames > frameLimit || frames > expandedFrameLimit || bytes > byteLimit {
             throw exceeded(frames: frames, bytes: bytes, rate: rate)

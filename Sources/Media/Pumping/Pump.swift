@@ -1,18 +1,18 @@
 public import Conversion
 
-/// Carries every sample from one output to one input, once, in order; or every packet, when nothing is decoded.
+/// Carries every sample from one output to one input, once and in order; or every packet, if nothing is decoded.
 ///
-/// It alone knows both: a reader never reaches for the writer, nor a writer for the reader.
+/// Only the pump knows both sides: a reader never calls the writer, nor a writer the reader.
 public final class Pump {
-    /// Where a pump stands.
+    /// The progress of a pump.
     public struct Progress: Sendable, Hashable {
-        /// How far on the source's clock.
+        /// The position on the source's clock.
         public let position: MediaTime
         /// Frames taken from the source.
         public let frames: Int64
-        /// What the source promised; `nil` where it promised nothing.
+        /// The frames that the source promises; `nil` if it promises none.
         public let totalFrames: Int64?
-        /// Frames of the output that were decoded again and compared; `nil` before the verifier is at work.
+        /// Frames of the output that were decoded again and compared; `nil` before the verifier starts.
         public let verifiedFrames: Int64?
 
         init(position: MediaTime, frames: Int64, totalFrames: Int64?, verifiedFrames: Int64? = nil) {
@@ -22,7 +22,7 @@ public final class Pump {
             self.verifiedFrames = verifiedFrames
         }
 
-        /// Where a conversion stands that has taken `frames` from `track` and is being verified.
+        /// The progress of a conversion that took `frames` from `track` and is now being verified.
         static func verifying(_ verified: Int64, after frames: Int64, on track: Track) -> Progress {
             Progress(
                 position: MediaTime(frames: frames, rate: track.sampleRateHz),
@@ -33,25 +33,25 @@ public final class Pump {
         }
     }
 
-    /// Called on the pump's thread after a block, at most once for every tenth of a second of CPU-bound work.
+    /// Called on the pump's thread after a block, at most once per second of the source's audio.
     public typealias Report = (Progress) -> Void
 
     private let carry: (Report?, BudgetWatch?) throws -> Void
 
-    /// Samples, decoded and encoded.
+    /// Carries decoded samples.
     public init(from output: some SampleOutput, to input: WriterInput) {
         carry = { report, budget in try Pump.carrySamples(output, input, report, budget) }
     }
 
-    /// Packets, as they are.
+    /// Carries packets unchanged.
     public init(from output: PacketOutput, to input: WriterInput) {
         carry = { report, budget in try Pump.carryPackets(output, input, report, budget) }
     }
 
-    /// Runs until the output has no more. The writer's `finish()` is the caller's next step.
+    /// Runs until the output is exhausted. The caller then calls the writer's `finish()`.
     public func run(report: Report? = nil) throws { try carry(report, nil) }
 
-    /// The same, until `budget` is used up.
+    /// Like `run(report:)`, and throws once `budget` is exceeded.
     func run(within budget: BudgetWatch, report: Report?) throws { try carry(report, budget) }
 
     private static func carrySamples(
@@ -68,7 +68,8 @@ public final class Pump {
             try input.append(&block)
             try budget?.check(frames: output.deliveredFrames, bytes: input.writtenBytes, rate: rate)
             guard let report, output.deliveredFrames >= nextReport else { continue }
-            // A second of sound is far less than 50 ms of work: often enough for eyes, cheap enough for clocks.
+            // A second of audio takes far less than 50 ms: reports are frequent enough for people and
+            // cheap enough for the converter.
             nextReport = output.deliveredFrames + Int64(rate)
             report(
                 Progress(

@@ -1,14 +1,14 @@
 public import Conversion
 
-/// Decodes what was written and compares it with what was planned.
+/// Decodes a finished output and compares it with what was planned.
 public enum Verifier {
-    /// What decoding an output gave.
+    /// The result of decoding an output.
     public struct Finding: Sendable, Hashable {
         public let frames: Int64
         public let digest: PCMDigest.Value
     }
 
-    /// Reads the output behind `descriptor` from its start; throws `verify_mismatch` where it is not as planned.
+    /// Reads the output from its start; throws `verify_mismatch` if it differs from the plan.
     @discardableResult
     public static func verify(
         descriptor: Int32,
@@ -27,7 +27,8 @@ public enum Verifier {
         )
     }
 
-    /// The same with what is left of a conversion's budget, and with word of how many frames have been compared.
+    /// Like the public `verify`, within what is left of a conversion's budget. `report`
+    /// receives the frames compared so far.
     static func verify(
         descriptor: Int32,
         format: ResolvedFormat,
@@ -55,10 +56,10 @@ public enum Verifier {
         return found
     }
 
-    /// Frames that a codec may give beyond those that went in: ADTS has no place for where its last packet ends.
+    /// Extra frames that a codec may decode to: ADTS cannot state where the sound ends in its last packet.
     private static let spareFrames: Int64 = 4_096
 
-    /// Whether it says nothing of the output.
+    /// Whether the error ended the verification and says nothing about the output.
     private static func ends(_ code: MediaError.Code) -> Bool {
         [.cancelled, .decodedSecondsExceeded, .cpuExceeded].contains(code)
     }
@@ -82,7 +83,7 @@ public enum Verifier {
             let reader = try Reader(descriptor: descriptor, options: options)
             let track = try reader.track()
             let output = try reader.samples(of: track)
-            // What comes out of a decoder here went into an encoder: its ratio to a file's size is the encoder's merit.
+            // Do not limit the expansion: this audio came from our own encoder, so a high ratio is good compression.
             let watch = BudgetWatch(
                 Budget(decodedSeconds: budget.decodedSeconds, cpuSeconds: budget.cpuSeconds),
                 track: track,
@@ -96,7 +97,7 @@ public enum Verifier {
             var block = try SampleBlock()
             var converter: FormatConverter?
             while try output.next(into: &block) {
-                // WavPack of 8 bits decodes to 16: the digest is of the samples as they went in.
+                // 8-bit WavPack decodes to 16 bits, but the digest covers the samples as they were encoded.
                 if format.isLossless, let shape = block.shape, let wanted = summary.digestedFormat,
                     wanted != shape.format.interleaved
                 {
@@ -139,8 +140,8 @@ extension SampleShape {
 }
 
 extension ResolvedFormat {
-    /// Frames that decoders give for `frames` encoded ones. Opus decodes at 48 kHz whatever went in, and ADTS has no
-    /// place to say where the sound begins and ends.
+    /// The frames that `frames` encoded frames decode to. Opus always decodes at 48 kHz, and ADTS cannot state
+    /// where the sound begins and ends.
     func decodedFrames(of frames: Int64) -> Int64 {
         switch (container, codec) {
         case (_, .opus): frames * Int64(ContainerWriting.opusRateHz) / Int64(sampleRateHz)
@@ -151,7 +152,7 @@ extension ResolvedFormat {
 }
 
 extension RawShape {
-    /// For reading a headerless output back; `nil` for those that describe themselves.
+    /// The shape for reading a headerless output back; `nil` for outputs with a header.
     public init?(_ format: ResolvedFormat) {
         guard format.container == .raw else { return nil }
         self.init(

@@ -1,14 +1,14 @@
-/// Walks the chunks of a finished output: MP4's boxes, or CAF's and Matroska's chunks by their own rules.
+/// A box of a finished MP4 output.
 struct Box {
     let name: String
-    /// Where its header begins, where its content begins, and where the next box begins.
+    /// The offsets of its header, of its content, and of the next box.
     let start: Int64
     let body: Int64
     let end: Int64
 }
 
 extension ByteSink {
-    /// The MP4 boxes side by side from `start` to `end`.
+    /// The MP4 boxes that lie next to each other from `start` to `end`.
     func boxes(from start: Int64, to end: Int64) throws -> [Box] {
         var found: [Box] = []
         var place = start
@@ -36,7 +36,7 @@ extension ByteSink {
         return box
     }
 
-    /// A finished output that is not what libav is known to write: better no output than a guess.
+    /// The error for a finished output that differs from what libav is known to write: failing is better than guessing.
     func malformed(_ what: String) -> MediaError {
         MediaError(.frameCountMismatch, at: .finish, "the written container is not as expected: \(what)")
     }

@@ -1,8 +1,8 @@
 import Conversion
 
-/// Completes CAF's packet table, into which libav writes whole packets as sound and no priming.
+/// Corrects CAF's packet table: libav counts whole packets as sound there, and writes no priming.
 enum CAFPatch {
-    /// What Opus counts in, whatever rate went in.
+    /// The clock of Opus, whatever the input rate.
     private static let opusRate: Int64 = 48_000
 
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: ContainerPatch.Facts) throws {

@@ -1,12 +1,12 @@
 import Conversion
 
-/// Completes what libav 5.1 leaves out of a finished container, so that players give exactly the frames that went in.
+/// Adds what libav 5.1 leaves out of a finished container, so that players decode exactly the frames that were encoded.
 enum ContainerPatch {
     struct Facts {
         let frames: Int64
         let delay: Int
         let tags: [Tag]
-        /// The copied packet whose trim stands at its start.
+        /// The copied packet that is trimmed at its start.
         var trimmedPacket: Int?
     }
 

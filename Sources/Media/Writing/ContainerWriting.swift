@@ -1,6 +1,6 @@
 import Conversion
 
-/// How libav is asked for each container.
+/// The libav muxer and its options for each container.
 enum ContainerWriting {
     static func muxerName(_ format: ResolvedFormat) -> String {
         switch format.container {
@@ -24,14 +24,14 @@ enum ContainerWriting {
 
     static func options(_ format: ResolvedFormat) -> [(String, String)] {
         switch format.container {
-        // Room for a ds64 chunk, used only when the data passes 4 GB.
+        // Reserves space for a ds64 chunk, used only when the data exceeds 4 GB.
         case .wav: [("rf64", "auto")]
-        // Tags beyond the four that AIFF has of its own.
+        // For tags beyond AIFF's own four.
         case .aiff, .aifc: [("write_id3v2", "1")]
-        // Cars and Windows read ID3v2.3.
+        // Car radios and Windows read ID3v2.3.
         case .mp3: [("id3v2_version", "3")]
         case .adts: [("write_id3v2", "1")]
-        // The edit list then counts single frames.
+        // Makes the edit list count single frames.
         case .m4a, .mp4: [("movie_timescale", "\(format.codec == .opus ? opusRateHz : format.sampleRateHz)")]
         default: []
         }
@@ -50,13 +50,14 @@ enum ContainerWriting {
         }
     }
 
-    /// Silence before the sound, so that the encoder's delay ends with a packet: Matroska can only drop those whole.
+    /// Frames of silence to put before the sound, so that the encoder delay ends at a packet boundary: Matroska can
+    /// only drop whole packets there.
     static func leadInFrames(_ format: ResolvedFormat, _ encoder: borrowing Encoder) -> Int {
         guard format.container == .mka, [.aac, .mp3].contains(format.codec), encoder.frameSize > 0 else { return 0 }
         return (encoder.frameSize - encoder.delay % encoder.frameSize) % encoder.frameSize
     }
 
-    /// What Opus counts in, whatever rate went in.
+    /// The clock of Opus, whatever the input rate.
     static let opusRateHz = 48_000
 
     private static func rawName(_ format: ResolvedFormat) -> String {

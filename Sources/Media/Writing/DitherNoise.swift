@@ -1,9 +1,9 @@
-/// Noise of triangular distribution by number: the same number gives the same noise, whatever the block it is asked for in.
+/// Numbered noise with a triangular distribution: the same number always gives the same noise, in any block.
 ///
-/// Two independent uniform values of 16 bits come from one hash. The numbers wrap after 2^32 samples, twelve hours of
+/// One hash supplies two independent uniform 16-bit values. The numbers wrap after 2^32 samples, twelve hours of
 /// stereo; noise that repeats after so long is still noise.
 enum DitherNoise {
-    /// A 32-bit hash with good avalanche ("lowbias32" by Chris Wellons), of operations that vectorise.
+    /// A 32-bit hash with good avalanche ("lowbias32" by Chris Wellons), whose operations vectorise.
     @inline(__always)
     static func hash(_ number: UInt32) -> UInt32 {
         var word = number &+ seed
@@ -14,7 +14,7 @@ enum DitherNoise {
         return word ^ word &>> 16
     }
 
-    /// From -65535 to 65535, where 65536 is one step; its mean is 0.
+    /// A value from -65535 to 65535, where 65536 is one step; the mean is 0.
     @inline(__always)
     static func triangle(_ number: UInt32) -> Int32 {
         let word = hash(number)

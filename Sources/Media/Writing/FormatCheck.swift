@@ -1,8 +1,8 @@
 import Conversion
 
-/// Whether a resolved format is one that the table allows: it may have been made by hand.
+/// Checks that a resolved format is one that the format table allows: a caller may have built it by hand.
 enum FormatCheck {
-    /// Throws `format_refused` with every reason. A copy is checked when its packets are known.
+    /// Throws `format_refused` with every reason. A copy is checked later, once its packets are known.
     static func check(_ format: ResolvedFormat) throws {
         guard format.codec != .copy else { return }
         let rule = FormatTable.rule(format.container, format.codec)

@@ -1,15 +1,15 @@
 import Conversion
 
-/// Brings blocks of any shape into one shape, on one output clock.
+/// Converts blocks of any shape to one shape, on one output clock.
 ///
-/// A block that has the shape already goes through untouched. Otherwise libswresample changes the rate, mixes by our
-/// matrix and lays the samples out anew, and a `Quantiser` rounds what does not fit. A change of the input's shape drains
-/// the resampler and builds another.
+/// A block that already has the shape passes unchanged. Otherwise libswresample changes the sample rate, mixes with
+/// our matrix and rearranges the samples, and a `Quantiser` rounds what does not fit. When the input's shape
+/// changes, the converter drains the resampler and builds a new one.
 struct FormatConverter: ~Copyable {
     let target: SampleShape
-    /// Whether resampling is to be more exact than 16 bits can show.
+    /// Whether resampling must be more precise than 16 bits can show.
     private let isFine: Bool
-    /// Rounds; `nil` where the target holds floats.
+    /// Rounds samples; `nil` if the target holds floats.
     private(set) var quantiser: Quantiser?
     private var clock: OutputClock
     private var input: SampleShape?
@@ -18,17 +18,17 @@ struct FormatConverter: ~Copyable {
     private var converted: SampleBlock
     private var rounded: SampleBlock
     private var emitted: Int64 = 0
-    /// Bits that integers of the source use.
+    /// The bits that integer samples of the source use.
     private var usedBits: UInt32 = 0
     private var sourceFormats: Set<SampleFormat> = []
 
-    /// What happens to blocks of one shape.
+    /// How blocks of one shape are converted.
     private enum Way { case asItIs, rounded, resampled, resampledAndRounded }
 
-    /// Frames that a resampler may give less than the exact count, by rounding; they are filled with silence.
+    /// The frames that a resampler may fall short of the exact count by rounding; silence replaces them.
     private static let roundingFrames: Int64 = 2
 
-    /// `bits` are those that the target's integers keep; `nil` is all.
+    /// `bits` is the number of bits that the target's integers keep; `nil` means all.
     init(to target: SampleShape, bits: Int? = nil, dither: Dither = .tpdf, isFine: Bool = false) throws {
         let converted = try SampleBlock()
         let rounded = try SampleBlock()
@@ -42,10 +42,10 @@ struct FormatConverter: ~Copyable {
         self.rounded = rounded
     }
 
-    /// Frames that must have gone out once the converter is drained.
+    /// The frames that the converter must have emitted once it is drained.
     var plannedFrames: Int64 { clock.planned }
 
-    /// Samples that were beyond full scale.
+    /// The number of samples beyond full scale.
     var clippedSamples: Int64 { quantiser?.clippedSamples ?? 0 }
 
     mutating func convert(
@@ -79,7 +79,7 @@ struct FormatConverter: ~Copyable {
         try emitConverted(emit)
     }
 
-    /// Takes the rest out, so that exactly the planned frames have gone out.
+    /// Drains the resampler, so that exactly the planned frames have been emitted.
     mutating func drain(_ emit: (inout SampleBlock) throws -> Void) throws {
         guard let carrier = resampler?.output else { return }
         while emitted < clock.planned {
@@ -105,9 +105,9 @@ struct FormatConverter: ~Copyable {
         try emitConverted(emit)
     }
 
-    /// How many bits the source's samples have that the target does not keep; `nil` if it keeps all.
+    /// The bit depth of the source if it exceeds what the target keeps; `nil` if the target keeps every bit.
     ///
-    /// Bits that are always zero do not count, and neither do those that only mixing and resampling made.
+    /// Bits that are always zero do not count, nor do bits that only mixing and resampling created.
     var lostDepth: LostDepth? {
         let used = usedBits == 0 ? 0 : 32 - usedBits.trailingZeroBitCount
         let holdsSingles = target.format.interleaved == .f32
@@ -123,7 +123,7 @@ struct FormatConverter: ~Copyable {
         return source > kept ? LostDepth(bits: source, isFloat: false) : nil
     }
 
-    /// What the source had.
+    /// The sample type of the source.
     struct LostDepth {
         let bits: Int
         let isFloat: Bool
@@ -175,7 +175,7 @@ struct FormatConverter: ~Copyable {
 }
 
 extension ChannelMix {
-    /// How blocks of one shape become those of another; throws if the channels cannot be mixed.
+    /// The mix from one shape to another; throws if the channels cannot be mixed.
     init(from shape: SampleShape, to target: SampleShape) throws {
         guard let mix = ChannelMix(from: shape.layout, to: target.layout) else {
             throw MediaError(
@@ -189,7 +189,7 @@ extension ChannelMix {
 }
 
 extension SampleShape {
-    /// The speakers, or only a count.
+    /// The speaker layout, or a plain channel count.
     var layout: ChannelLayout {
         ChannelLayout(mask: channelMask).flatMap { $0.channelCount == channelCount ? $0 : nil }
             ?? .discrete(channelCount)

@@ -1,6 +1,6 @@
 import Conversion
 
-/// Adds to M4A what libav's muxer has no way to write: iTunSMPB, for players that trim by it, and tags of any name.
+/// Adds to MP4 what libav's muxer cannot write: iTunSMPB, for players that use it to trim, and tags with any name.
 enum MP4Patch {
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: ContainerPatch.Facts) throws {
         var items: [UInt8] = []
@@ -10,7 +10,8 @@ enum MP4Patch {
         try append(items, toItemListOf: sink)
     }
 
-    /// Apple's fields: priming, padding and sound in frames; the rest has no meaning for files of one stream.
+    /// The text of iTunSMPB: priming, padding and sound in frames; its other fields have no
+    /// meaning in files with one stream.
     private static func gaplessText(_ facts: ContainerPatch.Facts) -> String {
         let blocks = (Int64(facts.delay) + facts.frames + 1023) / 1024
         let padding = blocks * 1024 - Int64(facts.delay) - facts.frames
@@ -18,7 +19,7 @@ enum MP4Patch {
         return " " + (fields + Array(repeating: hex(0, 8), count: 8)).joined(separator: " ")
     }
 
-    /// A `----` item: whose name it is, the name, and the text.
+    /// A `----` item: the namespace, the name, and the text.
     private static func freeform(_ name: String, _ text: String) -> [UInt8] {
         let none: [UInt8] = [0, 0, 0, 0]
         let utf8: [UInt8] = [0, 0, 0, 1]
@@ -29,7 +30,7 @@ enum MP4Patch {
         )
     }
 
-    /// libav writes moov last and its item list at the very end of it, so nothing that is pointed at moves.
+    /// libav writes `moov` last, with its item list at the very end, so nothing that an offset points at moves.
     private static func append(_ items: [UInt8], toItemListOf sink: ByteSink) throws {
         let moov = try sink.box("moov", from: 0, to: sink.size)
         let udta = try sink.box("udta", from: moov.body, to: moov.end)

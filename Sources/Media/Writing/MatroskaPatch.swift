@@ -1,7 +1,7 @@
 import Conversion
 
-/// Gives Matroska its length: libav counts whole milliseconds, priming and padding included, and none at all for clips
-/// that are shorter than one, to which readers then make up a length.
+/// Writes Matroska's exact length. libav counts whole milliseconds, priming and padding included, and writes none
+/// for clips shorter than a millisecond, for which readers then invent one.
 enum MatroskaPatch {
     private enum ID {
         static let segment: Int64 = 0x1853_8067
@@ -27,8 +27,9 @@ enum MatroskaPatch {
         try sink.patch(bigEndianBytes(Int64(bitPattern: milliseconds.bitPattern), count: 8), at: duration.body)
     }
 
-    /// Turns the trim of the first cluster's block group of that number around: libav writes trims at a packet's end
-    /// alone, as positive numbers, and takes negative ones for trims at its start.
+    /// Negates the trim of a block group of the first cluster, given its number.
+    ///
+    /// libav writes only trims at a packet's end, as positive numbers, but reads negative ones as trims at the start.
     static func turnTrim(ofGroup number: Int, in sink: ByteSink) throws {
         let segment = try first(ID.segment, in: sink, from: 0, to: sink.size)
         let cluster = try first(ID.cluster, in: sink, from: segment.body, to: segment.end)
@@ -65,7 +66,7 @@ enum MatroskaPatch {
         let mask = (Int64(1) << (7 * Int64(sizeLength))) - 1
         let size = bigEndian(head[idLength..<(idLength + sizeLength)]) & mask
         let body = place + Int64(idLength + sizeLength)
-        // All ones: of unknown size, up to the end of what holds it.
+        // All ones means an unknown size: the element extends to the end of its parent.
         let end = size == mask ? limit : body + size
         guard end <= limit else { throw sink.malformed("a Matroska element at \(place)") }
         return Element(id: bigEndian(head[0..<idLength]), body: body, end: end)

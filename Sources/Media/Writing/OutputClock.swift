@@ -1,12 +1,13 @@
-/// Counts what came in, at whatever rates, and says exactly how many frames must go out.
+/// Counts input frames at any sample rate, and computes exactly how many output frames are due.
 ///
-/// One clock for the whole output: a change of rate in mid-stream adds no drift, because the sum stays a fraction.
+/// There is one clock for the whole output: a rate change in mid-stream adds no drift,
+/// because the sum stays a fraction.
 struct OutputClock {
     let rate: Int
-    /// Frames of the present rate since the last change.
+    /// Input frames since the last rate change, at the present rate.
     private var frames: Int64 = 0
     private var inputRate: Int
-    /// Output frames of all earlier stretches: whole ones, and a fraction below one.
+    /// Output frames for all input before that: whole frames, and a fraction below one.
     private var settled: Int64 = 0
     private var rest = Fraction()
 
@@ -25,7 +26,7 @@ struct OutputClock {
         frames = frames.addingSaturated(Int64(count))
     }
 
-    /// Frames that the output must have for what came in so far, to the nearest.
+    /// The output frames due for the input so far, to the nearest.
     var planned: Int64 {
         let (whole, part) = present
         guard rest.numerator != 0 else {
@@ -36,19 +37,20 @@ struct OutputClock {
         return settled.addingSaturated(whole).addingSaturated(sum.rounded)
     }
 
-    /// Output frames of the present stretch: whole ones, and what is left over the input's rate.
+    /// Output frames since the last rate change: whole frames, and a remainder over the input rate.
     private var present: (whole: Int64, part: Int128) {
         let (quotient, remainder) = (Int128(frames) * Int128(rate)).quotientAndRemainder(dividingBy: Int128(inputRate))
         return (Int64(clamping: quotient), remainder)
     }
 }
 
-/// A sum of parts of frames.
+/// A sum of fractions of frames.
 private struct Fraction {
     private(set) var numerator: Int128 = 0
     private var denominator: Int128 = 1
 
-    /// More than any set of real rates needs. A stream of absurd ones is rounded, by half a frame each time.
+    /// More than any set of real sample rates needs. Absurd rates make the sum round, by
+    /// at most half a frame each time.
     private static let greatestDenominator: Int128 = 1 << 64
 
     mutating func add(_ part: Int128, over whole: Int128) {

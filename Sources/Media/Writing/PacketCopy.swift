@@ -1,18 +1,18 @@
 import Conversion
 
-/// The way of packets into an output without being decoded: put on one clock, and what is no sound of them said in the
-/// words of the container.
+/// Copies packets into an output without decoding them. It puts them on one clock, and states priming and padding
+/// in the form that the container uses.
 final class PacketCopy {
-    /// Frames of sound in the packets written.
+    /// Frames of sound in the packets written so far.
     private(set) var soundFrames: Int64 = 0
-    /// Frames before the sound, all in the first packets; known once the header is written.
+    /// Priming frames before the sound, all in the first packets; known once the header is written.
     private(set) var priming: Int64 = 0
-    /// The packet of which only a part is priming: Matroska's muxer cannot say that by itself.
+    /// The packet that is only partly priming, which Matroska's muxer cannot express.
     private(set) var trimmedPacket: Int?
 
     /// Frames in the first packet.
     private(set) var packetFrames: Int64 = 0
-    /// What the container must say of the codec, where the source says it in each packet.
+    /// The codec configuration for the container's header, if the source repeats it in each packet.
     private(set) var configuration: [UInt8]?
 
     private let muxer: Muxer
@@ -20,7 +20,7 @@ final class PacketCopy {
     private let format: ResolvedFormat
     private let track: Track
     private let begin: (PacketCopy) throws -> Void
-    /// Packets of priming alone: how much there is, headers want to know.
+    /// Leading packets that hold only priming. They wait because the header needs the total priming.
     private var held: [HeldPacket] = []
     private var hasBegun = false
     private var rawFrames: Int64 = 0
@@ -33,10 +33,10 @@ final class PacketCopy {
         init(_ packet: consuming Packet) { self.packet = packet }
     }
 
-    /// More than any encoder's delay; a source that goes on like this has no sound.
+    /// More packets than any encoder's delay; a source with more has no sound.
     private static let heldLimit = 64
 
-    /// `begin` writes the header, when all that it needs is known.
+    /// `begin` writes the header, once everything that it needs is known.
     init(
         of source: PacketOutput,
         as format: ResolvedFormat,
@@ -66,7 +66,7 @@ final class PacketCopy {
         try write(&packet)
     }
 
-    /// Writes what waits; throws where there was no sound at all.
+    /// Throws if there was no sound at all.
     func finish() throws {
         guard hasBegun else {
             throw MediaError(.emptyOutput, at: .finish, "the source gave no packet with sound", stream: track.index)
@@ -110,12 +110,12 @@ final class PacketCopy {
     private func mark(_ packet: inout Packet, _ start: Int, _ end: Int) throws {
         switch (format.container, format.codec) {
         case (.mka, .aac), (.mka, .mp3):
-            // A trim at the start is written as one at the end; `MatroskaPatch` turns its sign around.
+            // A trim at the start is written as one at the end; `MatroskaPatch` then negates it.
             try setEnd(max(start, end), of: &packet)
         case (.mka, .opus), (.webm, .opus): try setEnd(end, of: &packet)
         case (.mka, .vorbis), (.webm, .vorbis): try setEnd(writtenPackets == 0 ? 0 : end, of: &packet)
         case (.mp3, _):
-            // libav takes delay and padding for the LAME tag from what it finds at each packet.
+            // libav takes delay and padding for the LAME tag from the values at each packet.
             trailingPadding = end > 0 ? trailingPadding + end : 0
             try packet.setSkip(start: Int(priming), end: trailingPadding)
         default:
@@ -149,7 +149,7 @@ final class PacketCopy {
         }
     }
 
-    /// CAF has one length for all packets but the last.
+    /// In CAF, all packets but the last have the same length.
     private func checkLength(_ frames: Int64, isShort: Bool) throws {
         guard format.container == .caf, [.opus, .alac].contains(format.codec) else { return }
         if frames > packetFrames || (rawFrames % packetFrames != 0) {
@@ -168,7 +168,7 @@ final class PacketCopy {
 }
 
 extension ResolvedFormat {
-    /// What a copy of `track` is, under the name of its codec; `nil` for codecs that are not written here.
+    /// The format of a copy of `track`, with its actual codec; `nil` for codecs that are not supported for writing.
     func native(to track: Track) -> ResolvedFormat? {
         var native = self
         switch track.codecName {

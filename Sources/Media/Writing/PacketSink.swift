@@ -1,8 +1,8 @@
 import Conversion
 
-/// Counts packets on their way into the container and marks, where the container needs it, what players must drop.
+/// Passes packets to the muxer, counts them, and marks the frames that players must drop, if the container needs marks.
 final class PacketSink {
-    /// Frames of sound and delay in all packets so far, by the encoder's count.
+    /// Frames of sound and encoder delay in all packets so far, as the encoder counts them.
     private(set) var durations: Int64 = 0
 
     private let muxer: Muxer
@@ -10,20 +10,21 @@ final class PacketSink {
     private var packetCount = 0
     private var trailingPadding = 0
 
-    /// Who says how much of a packet is padding.
+    /// How the padding of packets is marked.
     enum Marking {
-        /// The encoder itself, or the container's own tables.
+        /// By the encoder, or in the container's own tables.
         case none
-        /// We do, packet by packet, for Matroska: libav marks only Opus. It knows no trim at a packet's start, so the
-        /// delay has to fill `delayPackets` whole packets, which are dropped.
+        /// By this class, packet by packet, for Matroska: libav marks only Opus. libav's muxer cannot trim a
+        /// packet's start, so the delay fills `delayPackets` whole packets, which are dropped.
         case packets(frameSize: Int, delayPackets: Int)
-        /// The same for Vorbis, whose packets differ in length and whose first gives no sound.
+        /// As `packets`, for Vorbis, whose packets differ in length and whose first packet yields no sound.
         case vorbisPackets(VorbisPacketLength)
-        /// Opus counts at 48 kHz whatever went in; libav marks at the rate that went in.
+        /// Opus counts at 48 kHz whatever the input rate, but libav marks at the input rate.
         case opusPackets(ticksPerFrame: Int)
-        /// libav writes what it finds at the last packet into the LAME tag, where the padding can reach further back.
+        /// libav writes the padding found at the last packet into the LAME tag, but the
+        /// padding can start before that packet.
         case lameTag
-        /// libav reads short Ogg Vorbis right only if the sound begins on another page than the last.
+        /// libav reads a short Ogg Vorbis file correctly only if the sound does not begin on the last page.
         case oggVorbisPages
     }
 
@@ -32,7 +33,7 @@ final class PacketSink {
         self.marking = marking
     }
 
-    /// Writes `packet`, whose last `padding` frames are no sound although the encoder counts them.
+    /// Writes `packet`, whose last `padding` frames are not sound although the encoder counts them.
     func take(_ packet: inout Packet, padding: Int) throws {
         if padding > 0 { packet.duration -= Int64(padding) }
         let sound = packet.duration

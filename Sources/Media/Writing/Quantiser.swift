@@ -1,23 +1,23 @@
 import Conversion
 
-/// Brings samples into the bits that an encoder stores: rounded, with noise where they do not fit, and counted where they
-/// are beyond full scale.
+/// Rounds samples to the bit depth that an encoder stores, with dither where they do not fit, and
+/// counts those beyond full scale.
 ///
-/// Samples that fit stay as they are. From the first one that does not fit on, all are dithered: noise that came and
-/// went with the sound would be heard. What comes out does not depend on how the sound is cut into blocks.
+/// Samples that fit stay unchanged. From the first sample that does not fit, all samples are dithered: noise that
+/// came and went with the sound would be audible. The result does not depend on the block boundaries.
 struct Quantiser {
-    /// What comes out; integers.
+    /// The output shape; integers.
     let target: SampleShape
-    /// Significant bits of what comes out.
+    /// Significant bits of an output sample.
     let bits: Int
     private let dither: Dither
     /// Samples beyond full scale so far.
     private(set) var clippedSamples: Int64 = 0
-    /// Whether a sample has not fitted.
+    /// Whether any sample did not fit.
     private(set) var hasRounded = false
-    /// The same since the last restart.
+    /// The same since the last `restart`.
     private var isRounding = false
-    /// Frames so far: what the noise is numbered by.
+    /// The frames so far, which number the noise.
     private var position: Int64 = 0
 
     init(to target: SampleShape, bits: Int, dither: Dither) {
@@ -26,13 +26,13 @@ struct Quantiser {
         self.dither = dither
     }
 
-    /// Begins anew, as with a fresh source: joined sources then give what each of them gives alone.
+    /// Resets the noise, as for a new source: concatenated sources then give the same samples as each alone.
     mutating func restart() {
         isRounding = false
         position = 0
     }
 
-    /// The format in which samples come here: interleaved or planar as they go out.
+    /// The format that input samples must have: interleaved or planar like the output.
     func carrier(forIntegers: Bool) -> SampleFormat {
         switch (forIntegers, target.format.isPlanar) {
         case (true, false): .s32
@@ -42,8 +42,9 @@ struct Quantiser {
         }
     }
 
-    /// Whether 32-bit samples of which `used` are the bits in use can go out as they are, and all the following ones
-    /// are counted so.
+    /// Whether a block of 32-bit samples can pass unchanged; `used` are the bits that any of its samples uses.
+    ///
+    /// If so, the block's frames are counted.
     mutating func passes(_ block: borrowing SampleBlock, used: UInt32) -> Bool {
         guard !isRounding, block.shape == target, used & droppedBits == 0 else { return false }
         position += Int64(block.frameCount)
@@ -52,7 +53,7 @@ struct Quantiser {
 
     private var droppedBits: UInt32 { bits >= 32 ? 0 : ~0 >> UInt32(bits) }
 
-    /// Rounds all of `block`, which is in the carrier's format, into `rounded`.
+    /// Rounds all of `block`, which has the carrier's format, into `rounded`.
     mutating func quantise(_ block: borrowing SampleBlock, into rounded: inout SampleBlock) throws {
         guard let shape = block.shape else { return }
         try rounded.reserve(block.frameCount, target)
@@ -87,7 +88,7 @@ struct Quantiser {
         beyond = 0
     }
 
-    /// Samples of the block at hand that are beyond full scale or no numbers.
+    /// The samples of the current block that are beyond full scale or NaN.
     private var beyond: Int64 = 0
 
     private mutating func run<Stored: RoundedSample>(
@@ -128,7 +129,7 @@ struct Quantiser {
         beyond += Int64(found)
     }
 
-    /// The first frame with a sample that does not fit, whatever its channel.
+    /// The first frame with a sample that does not fit, in any channel.
     private func firstMisfit(_ block: borrowing SampleBlock, _ shape: SampleShape) -> Int? {
         let rounding = SampleRounding(bits: bits, dithers: false)
         let width = shape.format.isPlanar ? 1 : shape.channelCount
@@ -150,7 +151,7 @@ struct Quantiser {
 }
 
 extension SampleBlock {
-    /// The bits that any of the samples uses, which have 32 bits each.
+    /// The bits that any of the samples uses; for 32-bit samples.
     var usedBits: UInt32 {
         var used: Int32 = 0
         for plane in 0..<planeCount {
@@ -163,7 +164,7 @@ extension SampleBlock {
         return UInt32(bitPattern: used)
     }
 
-    /// Whether all samples, which are floats, are finite.
+    /// Whether all samples are finite; for float samples.
     var holdsNumbers: Bool {
         guard let format = shape?.format.interleaved else { return true }
         return (0..<planeCount).allSatisfy { plane in

@@ -1,14 +1,15 @@
 import Conversion
 
-/// The way of samples into an output: converted to what the encoder takes, queued to its block length, encoded.
+/// Feeds samples into an output: converts them to the encoder's shape, queues them to its
+/// block length, and encodes them.
 final class SampleInput {
     let encoder: EncoderBox
     private(set) var digest: PCMDigest?
-    /// Frames given to the encoder, silence before and behind them not counted.
+    /// Frames sent to the encoder, without the silence before and after them.
     private(set) var encodedFrames: Int64 = 0
-    /// Frames in the packets that came out, what lies before the sound taken off.
+    /// Frames in the packets that came out, without the delay before the sound.
     var packetFrames: Int64 { sink.durations - Int64(delay) }
-    /// Frames that a decoder must drop before the sound begins.
+    /// The delay: frames that a decoder must drop before the sound begins.
     var delay: Int { leadInFrames + encoder.value.delay }
 
     private var converter: FormatConverter
@@ -17,10 +18,10 @@ final class SampleInput {
     private var packet: Packet
     private let sink: PacketSink
     private let blockFrames: Int
-    /// Silence that goes in before the sound, so that the delay fills whole packets.
+    /// Frames of silence sent before the sound, so that the delay fills whole packets.
     private let leadInFrames: Int
     private var sentFrames: Int64 = 0
-    /// Where the encoder exchanges channels; it has a queue then, which alone owns its blocks.
+    /// Set if the encoder swaps channels. It then has a queue, and nothing else shares the queue's blocks.
     private let channelOrder: [Int]?
 
     init(
@@ -44,16 +45,16 @@ final class SampleInput {
         if leadInFrames > 0 { try queueSilence(leadInFrames) }
     }
 
-    /// Frames that the output must have for what was appended so far.
+    /// The frames that the output must have for the input so far.
     var plannedFrames: Int64 { converter.plannedFrames }
 
-    /// Samples beyond full scale that were cut off there.
+    /// The number of samples beyond full scale that were clipped.
     var clippedSamples: Int64 { converter.clippedSamples }
 
-    /// What the source's samples had more than the encoder takes.
+    /// The depth of the source's samples that the encoder cannot keep; `nil` if nothing is lost.
     var lostDepth: FormatConverter.LostDepth? { converter.lostDepth }
 
-    /// Output frames that there will be with `block`, to the nearest.
+    /// The planned output frames including `block`, rounded down for that block.
     func plannedFrames(with block: borrowing SampleBlock, rate: Int) -> Int64 {
         let coming = Int128(block.frameCount) * Int128(encoder.value.shape.sampleRateHz) / Int128(max(1, rate))
         return plannedFrames + Int64(clamping: coming)
@@ -63,7 +64,7 @@ final class SampleInput {
         try converter.convert(&block) { try take(&$0) }
     }
 
-    /// Drains, in this order, resampler, queue and encoder.
+    /// Drains the resampler, the queue and the encoder, in this order.
     func finish() throws {
         try converter.drain { try take(&$0) }
         let rest = queue.count
@@ -94,9 +95,9 @@ final class SampleInput {
         try queue.append(silence)
     }
 
-    /// Sends a block whose last `padding` frames are no sound.
+    /// Sends a block whose last `padding` frames are not sound.
     private func encode(_ block: inout SampleBlock, padding: Int) throws {
-        // No other code shares the blocks of a queue, and every such encoder has a queue.
+        // Nothing else shares a queue's blocks, and every such encoder has a queue.
         if encoder.value.wantsBoundedFloats, blockFrames > 0, !block.boundFloats() {
             throw MediaError(.encodeFailed, at: .encode, "the source has samples that are no numbers")
         }
@@ -107,13 +108,13 @@ final class SampleInput {
         try writePackets(padding: padding)
     }
 
-    /// `padding` is counted in the next packet; only encoders without delay are ever padded.
+    /// The next packet accounts for `padding`; only encoders without delay are ever padded.
     private func writePackets(padding: Int) throws {
         while case .filled = try encoder.value.receive(into: &packet) { try sink.take(&packet, padding: padding) }
     }
 }
 
-/// Shares one encoder between the samples' way in and the headers that describe it.
+/// Shares one encoder between the sample path and the code that describes it in headers.
 final class EncoderBox {
     let value: Encoder
 

@@ -1,8 +1,8 @@
 import Conversion
 
-/// What there is to tell of the samples' way into an output.
+/// Remarks about what happened to the samples on their way into an output.
 enum SampleRemarks {
-    /// What becomes of the channels of `shape`.
+    /// Remarks about how the channels of `shape` are mixed or assigned.
     static func channels(of shape: SampleShape, in format: ResolvedFormat) -> [Remark] {
         guard let mix = ChannelMix(from: shape.layout, to: format.layout) else { return [] }
         if mix.source.isDiscrete {
@@ -21,7 +21,7 @@ enum SampleRemarks {
         return [Remark(.channelsMixed, detail)] + lost
     }
 
-    /// Says that the container has no place for `layout`. One channel and two are mono and stereo everywhere.
+    /// The remark that the container cannot store `layout`. One channel and two are mono and stereo everywhere.
     static func lostLayout(_ layout: ChannelLayout, in format: ResolvedFormat) -> [Remark] {
         guard !layout.isDiscrete, layout.channelCount > 2, !format.storesLayout else { return [] }
         let place = format.codec == .pcm ? "PCM in \(format.container.title)" : format.container.title
@@ -30,7 +30,7 @@ enum SampleRemarks {
         ]
     }
 
-    /// What was lost of the samples themselves.
+    /// Remarks about losses in the samples themselves: clipping and depth.
     static func samples(of input: SampleInput, in format: ResolvedFormat, sourceIsLossless: Bool) -> [Remark] {
         var remarks: [Remark] = []
         if input.clippedSamples > 0 {

@@ -1,13 +1,13 @@
-/// One way of rounding samples to fewer bits, for runs of samples that lie beside each other.
+/// Rounds runs of consecutive samples to fewer bits.
 ///
-/// The loops are plain and without branches, so that the compiler makes vector code of them.
+/// The loops are plain and free of branches, so that the compiler vectorises them.
 struct SampleRounding {
     /// Significant bits of the result, from 8 to 32.
     let bits: Int
     /// Whether noise is added before rounding.
     let dithers: Bool
 
-    /// Which numbers of noise a run of samples takes: the first one's, and how far the next one's is from it.
+    /// The noise numbers of a run of samples: the first sample's, and the distance from each sample's to the next.
     struct Numbers {
         var first: UInt32
         var step: UInt32
@@ -15,14 +15,14 @@ struct SampleRounding {
 
     // MARK: Integers
 
-    /// Rounds samples that use up to 32 bits, with saturation.
+    /// Rounds 32-bit samples, with saturation.
     func round<Stored: RoundedSample>(
         _ source: UnsafePointer<Int32>,
         into target: UnsafeMutablePointer<Stored>,
         _ count: Int,
         _ numbers: Numbers
     ) {
-        // Half the scale leaves room for the noise above full scale.
+        // Half the scale leaves headroom for noise above full scale.
         let dropped = UInt32(max(0, 31 - bits))
         let half: Int32 = dropped > 0 ? 1 &<< Int32(dropped - 1) : 0
         let (low, high) = limits
@@ -52,8 +52,8 @@ struct SampleRounding {
 
     // MARK: Floats
 
-    /// Rounds samples whose full scale is 1, with saturation. Returns how many are beyond full scale by more than half a
-    /// step, or are no numbers.
+    /// Rounds samples whose full scale is 1, with saturation. Returns how many are beyond full scale by
+    /// more than half a step, or NaN.
     func round<Source: FloatSample, Stored: RoundedSample>(
         _ source: UnsafePointer<Source>,
         into target: UnsafeMutablePointer<Stored>,
@@ -84,11 +84,12 @@ struct SampleRounding {
         return Int(beyond)
     }
 
-    /// The place of the first sample that `bits` do not hold; those beyond full scale count as full scale.
+    /// The index of the first sample that `bits` bits cannot represent; a sample beyond
+    /// full scale counts as full scale.
     func firstMisfit<Source: FloatSample>(in samples: UnsafeBufferPointer<Source>) -> Int? {
         let scale = Source.full(bits)
         let (low, high) = (-scale, scale - 1)
-        // One look at all of them, which the processor takes several at a time; the place is looked for only once.
+        // A first pass over all samples, which the compiler vectorises; the index is searched for only if needed.
         var misfits: UInt32 = 0
         for index in samples.indices {
             misfits |= Source.fraction(min(max(samples[index] * scale, low), high))
@@ -98,10 +99,10 @@ struct SampleRounding {
     }
 }
 
-/// A sample as an encoder takes it.
+/// A sample type that encoders take.
 protocol RoundedSample {
     static var width: Int32 { get }
-    /// A value of some bits moved up to the width of the type.
+    /// A value shifted up to the width of the type.
     static func stored(_ value: Int32, _ shift: Int32) -> Self
 }
 
@@ -124,15 +125,15 @@ extension UInt8: RoundedSample {
     static func stored(_ value: Int32, _ shift: Int32) -> UInt8 { UInt8(truncatingIfNeeded: (value &<< shift) &+ 128) }
 }
 
-/// A sample that carries more than the output holds.
+/// A sample type with more precision than the output.
 protocol FloatSample: BinaryFloatingPoint where Magnitude == Self {
     static var half: Self { get }
-    /// 2 to the power of one bit less than `bits`.
+    /// 2 to the power of `bits - 1`.
     static func full(_ bits: Int) -> Self
     static func noise(_ triangle: Int32) -> Self
-    /// The nearest whole number of a value that is small enough for the type to hold it.
+    /// The nearest integer, for a value small enough that the type holds it exactly.
     static func rounded(_ value: Self) -> Int32
-    /// 0 for a whole number; anything else for others.
+    /// 0 for an integer, otherwise not 0.
     static func fraction(_ value: Self) -> UInt32
 }
 
@@ -142,7 +143,7 @@ extension Float: FloatSample {
     @inline(__always)
     static func noise(_ triangle: Int32) -> Float { Float(triangle) * 0x1p-16 }
 
-    /// Adding it leaves no bits for a fraction: the processor rounds, and the lower bits are the number.
+    /// Adding this leaves no bits for a fraction: the processor rounds, and the lower bits are the integer.
     private static var rounder: Float { 0x1.8p23 }
 
     @inline(__always)

@@ -1,14 +1,14 @@
 import Conversion
 
-/// Which tags go into a container, where, and which it cannot carry.
+/// The tags that go into a container and where, and those that it cannot carry.
 struct TagPlan {
     let tags: [Tag]
     let lost: [String]
-    /// The same for the report: lost tags and a lost cover.
+    /// Remarks about lost tags and a lost cover.
     let remarks: [Remark]
-    /// Whether they belong to the stream, as in Ogg, and not to the file.
+    /// Whether the tags belong to the stream, as in Ogg, and not to the file.
     let belongsToStream: Bool
-    /// The cover, where the container holds it as a stream of its own.
+    /// The cover, if the container holds it as a separate stream.
     let coverStream: Picture?
 
     init(_ tags: [Tag], cover: Picture?, in format: ResolvedFormat) {
@@ -52,12 +52,12 @@ struct TagPlan {
         }
     }
 
-    /// What WAV's INFO list has a code for in libav.
+    /// The tags for which libav has a code in WAV's INFO list.
     private static let waveInfo: Set<String> = [
         "title", "artist", "album", "comment", "copyright", "date", "genre", "track", "language", "encoded_by",
     ]
 
-    /// Tags that M4A's own item list has no name for; `MP4Patch` adds them under their own.
+    /// Whether MP4's item list has no name of its own for a tag; `MP4Patch` adds such a tag as a freeform item.
     static func mp4Custom(_ tag: Tag) -> Bool { !tag.isTechnical && !mp4Known.contains(tag.key.lowercased()) }
 
     private static let mp4Known: Set<String> = [
@@ -68,7 +68,7 @@ struct TagPlan {
     ]
 }
 
-/// FLAC's picture block, which Ogg carries in its comments.
+/// FLAC's picture block, which Ogg stores in its comments.
 enum PictureBlock {
     static func base64(_ picture: Picture) -> String {
         var block = bigEndianBytes(3, count: 4)

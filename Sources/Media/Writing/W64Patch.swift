@@ -1,6 +1,6 @@
 import Conversion
 
-/// Gives W64's data chunk its true size: libav counts the padding to eight bytes as sound.
+/// Corrects the size of W64's data chunk: libav counts the padding to eight bytes as sound.
 enum W64Patch {
     private static let dataID: [UInt8] = Array("data".utf8)
     private static let headBytes: Int64 = 24

@@ -1,23 +1,23 @@
 public import Conversion
 
-/// Writes one output: samples or packets in, a complete file out, or an error and nothing to trust.
+/// Writes one output: samples or packets in, a complete file out; or an error, and an output that is not valid.
 ///
-/// The output is an open, empty, seekable descriptor that stays the caller's; it is neither synced nor closed here.
-/// Until `finish()` has returned there is no output, only bytes. It is not `Sendable`; give each its own thread, or
-/// use `AsyncWriter`.
+/// The output is an open, empty, seekable descriptor owned by the caller; the writer neither syncs nor closes it.
+/// Until `finish()` has returned, the bytes are not a valid output. A writer is not `Sendable`: use each on one
+/// thread, or use `AsyncWriter`.
 public final class Writer {
-    /// What goes into the output beside the sound.
+    /// Options of an output, and what it contains besides the audio.
     public struct Options: Sendable {
         public var tags: [Tag]
         public var cover: Picture?
-        /// Whether to compute the digest of the PCM that goes in; it costs a little time.
+        /// Whether to compute the digest of the PCM that is encoded; it costs a little time.
         public var digestsSamples: Bool
-        /// Whether bytes go out one after the other and are never touched again, so that a pipe can take them. Only
-        /// headerless PCM and WAV can be written so; the lengths in WAV's header then say that they are not known.
+        /// Whether to write strictly in order, so that the output can be a pipe. Only headerless PCM and WAV
+        /// support it; WAV's header then states that the lengths are unknown.
         public var streams: Bool
-        /// Whether an output that lacks anything of what comes in is a failure, `loss_refused`.
+        /// Whether losing anything from the input is a failure, `loss_refused`.
         public var refusesLoss: Bool
-        /// Whether the samples are those that were once recorded: a lossy codec's have no depth that could be lost.
+        /// Whether the input comes from a lossless source: samples from a lossy codec have no bit depth to lose.
         public var sourceIsLossless: Bool
 
         public init(
@@ -45,8 +45,10 @@ public final class Writer {
 
     private enum State { case waiting, writing, finished, failed(MediaError) }
 
-    /// Prepares an output of `format` behind `descriptor`, which must be a regular file, open for reading and writing at any
-    /// place, unless it is to be a stream. Nothing is written before the first samples are there; what it held before is gone at the end.
+    /// Prepares an output of `format`. Writes nothing before the first samples arrive.
+    ///
+    /// Unless `options.streams` is set, `descriptor` must be a regular file, open for reading and writing without
+    /// `O_APPEND`. Its old contents are gone after `finish()`.
     public init(descriptor: Int32, format: ResolvedFormat, options: Options = Options()) throws {
         try FormatCheck.check(format)
         self.format = format
@@ -61,7 +63,7 @@ public final class Writer {
         sink = try ByteSink(descriptor: descriptor, isStream: options.streams)
     }
 
-    /// The one input of this writer, for samples of any shape.
+    /// The single input of this writer, for samples of any shape.
     public func samples() throws -> WriterInput {
         guard format.codec != .copy else {
             throw MediaError(.passthroughRefused, at: .open, "passthrough takes packets, not samples")
@@ -69,7 +71,7 @@ public final class Writer {
         return try take(WriterInput(self, try muxer(for: format), format, source: nil))
     }
 
-    /// The one input of this writer, for the packets of `output` as they are.
+    /// The single input of this writer, for copying the packets of `output` unchanged.
     public func packets(of output: PacketOutput) throws -> WriterInput {
         guard format.codec == .copy, let native = format.native(to: output.track) else {
             throw MediaError(
@@ -96,26 +98,27 @@ public final class Writer {
         }
     }
 
-    /// What `finish()` found to be in the output.
+    /// What `finish()` counted in the output.
     public struct Summary: Sendable, Hashable {
-        /// Frames that the output had to have for what came in.
+        /// The frames that the output must have for its input.
         public let plannedFrames: Int64
-        /// Frames of sound in the packets that were written.
+        /// The frames of sound in the packets that were written.
         public let writtenFrames: Int64
-        /// Frames that decoders give of it, at the rate and with the padding of the format.
+        /// The frames that the output decodes to, at the format's rate and with its padding.
         public let decodedFrames: Int64
         public let bytes: Int64
-        /// Of the PCM that was encoded, where it was asked for.
+        /// The digest of the PCM that was encoded; `nil` unless the options asked for it.
         public let digest: PCMDigest.Value?
-        /// Tags that this container cannot carry.
+        /// The tags that this container cannot carry.
         public let lostTags: [String]
-        /// What the output lacks of what came in.
+        /// What the output lost of its input.
         public let remarks: [Remark]
-        /// How the samples of the digest lay.
+        /// The format of the digested samples.
         let digestedFormat: SampleFormat?
     }
 
-    /// Drains resampler, queue and encoder, completes the headers, and checks that every planned frame is there.
+    /// Drains the resampler, the queue and the encoder, completes the headers, and checks that
+    /// every planned frame was written.
     public func finish() throws -> Summary {
         switch state {
         case .finished: throw MediaError(.alreadyFinished, at: .finish, "the output is finished already")
@@ -130,7 +133,7 @@ public final class Writer {
 
     // MARK: State
 
-    /// Runs one step; after a failure the writer is failed for good, and says so at every later call.
+    /// Runs one step. After a failure, the writer stays failed, and every later call throws.
     func failing<Result>(at stage: MediaError.Stage, _ step: () throws -> Result) throws -> Result {
         switch state {
         case .failed(let error): throw failedBefore(error)
@@ -173,7 +176,7 @@ public final class Writer {
 }
 
 extension ResolvedFormat {
-    /// Whether nothing has to be completed at the start once the end is known.
+    /// Whether the format needs no header fields completed at the end.
     var canStream: Bool {
         switch codec {
         case .pcm, .ulaw, .alaw: container == .raw || container == .wav

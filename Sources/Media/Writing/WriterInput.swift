@@ -1,22 +1,22 @@
 import Conversion
 
-/// Where samples or packets enter a writer. `append` takes them at once or throws; it never drops any.
+/// The input of a writer for samples or packets. `append` takes them at once or throws; it never drops any.
 public final class WriterInput {
-    /// Who knows whether the output has failed. It owns this input; an input that outlives it has nowhere to write.
+    /// The writer, which keeps the failure state and owns this input; an input that outlives it cannot write.
     private weak var writer: Writer?
     private let options: Writer.Options
     private let muxer: Muxer
-    /// The writer's, with a copy's own codec.
+    /// The writer's format; for a copy, with the actual codec.
     private let format: ResolvedFormat
     private let source: PacketOutput?
     private var samples: SampleInput?
     private var copy: PacketCopy?
     private var lostTags: [String] = []
-    /// What the output lacks, as far as that is known before the first sample.
+    /// The remarks so far, about losses and mixes.
     private var remarks: [Remark] = []
-    /// The shape whose channels have been spoken of.
+    /// The shape whose channels were last reported.
     private var told: SampleShape?
-    /// Frames that fit into a container whose lengths have 32 bits.
+    /// The frames that fit a container with 32-bit lengths; `nil` for others.
     private let frameLimit: Int64?
 
     init(_ writer: Writer, _ muxer: Muxer, _ format: ResolvedFormat, source: PacketOutput?) {
@@ -33,7 +33,7 @@ public final class WriterInput {
         copy = PacketCopy(of: source, as: format, into: muxer) { [unowned self] in try beginCopying(source, $0) }
     }
 
-    /// Takes the samples of `block`, whose memory stays the caller's. Throws once the writer has failed.
+    /// Takes the samples of `block`; the caller keeps its memory. Throws once the writer has failed.
     public func append(_ block: inout SampleBlock) throws {
         try liveWriter(at: .encode).failing(at: .encode) {
             guard source == nil else {
@@ -54,8 +54,8 @@ public final class WriterInput {
         }
     }
 
-    /// Takes the content of `packet`, as the packet output that this input is for handed it out. Throws once the writer
-    /// has failed.
+    /// Takes the content of `packet`, unchanged from the packet output that this input is for.
+    /// Throws once the writer has failed.
     public func append(_ packet: inout Packet) throws {
         try liveWriter(at: .write).failing(at: .write) {
             guard let copy else {
@@ -65,10 +65,10 @@ public final class WriterInput {
         }
     }
 
-    /// Frames that the output must have for what was appended so far.
+    /// The frames that the output must have for the input so far.
     public var plannedFrames: Int64 { samples?.plannedFrames ?? source?.deliveredFrames ?? 0 }
 
-    /// Bytes that the output has so far, as far as they have left the buffer.
+    /// The bytes of the output that have left the buffer.
     var writtenBytes: Int64 { writer?.sink.size ?? 0 }
 
     private func liveWriter(at stage: MediaError.Stage) throws -> Writer {
@@ -110,7 +110,7 @@ public final class WriterInput {
             if let layout = ChannelLayout(mask: track.channelMask), layout.channelCount == track.channelCount {
                 remarks += SampleRemarks.lostLayout(layout, in: format)
             }
-            // A LAME tag without a delay would cost the first frames of a source that never had one.
+            // A LAME tag with no delay would cost a source without a delay its first frames.
             let hasNoTag = format.container == .mp3 && copy.priming == 0
             try writeHeader(ContainerWriting.options(format) + (hasNoTag ? [("write_xing", "0")] : []))
         } catch let error as LibAVError where muxer.sink.failure == nil {
@@ -136,7 +136,7 @@ public final class WriterInput {
 
     // MARK: Remarks
 
-    /// Says once what becomes of the channels of blocks of this shape.
+    /// Adds the remarks about the channels of `shape`, once per shape.
     private func tellChannels(of shape: SampleShape) throws {
         guard shape.channelMask != told?.channelMask || shape.channelCount != told?.channelCount else { return }
         told = shape
@@ -188,7 +188,7 @@ public final class WriterInput {
                 .init(frames: planned, delay: Int(copy.priming), tags: tags, trimmedPacket: copy.trimmedPacket)
             )
         }
-        // At a high rate and resampled, a few frames may come to none.
+        // Resampling a few frames of a high rate may give none.
         if samples == nil || samples?.plannedFrames == 0, !format.mayBeEmpty {
             throw MediaError(
                 .emptyOutput,
@@ -206,7 +206,7 @@ public final class WriterInput {
         )
     }
 
-    /// What an output without a single frame is made of.
+    /// The shape for an output without frames.
     private var emptyShape: SampleShape {
         SampleShape(
             format: .s16,
@@ -218,8 +218,8 @@ public final class WriterInput {
 }
 
 extension ResolvedFormat {
-    /// Whether a file without a frame is one that can be read: samples may be none, but what codecs make of nothing is no
-    /// file, and libav takes neither a W64 nor a Matroska file without data.
+    /// Whether a file without frames is readable: PCM may be empty, but other codecs write no valid file, and libav
+    /// cannot read an empty W64 or Matroska file.
     fileprivate var mayBeEmpty: Bool {
         [.pcm, .ulaw, .alaw].contains(codec) && ![.w64, .mka].contains(container)
     }

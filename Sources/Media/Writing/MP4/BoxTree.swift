@@ -1,9 +1,9 @@
-/// An MP4 box in memory: bytes, or boxes, or something long that is written when its turn comes.
+/// An MP4 box in memory: bytes, boxes, or long content that is produced when it is written.
 struct BoxTree {
     enum Content {
         case bytes([UInt8])
         case boxes([BoxTree])
-        /// So many bytes, produced in pieces.
+        /// The number of bytes, and a function that produces them in pieces.
         case stream(Int64, (_ emit: ([UInt8]) throws -> Void) throws -> Void)
     }
 
@@ -12,7 +12,7 @@ struct BoxTree {
 
     private static let parents: Set<String> = ["moov", "trak", "mdia", "minf", "stbl"]
 
-    /// The boxes side by side in `bytes`; `nil` where they do not fit together.
+    /// The consecutive boxes in `bytes`; `nil` if their sizes do not fit.
     static func parse(_ bytes: ArraySlice<UInt8>) -> [BoxTree]? {
         var boxes: [BoxTree] = []
         var rest = bytes
@@ -33,7 +33,7 @@ struct BoxTree {
         return boxes
     }
 
-    /// Bytes of the box, its header included.
+    /// The size of the box in bytes, header included.
     var size: Int64 {
         switch content {
         case .bytes(let bytes): 8 + Int64(bytes.count)
@@ -42,7 +42,7 @@ struct BoxTree {
         }
     }
 
-    /// Changes the box at the end of `path`, which starts below this one; `false` where there is none.
+    /// Changes the box at the end of `path`, which starts below this one; `false` if there is no such box.
     mutating func change(_ path: ArraySlice<String>, _ change: (inout BoxTree) -> Void) -> Bool {
         guard let first = path.first else {
             change(&self)

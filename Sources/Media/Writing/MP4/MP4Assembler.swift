@@ -1,10 +1,10 @@
-/// Puts an MP4 together whose index would not fit into memory: the samples go straight to the output, their sizes are
-/// kept small, and libav's own moov, made of the first and the last packet alone, gets the true sample tables.
+/// Writes an MP4 without keeping its index in memory. The samples go straight to the output and their sizes are stored
+/// compactly. libav's own `moov`, made from only the first and the last packet, then gets the true sample tables.
 ///
-/// libav 5.1 keeps some seventy bytes per packet: a hundred megabytes for ten hours of AAC.
+/// libav 5.1 keeps about seventy bytes per packet: a hundred megabytes for ten hours of AAC.
 struct MP4Assembler {
     private var sizes: SampleSizes
-    /// Runs of samples of one duration, as `stts` wants them.
+    /// Runs of samples with the same duration, as `stts` stores them.
     private var durations: [(count: Int64, ticks: Int64)] = []
     private var sampleBytes: Int64 = 0
     private var ticks: Int64 = 0
@@ -12,11 +12,12 @@ struct MP4Assembler {
     private let rollDistance: Int?
     private let timescale: Int
 
-    /// Samples in a chunk: about a second of sound, for players that read chunk by chunk.
+    /// Samples per chunk: about a second of audio, for players that read chunk by chunk.
     private static let chunkSamples = 48
     private static let mdatHeaderBytes: Int64 = 16
 
-    /// Writes what comes before the samples. `rollDistance` is how many samples a decoder needs to find its state.
+    /// Writes everything before the samples. `rollDistance` is the number of samples that a decoder
+    /// needs to reach a correct state.
     init(
         ftyp: [UInt8],
         to sink: ByteSink,
@@ -29,12 +30,12 @@ struct MP4Assembler {
         mediaStart = sink.position
         self.timescale = timescale
         self.rollDistance = rollDistance
-        // A size of 64 bits, filled in at the end.
+        // A 64-bit size, filled in at the end.
         try sink.append(bigEndianBytes(1, count: 4) + Array("mdat".utf8) + bigEndianBytes(0, count: 8))
     }
 
     mutating func append(_ sample: UnsafeRawBufferPointer, duration: Int64, to sink: ByteSink) throws {
-        // Chunks must be of one piece: sizes are parked between two of them.
+        // A chunk must be contiguous, so sizes are parked between two chunks.
         if sizes.count % Int64(Self.chunkSamples) == 0, let block = sizes.blockToPark() {
             sizes.park(block, at: sink.position)
             try sink.append(block)
@@ -50,7 +51,7 @@ struct MP4Assembler {
         }
     }
 
-    /// Writes the index: `moov` as libav made it, with the tables of all samples.
+    /// Writes the index: libav's `moov`, with the tables of all samples.
     func finish(_ moov: [UInt8], to sink: ByteSink) throws {
         try sink.flush()
         let mediaEnd = sink.size
@@ -59,7 +60,7 @@ struct MP4Assembler {
             throw sink.malformed("libav's moov cannot be read")
         }
         try replaceTables(in: &tree, sink)
-        // A moov beyond 4 GB would take centuries of sound.
+        // A `moov` beyond 4 GB would take centuries of audio.
         var pending: [UInt8] = []
         try tree.write { bytes in
             pending += bytes
@@ -111,7 +112,7 @@ struct MP4Assembler {
 
     private func stsz(_ sink: ByteSink) -> BoxTree {
         if sizes.count == 1 {
-            // One size for all samples: libav takes a single sample of one frame for PCM, and looks nowhere else.
+            // One size for all samples: libav takes a single one-frame sample for PCM, and reads only this field.
             let size = bigEndianBytes(sampleBytes, count: 4)
             return BoxTree(name: "stsz", content: .bytes([0, 0, 0, 0] + size + bigEndianBytes(1, count: 4)))
         }
@@ -151,10 +152,10 @@ struct MP4Assembler {
         )
     }
 
-    /// How far back a decoder must begin: one group for all samples that have enough before them.
+    /// How many samples earlier a decoder must start: one group for all samples that have enough samples before them.
     private var rollGroups: [BoxTree] {
         guard let rollDistance, sizes.count > Int64(rollDistance) else { return [] }
-        // AAC's first samples lie in the priming: they need nothing before them.
+        // AAC's first samples lie in the priming, so they need none before them.
         let bare = rollDistance > 1 ? Int64(rollDistance) : 0
         let roll = Array("roll".utf8)
         let description =
@@ -175,7 +176,7 @@ struct MP4Assembler {
         ]
     }
 
-    /// libav computes bit rates from the packets it was shown: here they get the true average.
+    /// Replaces the bit rates, which libav computed from the packets it saw, with the true average.
     private func stsd(_ box: BoxTree) -> BoxTree {
         guard case .bytes(var bytes) = box.content, ticks > 0 else { return box }
         let average = sampleBytes * 8 * Int64(timescale) / ticks
@@ -186,7 +187,7 @@ struct MP4Assembler {
         return BoxTree(name: box.name, content: .bytes(bytes))
     }
 
-    /// Where the content of the box of that name begins.
+    /// The index at which the content of the named box begins.
     private func find(_ name: String, in bytes: [UInt8]) -> Int? {
         let wanted = Array(name.utf8)
         guard bytes.count >= 4 else { return nil }
@@ -197,6 +198,6 @@ struct MP4Assembler {
         bytes.replaceSubrange(place..<(place + 4), with: bigEndianBytes(value, count: 4))
     }
 
-    /// Version and flags, all zero, and the number of entries.
+    /// Version and flags, all zero, then the number of entries.
     private func head(_ entries: Int64) -> [UInt8] { [0, 0, 0, 0] + bigEndianBytes(entries, count: 4) }
 }

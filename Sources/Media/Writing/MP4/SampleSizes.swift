@@ -1,7 +1,7 @@
-/// The sizes of an MP4's samples, of which there can be millions, in little memory: about two bytes each, and when that
-/// is too much they wait in the output itself, between the samples, until the index is written.
+/// Stores the sizes of an MP4's samples, of which there can be millions: about two bytes each. When even that is
+/// too much, blocks of sizes are parked in the output itself, between the samples, until the index is written.
 struct SampleSizes {
-    /// Where full blocks wait: bytes that no sample points at.
+    /// A parked block in the output: bytes that no sample refers to.
     private struct Parked {
         let place: Int64
         let bytes: Int
@@ -15,13 +15,14 @@ struct SampleSizes {
     private let blockBytes: Int
     private let blocksInMemory: Int
 
-    /// Eight blocks of 16 KiB hold some sixty thousand samples: half an hour of AAC.
+    /// By default, eight blocks of 16 KiB hold about sixty thousand samples: half an hour of AAC.
     init(blockBytes: Int = 16 * 1024, blocksInMemory: Int = 8) {
         self.blockBytes = blockBytes
         self.blocksInMemory = blocksInMemory
     }
 
-    /// Notes the next sample. Seven bits a byte, the lowest first; the last byte has its top bit clear.
+    /// Adds the size of the next sample, coded as seven bits per byte, lowest first; the
+    /// last byte has its top bit clear.
     mutating func append(_ size: Int) {
         count += 1
         var rest = size
@@ -32,7 +33,7 @@ struct SampleSizes {
         open.append(UInt8(rest))
     }
 
-    /// A block that is to be parked now, if there is one: write it anywhere and say where with `park`.
+    /// A block that must be parked now, or `nil`. Write it anywhere, then pass its offset to `park`.
     mutating func blockToPark() -> [UInt8]? {
         guard open.count >= blockBytes else { return nil }
         blocks.append(open)
@@ -42,14 +43,14 @@ struct SampleSizes {
 
     mutating func park(_ block: [UInt8], at place: Int64) { parked.append(Parked(place: place, bytes: block.count)) }
 
-    /// Hands out all sizes in order; `read` gives parked bytes back.
+    /// Calls `body` with all sizes in order; `read` returns parked bytes.
     func forEach(_ read: (Int64, Int) throws -> [UInt8], _ body: (Int) throws -> Void) throws {
         for block in parked { try Self.decode(try read(block.place, block.bytes), body) }
         for block in blocks { try Self.decode(block, body) }
         try Self.decode(open, body)
     }
 
-    /// Where parked bytes begin and how many they are, in order: gaps between the samples.
+    /// The offsets and lengths of parked blocks, in order: gaps between the samples.
     var gaps: [(place: Int64, bytes: Int)] { parked.map { ($0.place, $0.bytes) } }
 
     private static func decode(_ bytes: [UInt8], _ body: (Int) throws -> Void) throws {
