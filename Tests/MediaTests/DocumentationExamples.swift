@@ -1,5 +1,6 @@
-// The code of the articles in Media.docc, between markers, word for word. `DocumentationTests` compares the two and runs
-// what is here.
+// The code of the articles in Media.docc, between markers, verbatim. `DocumentationTests` compares the two and runs
+// this
+// code.
 
 // example: converting
 import Conversion
