@@ -119,7 +119,7 @@ struct GaplessBatch {
 }
 
 extension PCM {
-    /// One frame in so many, which is enough for sounds that are low for the rate.
+    /// Every `step`th frame, which is enough for sounds that are low for the rate.
     fileprivate func everyFrame(_ step: Int) -> PCM {
         guard step > 1 else { return self }
         let kept = stride(from: 0, to: frames, by: step).flatMap { frame in
