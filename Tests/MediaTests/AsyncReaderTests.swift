@@ -210,8 +210,7 @@ private func unreadBytes(_ descriptor: Int32) -> Int32 {
     return count
 }
 
-/// Closes the pipes so that all their readers stop waiting; by itself after five minutes, if a test blocks all
-/// threads.
+/// Closes the pipes so that all their readers stop waiting; by itself after five minutes, if a test blocks all threads.
 private final class ClosingPipes: Sendable {
     private let pipes: [OpenPipe]
     private let closed = DispatchSemaphore(value: 0)

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Media
 
-/// Headers with an impossible field. The error must blame the source, permanently, and not the request or the
-/// machine.
+/// Headers with an impossible field. The error must blame the source, permanently, and not the request or the machine.
 @Suite struct BrokenHeaderTests {
     private let folder: TemporaryFolder
 
@@ -92,8 +91,7 @@ import Testing
         #expect(try Readout(bytes, name: "a.wav").error?.code == .unreadableContainer)
     }
 
-    /// Regression: an index of sixty million entries in a 4 KB file counted as out of memory and was retried
-    /// elsewhere.
+    /// Regression: an index of sixty million entries in a 4 KB file counted as out of memory and was retried elsewhere.
     @Test func tableThatNoFileHoldsIsNoLackOfMemory() throws {
         #expect(try Readout(Provocation.hugeIndex, name: "a.ape").error?.code == .unreadableContainer)
     }

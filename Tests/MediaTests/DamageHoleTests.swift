@@ -5,8 +5,7 @@ import Testing
 
 /// Files with a hole in the middle.
 @Suite struct DamageHoleTests {
-    /// Excludes PCM, tested below, and fragmented MP4: its fragments form a chain, and nothing is found after a
-    /// hole in it.
+    /// Excludes PCM, tested below, and fragmented MP4: after a hole in the chain of fragments nothing is found.
     private static let kinds = SampleFile.Kind.allCases.filter {
         !SampleFile.Kind.pcm.contains($0) && ![.fragmentedMP4, .mkaPCM].contains($0)
     }

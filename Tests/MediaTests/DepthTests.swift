@@ -5,8 +5,7 @@ import Testing
 
 @testable import Media
 
-/// Reducing the bit depth adds noise of a known level, without offset or distortion. Samples that fit stay
-/// unchanged.
+/// Reducing the bit depth adds noise of a known level, without offset or distortion. Samples that fit stay unchanged.
 @Suite struct DepthTests {
     private let folder: TemporaryFolder
 

@@ -1,6 +1,4 @@
-// The code of the articles in Media.docc, between markers, verbatim. `DocumentationTests` compares the two and runs
-// this
-// code.
+// The code of the articles in Media.docc, verbatim, between markers. `DocumentationTests` compares and runs it.
 
 // example: converting
 import Conversion

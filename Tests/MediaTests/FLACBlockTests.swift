@@ -117,8 +117,7 @@ import Testing
         #expect(try FFmpeg.decode(path) == Self.sound)
     }
 
-    /// All samples lie above zero, so that nothing in them looks like a frame header, at which `ffmpeg` would split
-    /// packets.
+    /// All samples are positive, so that none looks like a frame header, at which `ffmpeg` would split packets.
     @Test func changingBlocksAreReadOutOfAnMP4() throws {
         let noise = Signal.noise(seed: 53, rate: 44_100, frames: 100_003, channels: 2, amplitude: 0.2)
         let sound = Signal(rate: 44_100, channels: noise.channels.map { $0.map { $0 + 0.4 } }).pcm(.s16)

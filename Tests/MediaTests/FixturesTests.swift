@@ -349,8 +349,7 @@ import Testing
             descriptor = file.descriptor
             #expect(fcntl(descriptor, F_GETFD) >= 0)
         }
-        // The number is closed by now, or belongs to another test's file. `try?`: a closed descriptor has no link
-        // to read.
+        // The number is free by now, or belongs to another test's file. `try?`: a free one has no link to read.
         let facts = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
         #expect(facts != path)
         #expect(throws: SupportError.self) { _ = try OpenFile.reading("/nowhere/at/all").release() }

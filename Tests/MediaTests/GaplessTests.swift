@@ -28,8 +28,7 @@ import Testing
         #expect(batch.failures.isEmpty, "\(batch.failures.prefix(12).joined(separator: "\n"))")
     }
 
-    /// Lengths at every phase of an encoder's block. The padding takes all its values, and in some spans two
-    /// packets.
+    /// Lengths at every phase of an encoder's block. The padding takes all its values, and in some spans two packets.
     @Test(arguments: [Codec.mp3, .aac], [22_050, 44_100])
     func everyPaddingIsTakenOff(codec: Codec, rate: Int) throws {
         var batch = GaplessBatch(folder: try TemporaryFolder.create())
@@ -184,7 +183,6 @@ extension FormatCase {
         }
     }
 
-    /// How far the sweep must stand above the codec's noise, in decibels; `nil` for codecs that do not preserve the
-    /// waveform.
+    /// How far the sweep must exceed the codec's noise, in dB; `nil` for codecs that do not keep the waveform.
     fileprivate var noiseFloor: Double? { 10 }
 }

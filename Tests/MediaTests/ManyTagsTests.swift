@@ -4,15 +4,13 @@ import Testing
 
 @testable import Media
 
-/// libav's time for tags grows with the square of their number: a file of some megabytes occupied a room for
-/// minutes.
+/// libav's time for tags grows with the square of their number: a file of some megabytes occupied a room for minutes.
 @Suite struct ManyTagsTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// Each of these files took from ten seconds to minutes to open. Runs in the release build; each step opens the
-    /// file anew.
+    /// Each of these files took ten seconds to minutes to open. Uses the release build; each step reopens the file.
     @Test(arguments: ManyTags.allCases) func hundredThousandTagsAreOpenedInSeconds(_ many: ManyTags) throws {
         let path = folder.path(many.kind.fileName)
         try Bytes.write(many.bytes(100_000), to: path)

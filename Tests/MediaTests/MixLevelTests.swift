@@ -43,8 +43,7 @@ import Testing
         return path
     }
 
-    /// The tone's level in dB relative to a full-scale sine. `ffmpeg` decodes to floats, so levels beyond full
-    /// scale show.
+    /// The tone's level in dB relative to a full-scale sine, decoded by `ffmpeg` to floats, which may exceed it.
     private func levels(_ path: String) throws -> [Double] {
         let pcm = try FFmpeg.decode(path, to: .f32)
         return try pcm.cut(pcm.frames / 4..<pcm.frames * 3 / 4).rms.map { 20 * log10($0 * 2.0.squareRoot()) }

@@ -4,8 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Excerpts of longer Ogg streams, such as recordings of broadcasts: they begin above zero, lack an end mark, or
-/// both.
+/// Excerpts of longer Ogg streams, such as recordings of broadcasts: they begin above zero, lack an end mark, or both.
 @Suite struct OggExcerptTests {
     private let folder: TemporaryFolder
 

@@ -126,8 +126,7 @@ import Testing
         }
     }
 
-    /// A source with another encoder's delay, which is not a whole number of packets: 2112 frames, as from Apple's
-    /// encoder.
+    /// A source with the delay of Apple's encoder, 2112 frames, which is not a whole number of packets.
     @Test func delayThatEndsInAPacketIsCopied() throws {
         let folder = try TemporaryFolder.create()
         let (wav, m4a, copy) = (folder.path("s.wav"), folder.path("s.m4a"), folder.path("c.mka"))

@@ -11,8 +11,7 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
     let arguments: [String]
     var rate = 44_100
     var channels = 2
-    /// Least signal-to-noise ratio of a range against the same range of the whole; `nil` requires identical
-    /// samples.
+    /// Least signal-to-noise ratio of a range against the same range of the whole; `nil` requires identical samples.
     var floor: Double?
 
     init(_ name: String, _ arguments: String = "", rate: Int = 44_100, channels: Int = 2, floor: Double? = nil) {

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Media
 
-/// The writer's promises: no frame is lost silently, a failed writer stays failed, and impossible formats write
-/// nothing.
+/// The writer loses no frame silently, stays failed once it failed, and writes nothing in an impossible format.
 @Suite struct WriterContractTests {
     private let folder: TemporaryFolder
 

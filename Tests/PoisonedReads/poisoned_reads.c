@@ -1,6 +1,5 @@
-// Interposes the C library's pread, which reads all bytes of a source, its pwrite, which writes those of an output,
-// and its sendmsg, with which a room sends its messages. In any process other than a room they only pass the call
-// on.
+// Interposes three functions of the C library: pread, which reads all bytes of a source; pwrite, which writes those
+// of an output; and sendmsg, with which a room sends its messages. Outside a room they only pass the call on.
 #define _GNU_SOURCE
 #include "PoisonedReads.h"
 

@@ -1,5 +1,4 @@
-/// Whether an ASF file is truncated within its packets. The length in its header is rounded too coarsely to show
-/// that.
+/// Whether an ASF file is truncated within its packets. The length in its header is rounded too coarsely to show that.
 enum ASFEnd {
     /// The first half of the identifier of ASF's Data Object.
     private static let dataObject: [UInt8] = [0x36, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11]

@@ -16,8 +16,7 @@ struct ContainerFacts {
     var endsWithItsPackets = false
     /// Whether the stream may be longer than its start shows.
     var isOpenEnded = false
-    /// Whether the source is an excerpt of a longer stream, so that the totals in the codec's header do not apply
-    /// to it.
+    /// Whether the source is an excerpt of a longer stream. The totals in the codec's header then do not apply.
     var isExcerpt = false
 
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
@@ -37,8 +36,7 @@ struct ContainerFacts {
         }
     }
 
-    /// The header of CAF's packet table. libav adds priming and remainder to the valid frames instead of dropping
-    /// them.
+    /// The header of CAF's packet table. libav adds priming and remainder to the valid frames instead of dropping them.
     private static func cafPacketTable(_ source: ByteSource) -> ContainerFacts? {
         guard let place = chunk("pakt", in: source, from: 8, sizeBytes: 8, bigEndian: true)?.place,
             let table = source.bytes(at: place, count: 24), table.count == 24
@@ -130,8 +128,7 @@ struct ContainerFacts {
         return samples > 0 ? ContainerFacts(soundFrames: samples / 8) : nil
     }
 
-    /// Length from the size of DSDIFF's sound in bytes. Each byte holds eight samples of one channel, which are one
-    /// frame to libav.
+    /// Length from the bytes of DSDIFF's sound. A byte holds eight samples of one channel, one frame to libav.
     private static func dsdiffDataSize(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
         guard stream.codecName.hasPrefix("dsd_"), stream.channelCount > 0,
             let size = chunk("DSD ", in: source, from: 16, sizeBytes: 8, bigEndian: true, isEven: true)?.size, size > 0
@@ -173,8 +170,7 @@ struct ContainerFacts {
         return ContainerFacts(primingFrames: 481 + Int(silence), soundFrames: samples - silence)
     }
 
-    /// The length that the header claims. libav trusts the file size instead, so it does not notice a truncated
-    /// file.
+    /// The length that the header claims. libav trusts the file size instead, so it does not notice a truncated file.
     private static func waveDataSize(_ demuxer: Demuxer) -> ContainerFacts? {
         guard let stream = demuxer.streams.first(where: \.isAudio), stream.isPCM, stream.blockAlign > 0,
             var size = chunk("data", in: demuxer.source, from: 12, sizeBytes: 4, bigEndian: false)?.size

@@ -23,8 +23,7 @@ enum FrameSyntax {
         }
     }
 
-    /// Parses the header in the first eight bytes of a frame, most significant byte first; `nil` if no frame begins
-    /// there.
+    /// Parses a header from the first eight bytes of a frame, most significant first; `nil` if it is not one.
     func header(_ head: UInt64) -> FrameHeader? {
         switch self {
         case .mpegAudio: FrameSyntax.mpegAudioHeader(UInt32(truncatingIfNeeded: head >> 32))

@@ -35,8 +35,7 @@ struct MP3Header {
         if isWord(head, at: 36, "VBRI") { return true }
         let place = 4 + sideBytes(head[1], head[3])
         guard isWord(head, at: place, "Xing") || isWord(head, at: place, "Info") else { return false }
-        // A frame of sound has bits set there. A protected frame has its checksum there: LAME does not shift the
-        // word.
+        // A frame of sound has bits set there. A protected frame has its checksum there: LAME does not shift the word.
         let isProtected = head[1] & 1 == 0
         return head[(isProtected ? 6 : 4)..<place].allSatisfy { $0 == 0 }
     }

@@ -29,8 +29,7 @@ struct MatroskaElement {
         return segment
     }
 
-    /// Calls `visit` with each element in `range`, in order, until it returns `false` or `count` elements were
-    /// visited.
+    /// Calls `visit` with each element in `range`, in order, until it returns `false` or `count` elements were visited.
     static func each(
         in range: Range<Int64>,
         of source: ByteSource,

@@ -2,8 +2,7 @@
 /// present for all there ever was, and skips unknown elements.
 enum MatroskaEnd {
     private static let cluster: UInt64 = 0x1F43_B675
-    /// The elements a cluster may hold: timestamp, blocks and block groups, position, padding, checksums and the
-    /// like.
+    /// The elements a cluster may hold: timestamp, blocks and block groups, position, padding, checksums and the like.
     private static let clusterParts: Set<UInt64> = [0xE7, 0xA3, 0xA0, 0xAB, 0xA7, 0x5854, 0xEC, 0xBF, 0xAF]
 
     /// Walks the top-level elements by their sizes, then the parts of the last cluster. `false` for a stream of

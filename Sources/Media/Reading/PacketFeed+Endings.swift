@@ -2,8 +2,7 @@ import Conversion
 
 /// Endings that look like a loss and are none.
 extension PacketFeed {
-    /// Estimates the frames of sound in the whole source from the `frames` heard so far, at the same frames per
-    /// byte.
+    /// Estimates the frames of sound in the whole source from the `frames` heard so far, at the same frames per byte.
     func heardFrames(_ frames: Int64, isAtEnd: Bool) -> Int64 {
         guard !isAtEnd, let size = demuxer.source.size, let first = firstPlace, lastPlace > first, size > lastPlace
         else { return frames }

@@ -11,8 +11,7 @@ extension PacketFeed {
         guard maySkip, !lengths.isBroken, let place, let preroll else { return nil }
         // Damage is found only by decoding everything. PCM can only lack its end.
         guard stream.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
-        // All frames that the packets promised must have come out, or packets cannot be used for counting. Opus
-        // holds a few back.
+        // Counting by packets works only if all frames that they promised came out. Opus holds a few back.
         guard (0...(track.codecName == "opus" ? 960 : 0)).contains(place - decoded) else { return nil }
         if demuxer.source.isSeekable, frame - place > Self.leastJump,
             let landed = try jump(to: frame - preroll, using: &scratch)
@@ -40,8 +39,7 @@ extension PacketFeed {
         return hasMoved ? place : nil
     }
 
-    /// The first frame of a packet that is skipped. Sound that is missing before the packet moves it in every
-    /// damage mode.
+    /// The first frame of a skipped packet. A loss before the packet moves it in every damage mode.
     private mutating func clockPlace(of packet: borrowing Packet, counted: Int64) throws -> Int64 {
         let start = counted + (arrival.loss?.frames ?? 0)
         guard watch != nil, let frame = clockFrame(of: packet) else { return start }
@@ -76,8 +74,7 @@ extension PacketFeed {
         return frame
     }
 
-    /// Seeks by the sample table, which states place and time of each packet. It is trusted as far as it agrees
-    /// with the codec.
+    /// Seeks by the sample table, which states place and time of each packet, as far as the codec confirms it.
     private mutating func jumpByIndex(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         guard let firstTime, let place, let length = readFrames,
             let now = stream.ticks(exactly: place, rate: track.sampleRateHz).flatMap(Plausible.ticks),
@@ -117,7 +114,7 @@ extension PacketFeed {
         return landed
     }
 
-    /// A skip met something uncertain. The caller must read from the start.
+    /// A skip reached data whose position is uncertain. The caller must read from the start.
     struct SkipFailure: Error {}
 
     private mutating func putBack(_ packet: inout Packet, at frame: Int64) {

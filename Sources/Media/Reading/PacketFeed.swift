@@ -41,8 +41,7 @@ struct PacketFeed: ~Copyable {
     /// What the numbers in the frames of a bare FLAC stream count.
     private var numbering: FLACNumbering?
     private var pace: PacketPace?
-    /// Whether frames are counted by the container: the codec's packets do not state them, and the container does
-    /// not round.
+    /// Whether the container counts the frames: the codec's packets do not, and this container does not round.
     private let countsByContainer: Bool
     /// Byte position, timestamp and frame number of the first packet.
     var firstPlace: Int64?
@@ -81,8 +80,7 @@ struct PacketFeed: ~Copyable {
 
     // MARK: Reading
 
-    /// Fills `packet`; `false` at the end. A source that breaks off also ends here: `takeEarlyEnd` returns the
-    /// reason.
+    /// Fills `packet`; `false` at the end. A source that breaks off also ends here: `takeEarlyEnd` returns the reason.
     mutating func next(into packet: inout Packet) throws -> Bool {
         var isThere: Bool
         repeat {
@@ -141,9 +139,9 @@ struct PacketFeed: ~Copyable {
         if track.isCutAtLength {
             if packet.hasSkip { try packet.setSkip(start: packet.skip.start, end: 0) }
         } else if demuxer.name.hasPrefix("mov"), packetCount == 1, let time = packet.timestamp {
-            // The edit list puts the sound at zero. When the delay exceeds one packet, as with Apple's encoder,
-            // libav may mark only the first packet's share. It also counts in ticks of the track, which are not
-            // always samples.
+            // The edit list puts the sound at zero. If the delay exceeds one packet, as with Apple's encoder, libav
+            // may mark only the first packet's share. It also counts in ticks of the track, which may differ from
+            // samples.
             let start = Int(stream.nearestFrames(max(Int64(packet.skip.start), -time), rate: track.sampleRateHz))
             if start > 0 { try packet.setSkip(start: start, end: packet.skip.end) }
         } else if packetCount == 1, track.codecName == "opus", demuxer.name == "matroska,webm", packet.hasSkip {
@@ -282,8 +280,7 @@ struct PacketFeed: ~Copyable {
 
     // MARK: Gaps
 
-    /// The loss before the current packet, by the container's clock if it has a good one; `nil` if nothing is
-    /// missing.
+    /// The loss before the current packet, by the container's clock if it has a good one; `nil` if nothing is missing.
     ///
     /// `decoded` counts all frames since the start of the source, priming included. `estimate` is the estimated
     /// loss since then, and `usual` the usual frames per packet.
@@ -332,8 +329,7 @@ struct PacketFeed: ~Copyable {
 
     private static let brokenPages = "pages are missing here"
 
-    /// Whether the timestamp `frame` is a lone outlier: the next packet continues where the previous one ended, at
-    /// `decoded`.
+    /// Whether `frame` is a lone outlier: the next packet continues where the previous one ended, at `decoded`.
     private mutating func isAlone(_ frame: Int64, _ decoded: Int64, _ usual: Int64) throws -> Bool {
         guard pages == nil, try hasMore(),
             let following = isMisled ? arrivalAhead.start : ahead.timestamp.map({ self.frame(at: $0) })
@@ -369,7 +365,7 @@ struct PacketFeed: ~Copyable {
     }
 
     /// Whether the source stops without a proper end: Ogg's last page, or a complete Matroska cluster, MP4 box or
-    /// ASF packet data.
+    /// packet data of ASF.
     var endsUnmarked: Bool {
         mutating get {
             switch demuxer.name {

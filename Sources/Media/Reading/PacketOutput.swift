@@ -2,8 +2,7 @@ public import Conversion
 
 /// The packets of one track, for an output that copies the codec (passthrough).
 ///
-/// Their bytes are the container's. Their durations are in frames, and each marks the frames in it that are not
-/// sound.
+/// Their bytes are the container's. Their durations are in frames, and each marks the frames in it that are not sound.
 public final class PacketOutput {
     public let track: Track
     /// Frames of sound in the packets handed out so far.

@@ -15,8 +15,7 @@ public final class Reader {
         public var damage: DamageMode
         /// Seconds of silence that may replace missing sound; `nil` for the limit of `ConcealLimit`.
         public var concealSeconds: Int?
-        /// Whether to check a whole track against the digest in its container, at a small cost in time. Only FLAC
-        /// has one.
+        /// Whether to check a whole track against its container's digest, at a small cost. Only FLAC has one.
         public var checksDigest: Bool
         /// Processor time in seconds that opening may take; `nil` for no limit.
         public var openSeconds: Int?
@@ -86,8 +85,7 @@ public final class Reader {
         )
     }
 
-    /// The decoded samples of a track, whole or in ranges, in the track's own format. A reader has one output in
-    /// its life.
+    /// The decoded samples of a track, whole or in ranges, in the track's format. A reader has one output.
     ///
     /// Ranges are read in the order given and may overlap. A range that begins before the end of the previous one
     /// needs a seekable source. A time between two frames is rounded to the nearer frame, and in the middle to the
@@ -120,8 +118,7 @@ public final class Reader {
         return try PacketOutput(demuxer, track, options)
     }
 
-    /// Checks that the track can be converted at all. A failure here is the fault of the source's header, not of
-    /// the request.
+    /// Checks that the track can be converted at all. A failure is due to the source's header, not the request.
     private func possible(_ track: Track) throws -> Track {
         _ = try Reader.readable(track)
         if track.codecName == "none" { throw Reader.unsupported(track) }
@@ -197,8 +194,8 @@ extension Reader {
         )
     }
 
-    /// Refuses a track without rate or channels. PCM has them from its header alone, all other codecs from their
-    /// first frames.
+    /// Refuses a track without rate or channels. PCM has them from its header, other codecs from their first
+    /// frames.
     private static func refuseSilent(_ stream: InputStream, _ track: Track) throws {
         guard track.sampleRateHz <= 0 || track.channelCount <= 0 else { return }
         guard stream.decoder != nil else { throw unsupported(track) }

@@ -67,8 +67,8 @@ public struct Tag: Sendable, Hashable {
         self.value = value
     }
 
-    /// Whether a container describes itself with this tag. Such tags are not copied: they would be false in another
-    /// file.
+    /// Whether a container describes itself with this tag. Such tags are not copied: in another file they are
+    /// false.
     public var isTechnical: Bool { Tag.technicalKeys.contains(key.lowercased()) }
 
     private static let technicalKeys: Set<String> = [

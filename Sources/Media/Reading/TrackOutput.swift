@@ -31,8 +31,7 @@ public final class TrackOutput {
     var hasDecoded = false
     /// Frames of silence that replace damage and have yet to be handed out.
     var owedSilence: Int64 = 0
-    /// The estimated loss since the last good packet. The container's clock may correct it when the next packet
-    /// comes.
+    /// The estimated loss since the last good packet. The container's clock may correct it when the next packet comes.
     var pending: Loss?
     /// The first place that the container marks as damaged; cleared once a loss is recorded.
     var suspicion: Int64?
@@ -42,8 +41,7 @@ public final class TrackOutput {
     var gaveTooMuch = false
     private var lastShape: SampleShape?
     private var lastFrameCount = 0
-    /// The rate of blocks that differ in rate from the track, and their remainder of less than one frame of the
-    /// track.
+    /// The rate of blocks that differ in rate from the track, and their remainder of less than one frame of the track.
     private var otherRate: (rate: Int, rest: Int64)?
     /// Whether the packets state the frames to drop, in ticks of their container.
     private var skipsByPacket = false
@@ -60,8 +58,7 @@ public final class TrackOutput {
     /// Longest block of silence that replaces damage.
     private static let silenceFrames: Int64 = 4096
 
-    /// `reopen` opens the same source again from its start, for a range that begins before the end of the previous
-    /// one.
+    /// `reopen` opens the same source again from its start, for a range that begins before the end of the previous one.
     init(
         _ demuxer: Demuxer,
         _ track: Track,
@@ -338,8 +335,7 @@ public final class TrackOutput {
     /// The usual number of frames per packet of this codec.
     var usualFrames: Int64 { Int64(decoder.frameSize > 0 ? decoder.frameSize : lastFrameCount) }
 
-    /// Converts frames of a block to frames of the track. A remainder of less than one frame carries over to the
-    /// next block.
+    /// Converts frames of a block to frames of the track. A fraction of a frame carries over to the next block.
     private func onTrackClock(_ frames: Int64, rate: Int) -> Int64 {
         guard rate != track.sampleRateHz else { return frames }
         let rest = otherRate?.rate == rate ? otherRate!.rest : 0

@@ -16,8 +16,7 @@ struct AACFrames {
 
     var bytes: [UInt8] { frames.flatMap { $0 } }
 
-    /// Inserts a fill element with an encoder's name before all other elements of a frame, which shifts all its
-    /// bits.
+    /// Inserts a fill element with an encoder's name before all other elements of a frame, which shifts all its bits.
     mutating func sign(_ number: Int, _ name: String) {
         let text = Array(name.utf8) + [0]
         let frame = frames[number]

@@ -19,8 +19,7 @@ struct BlockyFLAC {
 
     var bytes: [UInt8] { head + frames.flatMap { $0 } }
 
-    /// Makes blocks whose sizes cycle through `sizes`. The header states the smallest and the largest of them, or
-    /// `claimed`.
+    /// Makes blocks whose sizes cycle through `sizes`. The header states their range, or `claimed`.
     init(_ pcm: PCM, sizes: [Int], _ numbering: Numbering, claimed: (least: Int, most: Int)? = nil) throws {
         var head = Array("fLaC".utf8) + [0x80, 0, 0, 34]
         head.append(big: UInt16(claimed?.least ?? sizes.min()!))

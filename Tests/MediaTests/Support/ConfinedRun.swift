@@ -8,8 +8,7 @@ import TestSupport
 enum ConfinedRun {
     /// The error of a conversion that may write only some kilobytes. A test in the child process prints it.
     static func errorOfFullDisk() throws -> MediaError {
-        // A write beyond the limit raises SIGXFSZ, which would kill the process. With the signal ignored, it fails
-        // with EFBIG.
+        // A write beyond the limit raises SIGXFSZ, which would kill the process. If ignored, it fails with EFBIG.
         let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" --testing-library swift-testing --filter outputHasRoom"
         let run = try Run.program("sh", ["-c", script, "/proc/\(getpid())/exe"])
         guard let line = run.outputText.split(separator: "\n").first(where: { $0.contains(marker) }),

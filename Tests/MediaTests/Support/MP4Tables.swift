@@ -2,8 +2,7 @@ import TestSupport
 
 @testable import Media
 
-/// The sample tables of the only track in an MP4 whose `moov` is the last box. They can be changed and written
-/// back.
+/// The sample tables of the only track in an MP4 whose `moov` is the last box. They can be changed and written back.
 struct MP4Tables {
     /// The original file.
     private let bytes: [UInt8]

@@ -3,8 +3,7 @@ import TestSupport
 
 @testable import Media
 
-/// The result of reading a source whose sample tables are walked here, next to the result when libav reads all of
-/// them.
+/// The result of reading a source whose sample tables are walked here, next to the result when libav reads all of them.
 struct WalkedBothWays {
     let walked: Outcome
     let whole: Outcome

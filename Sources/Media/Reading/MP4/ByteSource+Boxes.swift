@@ -1,5 +1,4 @@
-/// Access to the boxes of MP4 and QuickTime. A box has a size and a four-character name; boxes are siblings or
-/// nested.
+/// Access to the boxes of MP4 and QuickTime. A box has a size and a four-character name; boxes are siblings or nested.
 extension ByteSource {
     /// The content of the first box named `name` among those in `range`.
     func box(_ name: String, in range: Range<Int64>) -> Range<Int64>? { eachBox(in: range) { $0 == name ? $1 : nil } }

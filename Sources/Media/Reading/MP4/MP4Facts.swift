@@ -59,8 +59,8 @@ enum MP4Facts {
         if let played, length >= min(played.frames, played.stated) - start - rounding {
             return played.facts(from: start)
         }
-        // If the edit shows everything within the resolution of its ticks, take it as everything: the track states
-        // its end exactly.
+        // If the edit may cover the whole track within the resolution of its ticks, assume that it does: the track
+        // states its end exactly.
         if mediaLength * rate % mediaScale == 0, abs(rest - length) <= rounding, rest > 0 {
             // Writers that shorten the last packet omit its padding from the track's length.
             let isTold = gapless.map { $0.priming == start && $0.frames == rest } ?? false
@@ -85,8 +85,7 @@ enum MP4Facts {
         /// By how much the packets may fall short of `frames`.
         let doubt: Int64
 
-        /// Rounding loses no sound. A stated length beyond all packets comes from gaps, or from a clock that ran
-        /// fast.
+        /// Rounding loses no sound. A stated length beyond all packets comes from gaps, or from a clock that ran fast.
         func facts(from start: Int64) -> ContainerFacts {
             ContainerFacts(
                 droppedFrames: start > 0 ? Int(start) : nil,

@@ -1,10 +1,8 @@
-/// Limits for reading an MP4's sample tables here instead of in libav, and for the part of them that libav still
-/// sees.
+/// Limits for reading an MP4's sample tables here instead of in libav, and for the part of them that libav still sees.
 struct SampleTableRules: Sendable, Hashable {
     /// The number of samples from which this pays off: libav keeps some seventy bytes per sample.
     var leastSamples: Int64 = 200_000
-    /// Above this limit, libav's own limits apply to the file: the sizes alone are then as many bytes as opening
-    /// may read.
+    /// Above this, libav's own limits decide about the file: the sizes alone fill what opening may read.
     var mostSamples: Int64 = 1 << 24
     /// Limit for the tables of all tracks together, in bytes. They are read more than once.
     var mostTableBytes: Int64 = ByteSource.openingBytes

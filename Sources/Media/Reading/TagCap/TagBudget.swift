@@ -1,16 +1,14 @@
 /// Limits the tags of a file that libav sees.
 ///
-/// libav searches all earlier tags for each tag's name, and joins values of one name by copying what it has. The
-/// time grows with the square of their number, before the first frame, and without a read at which it could be
-/// stopped.
+/// libav searches all earlier tags for each tag's name, and joins values of one name by copying. Its time grows
+/// with the square of their number, before the first frame, and without a read at which it could be stopped.
 struct TagBudget {
     /// Tags and chapters together. Songs have dozens of tags, audio books hundreds of chapters.
     static let mostTags = 10_000
     /// Limit on the bytes that joining values of one name may copy.
     static let mostCopiedBytes: Int64 = 1 << 30
 
-    /// Limit on the comparisons of names when libav goes through all tags again, as it does after every block of
-    /// them.
+    /// Limit on the comparisons of names when libav goes through all tags again, as it does after every block of them.
     static let mostComparisons = 200_000_000
 
     private var left = TagBudget.mostTags

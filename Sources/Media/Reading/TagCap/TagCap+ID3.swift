@@ -19,8 +19,7 @@ extension TagCap {
             }
             place = end
         }
-        // All tags after the last one shown become a single empty tag. If they are too long for one, they stay as
-        // they are.
+        // All tags after the last one shown become a single empty tag, unless they are too long for one.
         if let hidden, place - hidden - 10 < 1 << 28, place - hidden >= 20 {
             let length = place - hidden - 10
             let digits = (0..<4).map { UInt8(length >> (21 - 7 * Int64($0)) & 0x7F) }

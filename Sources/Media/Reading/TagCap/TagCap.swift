@@ -2,8 +2,7 @@ import Conversion
 
 /// Hides tags and chapters beyond `TagBudget` from libav, by overwriting them with harmless content as libav reads.
 ///
-/// It expects well-formed files. If a malformed file misleads it, libav sees all tags, and the time limit for
-/// opening applies.
+/// It expects well-formed files. If a file misleads it, libav sees all tags, until the limit for opening.
 struct TagCap {
     /// The bytes that libav sees changed. They do not move any other byte.
     var patches: [SourcePatch] = []
