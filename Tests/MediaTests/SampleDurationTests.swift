@@ -153,7 +153,7 @@ import Testing
         #expect(read.damage.stretches.first?.code == .timelineGap)
     }
 
-    /// One packet less than the times state is more than the times ever deviate.
+    /// A lost packet shifts the times by more than this table ever deviates.
     @Test func lostPacketIsFoundInATableThatSwings() throws {
         let (_, tables, pcm) = try made(.aac)
         let count = tables.sizes.count

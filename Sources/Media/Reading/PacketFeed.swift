@@ -251,7 +251,7 @@ struct PacketFeed: ~Copyable {
         demuxer.name.hasPrefix("mov") && packet.skip.start > 0 ? packet.skip.start : nil
     }
 
-    /// Frames of sound that libav wrongly marks as to be dropped at the end of the current packet.
+    /// Frames that libav drops at the end of the current packet although they are sound.
     ///
     /// In a chained Vorbis stream whose first link has one page, libav counts frames for the first packet, which
     /// only fills the window. This does not apply to a single-page file, which is cut at its length.

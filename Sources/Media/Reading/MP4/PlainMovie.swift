@@ -10,7 +10,7 @@ struct PlainMovie {
     /// Bytes of all tables read.
     private var tableBytes: Int64 = 0
 
-    /// A box among others.
+    /// A box with its place in the file.
     private struct Box {
         let name: String
         let start: Int64

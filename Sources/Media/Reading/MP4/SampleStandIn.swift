@@ -24,7 +24,7 @@ struct SampleStandIn {
 
     /// The smallest size possible: libav may read a stand-in, and should then not read much.
     private static let standInBytes: Int64 = 1
-    /// The limit for memory.
+    /// More stand-ins would take too much memory.
     private static let mostStandIns: Int64 = 4096
 
     /// `nil` if there is nothing to hide, or if samples last so long that a stand-in could replace hardly any.
