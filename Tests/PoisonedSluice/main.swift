@@ -4,7 +4,7 @@ import FoundationEssentials
 import PoisonedReads
 
 // Without this use, the linker would leave the replaced functions out.
-precondition(poison_name(0) != nil, "the table of poisons is empty")
+precondition(poison_name(0) != nil, "there is poison")
 CommandLineTool.run(
     (1..<max(1, Int(CommandLine.argc))).map { place in
         // The kernel passes argc arguments, none of which is null.

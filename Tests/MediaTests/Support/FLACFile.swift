@@ -31,7 +31,7 @@ struct FLACFile {
         let start = bytes.count
         let depths = [8: 1, 12: 2, 16: 4, 20: 5, 24: 6]
         bytes += [0xFF, 0xF8, 0x7D, UInt8((channels.count - 1) << 4 | (depths[bits] ?? 0) << 1)]
-        precondition(frameNumber < 0x800, "only frame numbers of up to two bytes are supported")
+        precondition(frameNumber < 0x800, "a frame number of two bytes")
         bytes +=
             frameNumber < 0x80
             ? [UInt8(frameNumber)] : [UInt8(0xC0 | frameNumber >> 6), UInt8(0x80 | frameNumber & 0x3F)]
