@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// glibc's allocator under the names that cannot be replaced.
+// glibc's allocator, under names that this file does not replace.
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
@@ -22,7 +22,7 @@ static __thread int is_counting;
 static int note_range(struct dl_phdr_info *info, size_t size, void *unused) {
     (void)size;
     (void)unused;
-    // The program has no name here.
+    // The main program has an empty name here.
     const char *name = info->dlpi_name ? info->dlpi_name : "";
     if (name[0] != 0 && !strstr(name, "/libswift")) return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {

@@ -1,5 +1,5 @@
-// Converts one file in a process of its own, for tests of what only another process can show: the same bytes again, and
-// a limit on file sizes.
+// Converts one file, in a separate process, for tests that need one: that another process writes the same bytes,
+// and limits on file size and memory.
 import Conversion
 import Glibc
 import Media
@@ -8,7 +8,7 @@ import TestSupport
 var words = CommandLine.arguments
 if words.count > 2, words[1] == "--room", let kilobytes = UInt(words[2]) {
     words.removeSubrange(1...2)
-    // Pages of address space that the process has by now, and so many more.
+    // The pages of address space that the process has by now, plus the allowed kilobytes.
     let facts = try OpenFile.reading("/proc/self/statm")
     var text = [UInt8](repeating: 0, count: 128)
     let count = max(0, read(facts.descriptor, &text, text.count))
@@ -35,7 +35,7 @@ do {
     )
     let outcome = try Converter(request).run(from: source.descriptor, to: destination.descriptor)
     print(outcome.summary.bytes)
-    // The most memory that it took, for tests of what does not grow with the length of a source.
+    // The peak memory, for tests that it does not grow with the length of a source.
     let facts = try OpenFile.reading("/proc/self/status")
     var text = [UInt8](repeating: 0, count: 8192)
     let count = max(0, read(facts.descriptor, &text, text.count))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Media
 
-/// Nothing opens but what is on the list, and nothing is reached but the bytes of the one descriptor.
+/// Only listed formats open, and a reader touches only the bytes of its one descriptor.
 @Suite struct AllowlistTests {
     private let folder: TemporaryFolder
 
@@ -70,7 +70,7 @@ import Testing
         #expect(#expect(throws: MediaError.self) { try ReadBack.file(path) }?.code == .tooManyStreams)
     }
 
-    /// A codec outside the list is described and not decoded, in a container that may hold anything.
+    /// A codec outside the list is described but not decoded, even in a container that may hold any codec.
     @Test func otherCodecsAreRefused() throws {
         let path = folder.path("a.ts")
         try FFmpeg.run(["-f", "lavfi", "-i", "sine=r=48000:d=0.3", "-ac", "2", "-c:a", "s302m", "-strict", "-2", path])
@@ -80,7 +80,7 @@ import Testing
 
     // MARK: Bounds
 
-    /// Bytes that opening asks for, whether it succeeds or not.
+    /// Bytes read while opening, whether it succeeds or not.
     private func bytesToOpen(_ path: String) throws -> (bytes: Int64, error: MediaError?) {
         let file = try OpenFile.reading(path)
         let source = try ByteSource(descriptor: file.descriptor, stop: StopSignal())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Ambisonics in Ogg Opus (mapping family 2, RFC 8486): channels without speakers, in an order that nothing may change.
+/// Ambisonics in Ogg Opus (mapping family 2, RFC 8486): channels without speakers, whose order must not change.
 @Suite struct AmbisonicOpusTests {
     private let folder: TemporaryFolder
 
@@ -12,7 +12,7 @@ import Testing
 
     private static let levels = [0.5, 0.25, 0.125, 0.35]
 
-    /// Four channels, each with a pitch and a level of its own.
+    /// Four channels, each with a different pitch and level.
     private func source() throws -> (path: String, signal: Signal) {
         let tones = Self.levels.enumerated().map { number, level in
             Signal.tone(Double(number + 1) * 220, rate: 48_000, frames: 96_000, amplitude: level)
@@ -36,12 +36,12 @@ import Testing
         let pcm = try read.pcm
         #expect(read.track.channelCount == 4 && read.track.channelMask == 0 && pcm.frames == 96_000)
         try expectOrder(pcm, signal)
-        // libopus itself, and not libav's own decoder.
+        // Compares with libopus rather than with libav's own decoder.
         let reference = try FFmpeg.decode(path, to: .f32, inputArguments: ["-c:a", "libopus"])
         #expect(try pcm.snr(against: reference.cut(0..<96_000)).min()! > 60)
     }
 
-    /// `opusdec` knows no ambisonics. It does know the same streams as four speakers (family 1).
+    /// `opusdec` does not know ambisonics, but it decodes the same streams as four speakers (family 1).
     @Test func opusdecHearsTheSameChannels() throws {
         let (path, signal) = try source()
         let other = folder.path("quad.opus")

@@ -115,7 +115,7 @@ import Testing
         let conversion = AsyncConversion(request, from: input.descriptor, to: output.descriptor)
         let problem = try #require(await #expect(throws: MediaError.self) { try await conversion.run() })
         #expect(problem.code == .emptyInput && conversion.state == .failed(problem))
-        for await _ in conversion.progress { Issue.record("nothing was converted") }
+        for await _ in conversion.progress { Issue.record("progress of a conversion that failed") }
     }
 
     @Test func aConversionRunsOnce() async throws {
@@ -130,6 +130,6 @@ import Testing
 
     @Test func progressOfAConversionThatNeverRanEnds() async throws {
         let progress = AsyncConversion(.init(format: AudioFormat(container: .wav)), from: -1, to: -1).progress
-        for await _ in progress { Issue.record("nothing was converted") }
+        for await _ in progress { Issue.record("progress of a conversion that never ran") }
     }
 }

@@ -27,7 +27,7 @@ import Testing
         #expect(blocks.map(\.position) == (0..<blocks.count).map { Int64($0 * 4096) })
     }
 
-    /// MP3 decodes to planes, FLAC to whole numbers: `ffmpeg` says what is right for both.
+    /// MP3 decodes to planar floats, FLAC to integers. `ffmpeg` gives the reference for both.
     @Test(arguments: [("take.flac", PCM.SampleFormat.s16), ("take.mp3", .f32)])
     func decodedBlocksAreWhatAnotherReaderDecodes(name: String, format: PCM.SampleFormat) async throws {
         let path = folder.path(name)
@@ -101,7 +101,7 @@ import Testing
                 }
             }
             do {
-                // All sixteen are inside libav once it has taken what lies in their pipes.
+                // All sixteen readers are inside libav once it has consumed the bytes in their pipes.
                 for pipe in pipes { #expect(write(pipe.writing, "RIFF", 4) == 4) }
                 try await until { pipes.allSatisfy { unreadBytes($0.reading) == 0 } }
                 #expect(try await AsyncReader(descriptor: descriptor).blocks().collected().bytes == expected)
@@ -197,7 +197,7 @@ import Testing
     }
 }
 
-/// A reference that keeps nothing alive.
+/// A weak reference.
 private struct Weak {
     weak let value: ReaderActor?
 
@@ -210,7 +210,7 @@ private func unreadBytes(_ descriptor: Int32) -> Int32 {
     return count
 }
 
-/// Ends the wait of all who read from pipes; by itself after five minutes, when a test has blocked all threads.
+/// Closes the pipes so that all their readers stop waiting; by itself after five minutes, if a test blocks all threads.
 private final class ClosingPipes: Sendable {
     private let pipes: [OpenPipe]
     private let closed = DispatchSemaphore(value: 0)
@@ -225,7 +225,7 @@ private final class ClosingPipes: Sendable {
         }
     }
 
-    /// Whether the test had not closed them by then.
+    /// Whether the five minutes passed before the test closed the pipes.
     var cameTooLate: Bool { isLate.withLock { $0 } }
 
     func close() {

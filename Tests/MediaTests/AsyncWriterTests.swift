@@ -22,7 +22,7 @@ import Testing
         )
     }
 
-    /// A block that is larger than all buffers on the way to the file.
+    /// A block larger than all buffers on the way to the file.
     private func largeBlock() throws -> PCMBlock {
         try PCMBlock([Int16](repeating: 1, count: 400_000), sampleRateHz: 48_000, channelCount: 2)
     }
@@ -109,7 +109,7 @@ import Testing
         let writer = try AsyncWriter(descriptor: file.descriptor, format: resolved(.wav), capacity: 2)
         let block = try pcm.blocks(of: 1000)[0]
         let first = await #expect(throws: MediaError.self) {
-            // Far more than all buffers on the way can hold.
+            // Far more than all buffers on the way to the file hold.
             for _ in 0..<1000 { try await writer.append(block) }
         }
         #expect(first?.code == .destinationIO && first?.libavName == "EPERM")
@@ -128,7 +128,7 @@ import Testing
         let waiting = (0..<3).map { _ in Task { try await writer.append(block) } }
         try await until { writer.queue.waiterCount == 3 }
         writer.actor.executor.resume()
-        // The first of them was let in before the failure; it learns of it by the next call.
+        // The first append was accepted before the failure. Its caller sees the failure at the next call.
         var failures: [MediaError.Code] = []
         for task in waiting {
             do { try await task.value } catch let error as MediaError { failures.append(error.code) }

@@ -5,19 +5,19 @@ import Testing
 
 @testable import Media
 
-/// Headers with a field that cannot be: the source is at fault, for good, and neither the wish nor the machine.
+/// Headers with an impossible field. The error must blame the source, permanently, and not the request or the machine.
 @Suite struct BrokenHeaderTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// What the source may be accused of, or success.
+    /// The codes that blame the source. `nil`, success, is allowed too.
     private static let verdicts: Set<MediaError.Code> = [
         .emptyInput, .tagsOnly, .unknownContainer, .containerNotAllowed, .unreadableContainer, .noAudioTrack,
         .protectedContent, .unsupportedCodec, .unsupportedBitDepth, .tooManyStreams, .noDecodableFrame, .corruptStream,
         .truncated, .timelineGap, .metadataTooLarge,
-        // A field that claims hours is believed, and stopped by what the job may use; one that claims a rate of gigahertz
-        // leaves next to nothing.
+        // A field that claims hours is believed until the job's budget runs out. A field that claims a rate of
+        // gigahertz leaves almost no output.
         .outputBytesExceeded, .emptyOutput,
     ]
 
@@ -34,7 +34,7 @@ import Testing
         ("a.wv", []), ("a.ts", ["-c:a", "aac"]),
     ]
 
-    /// Zeroes and fills the fields of a header one after another, at every place where one may begin.
+    /// Zeroes and fills every field of a header in turn, at each place where a field may begin.
     @Test(arguments: kinds.map(\.name)) func noFieldIsBlamedOnTheWishOrTheMachine(name: String) throws {
         let path = folder.path(name)
         let clip = Signal.tone(440, rate: 44_100, frames: 4_410, channels: 2).pcm(.s16)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// Forty-two files ended in "channels 0", as if that had been asked for.
+    /// Regression: forty-two files failed with "channels 0", as if the request had asked for that.
     @Test(arguments: [(22, "channels"), (24, "rate")]) func nothingIsAWAVOfNoChannelsAndNoRate(field: (Int, String))
         throws
     {
@@ -91,12 +91,12 @@ import Testing
         #expect(try Readout(bytes, name: "a.wav").error?.code == .unreadableContainer)
     }
 
-    /// An index of sixty million entries, in a file of four kilobytes, was tried again on another machine.
+    /// Regression: an index of sixty million entries in a 4 KB file counted as out of memory and was retried elsewhere.
     @Test func tableThatNoFileHoldsIsNoLackOfMemory() throws {
         #expect(try Readout(Provocation.hugeIndex, name: "a.ape").error?.code == .unreadableContainer)
     }
 
-    /// Cut to any length, a header is never a lack of memory either.
+    /// A header cut to any length never counts as out of memory either.
     @Test func shortestFilesAreTheirOwnFault() throws {
         for (name, arguments) in Self.kinds {
             let path = folder.path(name)

@@ -3,7 +3,7 @@ import Media
 import TestSupport
 import Testing
 
-/// Every channel comes out where it went in, through formats that each order them in their own way.
+/// Every channel keeps its place through formats that each order channels in their own way.
 @Suite struct ChannelTests {
     struct Way: CustomTestStringConvertible, Sendable {
         let format: AudioFormat
@@ -27,12 +27,12 @@ import Testing
 
     private static let step = 3_000
 
-    /// One channel after the other sounds for a while, the low one lower.
+    /// One channel after the other sounds for a while; the low-frequency channel has a lower tone.
     private func relay(_ layout: ChannelLayout) -> Signal {
         let frames = Self.step * layout.channelCount
         return Signal.stacked(
             (0..<layout.channelCount).map { channel in
-                // The fourth is the one for low frequencies in all three.
+                // Channel 4 is the low-frequency channel in all three layouts.
                 let tone = Signal.tone(channel == 3 ? 60 : 500, rate: 48_000, frames: Self.step, amplitude: 0.5)
                 let before = Signal.silence(rate: 48_000, frames: channel * Self.step)
                 let after = Signal.silence(rate: 48_000, frames: frames - (channel + 1) * Self.step)
@@ -41,7 +41,7 @@ import Testing
         )
     }
 
-    /// Which channel is loudest in each stretch, and by how much it stands above the rest.
+    /// The loudest channel in each stretch; -1 if it is less than five times as loud as every other channel.
     private func loudest(_ pcm: PCM) throws -> [Int] {
         try (0..<pcm.channels).map { stretch in
             let middle = stretch * Self.step + 500..<(stretch + 1) * Self.step - 500
@@ -63,7 +63,7 @@ import Testing
         let raw = RawShape(outcome.format)
         let decoded = try Decoded.file(path, raw: raw)
         #expect(decoded.frames == Int(outcome.summary.decodedFrames))
-        // ADTS begins with its delay.
+        // ADTS begins with its encoder delay.
         let delay = way.format.container == .adts ? 1024 : 0
         let order = Array(0..<pcm.channels)
         #expect(try loudest(decoded.pcm.cut(delay..<delay + pcm.frames)) == order)
@@ -72,7 +72,7 @@ import Testing
         #expect(try loudest(theirs.cut(delay..<delay + pcm.frames)) == order)
     }
 
-    /// What a layout is called in the file: without it, readers would guess.
+    /// The file states its layout. Without it, readers would guess.
     @Test(arguments: [Container.wav, .w64, .caf, .flac, .wavpack]) func layoutIsStated(container: Container) throws {
         let folder = try TemporaryFolder.create()
         let (wav, path) = (folder.path("source.wav"), folder.path("out"))
@@ -80,7 +80,7 @@ import Testing
             let pcm = Signal.silence(rate: 48_000, frames: 100, channels: layout.channelCount).pcm(.s16)
             try WAVFile.write(pcm, to: wav, options: .init(isExtensible: true, channelMask: UInt32(layout.mask)))
             try Converted.file(wav, to: path, as: AudioFormat(container: container))
-            // CAF calls the same seats by one name, which libav takes for the sides.
+            // CAF uses one name for both arrangements; libav reads it as side speakers.
             let sides: [ChannelLayout: (UInt64, String)] = [
                 .quad: (0x603, "quad(side)"), .fivePointOne: (0x60F, "5.1(side)"),
             ]

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Media
 
-/// Samples that integers cannot hold are cut off at full scale and counted, or refused where they are no numbers.
+/// Samples beyond full scale are clipped and counted for integer outputs. NaN and infinity are refused.
 @Suite struct ClippingTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// A quiet tone with `loud` samples of that value, as floats.
+    /// A quiet tone in which `loud` samples have the given value, as floats.
     private func source(_ value: Double, loud: Int, _ format: PCM.SampleFormat = .f32) throws -> String {
         var signal = Signal.tone(500, rate: 48_000, frames: 10_000, channels: 2, amplitude: 0.25).channels
         for place in 0..<loud { signal[place % 2][100 + 50 * place] = value }
@@ -51,7 +51,7 @@ import Testing
             let told = try #require(outcome.remarks.first { $0.kind == .samplesClipped })
             #expect(told.count == 37 && told.detail == "37 samples were beyond full scale and cut off there")
             #expect(told.kind.isLoss)
-            // Cut off at full scale, less the noise of a step and a half.
+            // Clipped at full scale, within one and a half quantisation steps of dither.
             let peak = try FFmpeg.decode(path, to: .f64).samples(channel: 0)[100]
             #expect(abs(peak - (value > 0 ? 1 : -1)) < 3 / Double(1 << (way.bits - 1)), "\(peak)")
         }
@@ -73,7 +73,7 @@ import Testing
         #expect(Converted.code { try Converted.file(path, to: folder.path("out"), as: mixed) } == .encodeFailed)
     }
 
-    /// A square wave that touches full scale swings beyond it when it is resampled.
+    /// A square wave at full scale overshoots when it is resampled.
     @Test func overshootOfTheResamplerIsCounted() throws {
         let square = Signal(
             rate: 48_000,
@@ -91,7 +91,7 @@ import Testing
         #expect(outcome.remarks.first { $0.kind == .samplesClipped }?.count == Int64(beyond))
     }
 
-    /// A lossy source may be louder than its recording was; it has no depth that could be lost.
+    /// A lossy source may be louder than its recording was. It has no bit depth that could be lost.
     @Test func loudMP3IsCountedAndHasNoDepthToLose() throws {
         let noise = Signal.noise(seed: 2, rate: 44_100, frames: 44_100, channels: 2, amplitude: 1)
         let mp3 = folder.path("loud.mp3")

@@ -104,7 +104,7 @@ struct CompatibilityTests {
             Converter.compatibility(of: AudioFormat(container: .wav), with: track).forecast?.size
         )
         guard case .within(let percent) = size.exactness else {
-            Issue.record("nobody knows this exactly: \(size)")
+            Issue.record("the length is not exact, so the size cannot be: \(size)")
             return
         }
         let real = try converted(AudioFormat(container: .wav), "source.mka").summary.bytes

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// How much silence may stand for sound that a header promises.
+/// The limit on the silence that may replace sound promised by a header.
 @Suite struct ConcealLimitTests {
     private let folder: TemporaryFolder
 
@@ -12,7 +12,7 @@ import Testing
 
     private static let rate = 8_000
 
-    /// Converts a WAV of `seconds` of sound whose header promises `promised`.
+    /// Converts a WAV with `seconds` of sound whose header promises `promised` seconds.
     private func convert(
         _ seconds: Int,
         promising promised: Int,
@@ -45,7 +45,7 @@ import Testing
         #expect(code { try convert(200, promising: 1_001) } == .implausibleLength)
     }
 
-    /// A header of 37 hours: nothing of the silence is written.
+    /// A header that claims 37 hours: none of the silence is written.
     @Test func refusalComesBeforeTheSilence() throws {
         let error = #expect(throws: MediaError.self) { try convert(1, promising: 37 * 3_600) }
         #expect(error?.code == .implausibleLength && error?.stage == .decode)
@@ -64,7 +64,7 @@ import Testing
         #expect(code { try convert(1, promising: 37 * 3_600, .strict) } == .truncated)
     }
 
-    /// Behind a hole there is more sound, which counts as well.
+    /// Sound after a hole counts towards the limit as well.
     @Test func soundBehindAHoleCounts() throws {
         let sample = try SampleFile.of(.oggOpusShortPages)
         let packets = try sample.packets()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Pictures that lie beside the sound: libav queues them as packets in front of it.
+/// Pictures stored beside the sound. libav queues them as packets before it.
 @Suite struct CoverBesideSoundTests {
     private let folder: TemporaryFolder
     private static let sound = Signal.noise(seed: 31, rate: 48_000, frames: 30_001, channels: 2).pcm(.s16)
@@ -34,7 +34,7 @@ import Testing
         return path
     }
 
-    /// The picture was played: its bytes came first, as samples.
+    /// Regression: the bytes of the picture were played as samples before the sound.
     @Test(arguments: Covers.allCases, TaggedCover.Place.allCases)
     func coverInAWAVIsNoSound(covers: Covers, place: TaggedCover.Place) throws {
         let path = try wav(covers, place)
@@ -60,7 +60,7 @@ import Testing
         #expect(try Decoded.file(copied).pcm == Self.sound)
     }
 
-    /// Each range that lies before the last one opens the source again.
+    /// Each range that begins before the end of the previous one reopens the source.
     @Test(arguments: TaggedCover.Place.allCases) func rangesOfAWAVWithACoverAreRangesOfItsSound(
         place: TaggedCover.Place
     ) throws {
@@ -87,7 +87,7 @@ import Testing
         if covers != .oneByte { #expect(try read.description.cover?.bytes == covers.pictures[0]) }
     }
 
-    /// Formats without chunks, with a tag in front of their first frame or behind the last.
+    /// Formats without chunks, with a tag before their first frame or after the last.
     @Test(
         arguments: ["tta", "wv", "flac", "mp3", "aac", "ac3", "mp2"],
         Covers.allCases
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// Containers that hold pictures as streams of their own, the picture before the sound or behind it.
+    /// Containers that hold pictures as separate streams, with the picture before the sound or after it.
     @Test(arguments: ["m4a", "mka", "mp3", "flac", "ogg"], [false, true])
     func coverBesideAStreamIsNoSound(container: String, isInFront: Bool) throws {
         let (plain, path, picture) = (
@@ -121,7 +121,7 @@ import Testing
         try Bytes.write(Covered.picture(), to: picture)
         let maps = isInFront ? ["-map", "1", "-map", "0:a"] : ["-map", "0:a", "-map", "1"]
         if container == "ogg" {
-            // Here it is a comment.
+            // In Ogg the picture is a comment.
             let format = AudioFormat(container: .ogg, codec: .copy)
             let source = try OpenFile.reading(plain)
             let reader = try Reader(descriptor: source.descriptor)
@@ -150,7 +150,7 @@ import Testing
         #expect(try read.description.cover?.bytes == Covered.picture())
     }
 
-    /// A page with all of a short Vorbis stream is cut at its length, also where a cover lies beside it.
+    /// A short Vorbis stream on a single page is cut at its length, also if the file has a cover.
     @Test func coverLeavesTheOnlyPageOfVorbisAsLongAsItIs() throws {
         let clip = try Self.sound.cut(0..<700)
         let (plain, path) = (folder.path("a.wav"), folder.path("a.ogg"))
@@ -170,7 +170,7 @@ import Testing
         #expect(read.frames == 700 && read.description.cover != nil)
     }
 
-    /// A film is read for its sound.
+    /// A film gives its sound.
     @Test(arguments: ["mkv", "mov", "mp4", "ts", "wmv"], [false, true])
     func pictureStreamBesideTheSoundIsNoSound(container: String, isInFront: Bool) throws {
         let codecs = ["mkv": "pcm_s16le", "mov": "pcm_s16le", "mp4": "aac", "ts": "aac", "wmv": "wmav2"]

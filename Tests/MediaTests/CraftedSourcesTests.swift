@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Sources that no encoder at hand makes: built byte by byte, or changed after encoding.
+/// Sources that no available encoder makes: built byte by byte, or changed after encoding.
 @Suite struct CraftedSourcesTests {
     private let folder: TemporaryFolder
 
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2]) func dsfEndsWhereItSays(channels: Int) throws {
-        // 2.8 MHz, and an end within a block.
+        // DSD64, 2.8 MHz, with an end inside a block.
         let tone = Signal.tone(1_000, rate: 2_822_400, frames: 282_240, channels: channels)
         let path = folder.path("a.dsf")
         try Bytes.write(CraftedFile.dsf(tone), to: path)
@@ -36,7 +36,7 @@ import Testing
         #expect(abs(pcm.rms[0] * 2.0.squareRoot() - pcm.peaks[0]) < 0.05 && pcm.rms[0] > 0.1)
     }
 
-    /// Discs of DTS music are sold, and ripped, as if they held samples.
+    /// DTS music discs are sold and ripped as if they held PCM samples.
     @Test func dtsThatPretendsToBeSamplesIsDecoded() throws {
         let clip = Signal.sweep(rate: 44_100, frames: 40_000, channels: 2, amplitude: 0.3).pcm(.s16)
         try FFmpeg.encode(clip, to: folder.path("a.dts"), ["-c:a", "dca", "-strict", "-2", "-b:a", "1411200"])
@@ -64,7 +64,7 @@ import Testing
 
     @Test func apeIsReadAndItsChecksumHolds() throws {
         var generator = SeededGenerator(seed: 1)
-        // Most bytes make the range coder run out of bounds; these, below a quarter, do not.
+        // Most bytes make the range coder overflow. Bytes below a quarter do not.
         let payload = [UInt8](repeating: 0, count: 4) + (0..<8_000).map { _ in UInt8(generator.next() & 0x3F) }
         let path = folder.path("a.ape")
         try Bytes.write(CraftedFile.ape(rate: 44_100, frames: 1_000, payload: payload, checksum: 0), to: path)
@@ -78,7 +78,7 @@ import Testing
         #expect(try read.pcm == reference)
     }
 
-    /// libav gives whole packets, and the decoder's delay with them.
+    /// libav gives whole packets, including the decoder delay.
     @Test func musepackIsReadToTheFrame() throws {
         let clip = Signal.sweep(rate: 44_100, frames: 50_123, channels: 2).pcm(.s16)
         try WAVFile.write(clip, to: folder.path("a.wav"))
@@ -94,7 +94,7 @@ import Testing
 
     // MARK: Edit lists
 
-    /// An AAC track of 50,123 frames behind 1,024 of priming, and all that a decoder gives of it.
+    /// An AAC track of 50,123 frames after 1,024 frames of priming, and everything that a decoder gives for it.
     private func aac() throws -> (path: String, raw: PCM) {
         let path = folder.path("a.m4a")
         let clip = Signal.sweep(rate: 44_100, frames: 50_123, channels: 2)
@@ -105,7 +105,7 @@ import Testing
 
     @Test func editSaysWhereTheSoundBeginsAndEnds() throws {
         let (path, raw) = try aac()
-        // Two packets of priming and a bit, as Apple's encoder has them.
+        // A priming of two packets and a bit, as Apple's encoder writes.
         try MP4Bytes.setEdit(path, movieTimescale: 44_100, start: 2_112, length: 40_000)
         let read = try ReadBack.file(path)
         #expect(read.track.length == .exact(40_000))
@@ -118,7 +118,7 @@ import Testing
         try MP4Bytes.setEdit(path, movieTimescale: 600, start: 2_112, length: 544)
         let read = try ReadBack.file(path)
         #expect(try read.pcm == raw.cut(2_112..<42_096))
-        // 545 are 40,057.5.
+        // 545 ticks are 40,057.5 frames.
         try MP4Bytes.setEdit(path, movieTimescale: 600, start: 2_112, length: 545)
         let odd = try ReadBack.file(path)
         #expect(odd.track.length == .about(40_058, tolerance: 74))
@@ -127,7 +127,7 @@ import Testing
 
     @Test func coarseEditThatMayShowAllShowsAll() throws {
         let (path, raw) = try aac()
-        // 50,123 frames are 681.95 ticks.
+        // 50,123 frames are 681.95 ticks of 1/600 second.
         try MP4Bytes.setEdit(path, movieTimescale: 600, start: 1_024, length: 681)
         let read = try ReadBack.file(path)
         #expect(read.track.length == .exact(50_123))

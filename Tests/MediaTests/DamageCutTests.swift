@@ -3,16 +3,17 @@ import Testing
 
 @testable import Media
 
-/// Files that end too soon: a download that broke off, a disk that was full.
+/// Truncated files, as after an aborted download or on a full disk.
 @Suite struct DamageCutTests {
     @Test(arguments: SampleFile.Kind.allCases) func cutFileIsRefusedOrFilledUp(kind: SampleFile.Kind) throws {
         let sample = try SampleFile.of(kind)
         let end = try #require(sample.packets().last).upperBound
         for fraction in [0.4, 0.75] {
-            // Behind the last packet there may be an index, or tags.
+            // An index or tags may follow the last packet.
             let place = Int(Double(end) * fraction) | 7
             let check = try DamageCheck(Damage.cut(sample.bytes, to: place), as: kind, "cut to \(fraction)")
-            // Bare frames promise nothing: the incomplete one is left out, and the reader tells (`PartialFrameTests`).
+            // Bare frames promise nothing: the reader drops the incomplete frame and remarks on it
+            // (`PartialFrameTests`).
             if SampleFile.Kind.bareWithoutLength.contains(kind) {
                 #expect(check.strict.error == nil && check.strict.frames > 20_000)
                 #expect(sample.clean.samples.starts(with: check.strict.samples.dropLast(4096)))
@@ -26,7 +27,7 @@ import Testing
             #expect(error.code == (kind == .tsAAC ? .corruptStream : .truncated))
             #expect(error.stage == .decode)
             #expect(check.conceal.account.stretches.last?.code == .truncated)
-            // Ogg's length is the last page's, which is gone.
+            // Ogg states its length on the last page, which is gone.
             guard let promised = check.conceal.promised else { continue }
             #expect(check.conceal.frames == promised)
             let heard = check.skip.frames
@@ -41,7 +42,7 @@ import Testing
         let packets = try sample.packets()
         let place = packets[packets.count * 2 / 3].lowerBound
         let check = try DamageCheck(Damage.cut(sample.bytes, to: place), as: kind, "cut between frames")
-        // Of Ogg the last page knows the length, and here it is gone with all behind it: `OggExcerptTests`.
+        // Ogg's last page states the length, and the cut removes it: see `OggExcerptTests`.
         if SampleFile.Kind.withoutLength.contains(kind) || kind.isPaged {
             #expect(sample.clean.samples.starts(with: check.strict.samples.dropLast(4096)))
             if kind != .tsAAC { #expect(check.strict.error == nil) }
@@ -54,11 +55,11 @@ import Testing
     func cutInTheLastFrameIsNoticed(kind: SampleFile.Kind) throws {
         let sample = try SampleFile.of(kind)
         let last = try #require(sample.packets().last)
-        // On a page or in a packet of a transport stream the last bytes of sound lie elsewhere.
+        // On an Ogg page or in transport stream packets, the last bytes of sound lie elsewhere.
         let place = kind.isPaged ? sample.bytes.count - 3 : last.upperBound - 3
         let check = try DamageCheck(Damage.cut(sample.bytes, to: place), as: kind, "cut in the last frame")
         if SampleFile.Kind.bareWithoutLength.contains(kind) { return #expect(check.strict.error == nil) }
-        // WMA's last packet is filled up with nothing.
+        // WMA pads its last packet with zeros.
         if kind == .wma, check.strict.error == nil { return #expect(check.strict.samples == sample.clean.samples) }
         #expect([.truncated, .corruptStream].contains(check.strict.error?.code))
     }

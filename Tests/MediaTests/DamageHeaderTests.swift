@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Headers that claim more than there is, less, or nothing.
+/// Headers that claim too much sound, too little, or none.
 @Suite struct DamageHeaderTests {
     private static let sound = Signal.sweep(rate: 22_050, frames: 5_001).pcm(.s16)
 
@@ -56,7 +56,7 @@ import Testing
     }
 }
 
-/// What FLAC says of itself, and what it may leave out.
+/// FLAC's statements about itself, and those that it may leave out.
 @Suite struct DamageFLACTests {
     private let sample: SampleFile
     /// Where STREAMINFO's content begins.
@@ -80,7 +80,7 @@ import Testing
     @Test func unknownLengthIsReadToTheEnd() throws {
         let check = try DamageCheck(withoutLength(), as: .flac, "no length")
         #expect(check.strict.error == nil)
-        // libav would guess one from the bit rate.
+        // libav would estimate a length from the bit rate.
         #expect(check.strict.length == .none)
         #expect(check.strict.samples == sample.clean.samples)
         let cut = try DamageCheck(Damage.cut(withoutLength(), to: 60_000), as: .flac, "no length, cut in a frame")
@@ -126,7 +126,7 @@ import Testing
         #expect(checked.frames == sample.clean.frames)
         let borne = try Readout(wrong, .conceal, name: "a.flac", checksDigest: true)
         #expect(borne.error == nil && !borne.account.isEmpty && borne.account.frames == 0)
-        // Zeros stand for a digest that was never computed.
+        // All zeros mean that the digest was never computed.
         let unset = patched { for index in 18..<34 { $0[Self.streamInfo + index] = 0 } }
         #expect(try Readout(unset, name: "a.flac", checksDigest: true).error == nil)
     }

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Media
 
-/// Files with a hole in their midst.
+/// Files with a hole in the middle.
 @Suite struct DamageHoleTests {
-    /// Fragments are found by their chain: behind a hole in one nothing is found any more.
+    /// Excludes PCM, tested below, and fragmented MP4: after a hole in the chain of fragments nothing is found.
     private static let kinds = SampleFile.Kind.allCases.filter {
         !SampleFile.Kind.pcm.contains($0) && ![.fragmentedMP4, .mkaPCM].contains($0)
     }
-    /// Their frames differ in size, and nothing says how many there ought to be: the hole's length is an estimate.
+    /// Their frames differ in size and nothing states their number, so the length of the hole is an estimate.
     private static let estimated: Set<SampleFile.Kind> = [.mp3VBRWithoutHeader, .adts]
 
     @Test(arguments: kinds) func holeIsSilentAndTheRestInItsPlace(kind: SampleFile.Kind) throws {
@@ -23,13 +23,13 @@ import Testing
         let stretches = concealed.account.stretches
         let first = try #require(stretches.first)
         let last = try #require(stretches.last)
-        // The frame in which the hole begins may still look like one.
+        // The frame in which the hole begins may still look intact.
         let before = 0..<max(0, Int(first.start) - 4096)
         #expect(before.count > 15_000)
         #expect(concealed.samples[before] == clean.samples[before])
         if Self.estimated.contains(kind) { return #expect(abs(concealed.frames - clean.frames) <= 1152) }
         #expect(concealed.frames == clean.frames)
-        // A decoder needs a few frames to find its state again.
+        // A decoder needs a few frames to regain its state.
         let settled = Int(last.start + last.frames) + 8 * 1152
         let end = min(clean.frames, concealed.frames) - 1152
         guard settled + 2000 < end else { return #expect(kind == .tta) }
@@ -49,11 +49,11 @@ import Testing
             let sample = try SampleFile.of(kind)
             let packets = try sample.packets()
             let place = packets[packets.count / 2].lowerBound
-            // The block becomes an element that nobody knows, and is passed over.
+            // The block's id becomes an unknown one, so that readers skip the element.
             let head = sample.bytes[..<place].suffix(16).lastIndex(of: 0xA3) ?? place
             var bytes = sample.bytes
             bytes[head] = 0xA2
-            let check = try DamageCheck(bytes, as: kind, "a block without a name")
+            let check = try DamageCheck(bytes, as: kind, "a block with an unknown id")
             #expect(check.strict.error?.code == .timelineGap)
             #expect(check.conceal.frames == sample.clean.frames)
             #expect(check.conceal.account.stretchCount == 1)
@@ -66,7 +66,7 @@ import Testing
         let sample = try SampleFile.of(kind)
         let packets = try sample.packets()
         var bytes = sample.bytes
-        // Sixteen milliseconds of CELT become ten of SILK.
+        // Packets of sixteen milliseconds of CELT become packets of ten milliseconds of SILK.
         for packet in packets[30..<33] { bytes[packet.lowerBound] = 0 }
         let check = try DamageCheck(bytes, as: kind, "three packets of another length")
         #expect(check.strict.error?.code == .corruptStream)
@@ -88,14 +88,14 @@ import Testing
         let sample = try SampleFile.of(.wavPack)
         let packets = try sample.packets()
         var bytes = sample.bytes
-        // The block's number and its length, most significant bytes.
+        // Changes the most significant bytes of the block's number and of its length.
         for packet in [packets[4], packets[7]] {
             bytes[packet.lowerBound + 19] = 0x7F
             bytes[packet.lowerBound + 23] = 0x7F
         }
         let check = try DamageCheck(bytes, as: .wavPack, "great numbers")
         #expect(check.conceal.frames == sample.clean.frames)
-        // In a fragment the time of all that follows: a packet would have to hold a year.
+        // In a fragment, the time of everything after it changes: one packet would have to last a year.
         let fragments = try SampleFile.of(.fragmentedMP4)
         let flipped = Damage.flipped(fragments.bytes, seed: 46, rate: 0.002, from: fragments.bytes.count / 20)
         let late = try DamageCheck(flipped, as: .fragmentedMP4, "a year in a packet")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Media
 
-/// Whatever happens to a file: it is never short without a word, and the account and the clock agree.
+/// For any damage: output is never short without a report, and the damage account agrees with the clock.
 @Suite struct DamageInvariantTests {
     @Test(arguments: SampleFile.Kind.allCases) func cleanFilesAreReadWhole(kind: SampleFile.Kind) throws {
         let clean = try SampleFile.of(kind).clean

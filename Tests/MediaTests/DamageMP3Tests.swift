@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// MP3 files grow: tags before, behind and between, and whole files joined on.
+/// MP3 files grow: tags before, after and between frames, and whole files appended.
 @Suite struct DamageMP3Tests {
     private let plain: SampleFile
     private let headed: SampleFile
@@ -18,7 +18,7 @@ import Testing
     }
 
     private static let id3v1 = Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)
-    /// Its picture is full of bytes that begin frames.
+    /// A tag whose picture is full of bytes that look like frame headers.
     private static let id3v2: [UInt8] =
         Array("ID3".utf8) + [4, 0, 0, 0, 0, 0x27, 0x08]
         + (0..<1250).flatMap { _ in [0xFF, 0xFB, 0x90, 0x64] as [UInt8] }
@@ -53,20 +53,20 @@ import Testing
         let tagged = try DamageCheck(plain.bytes + tags.flatMap { $0 }, as: plain.kind, "tags behind")
         #expect(tagged.strict.error == nil)
         #expect(tagged.strict.samples == plain.clean.samples)
-        // A frame that is cut short promises nothing, also before a tag.
+        // An incomplete last frame promises nothing, also if a tag follows.
         let cut = Damage.cut(plain.bytes, to: plain.bytes.count - 100) + tags.flatMap { $0 }
         let check = try DamageCheck(cut, as: plain.kind, "tags behind a cut")
-        // Behind a tag that belongs to the front, the start of another file begins.
+        // A tag that belongs at the start marks the beginning of another file.
         let isJoined = names.first == .id3v2
         #expect(check.strict.error?.code == (isJoined ? .truncated : nil))
         #expect(check.conceal.frames == plain.clean.frames - (isJoined ? 0 : 1152))
         #expect(check.conceal.account.frames == (isJoined ? 1152 : 0))
     }
 
-    /// The footer of an APE tag counts itself. One that says 0 was looked at for ever.
+    /// The footer of an APE tag includes itself in its size. Regression: a size of 0 caused an endless loop.
     @Test func footerThatCountsNothingIsPassedBy() throws {
         let empty = Array(Self.ape.suffix(32).enumerated()).map { $0.offset == 12 ? 0 : $0.element }
-        let check = try DamageCheck(plain.bytes + empty, as: plain.kind, "an empty footer behind")
+        let check = try DamageCheck(plain.bytes + empty, as: plain.kind, "a footer of size 0 at the end")
         #expect(check.strict.samples == plain.clean.samples)
     }
 
@@ -82,7 +82,7 @@ import Testing
         let joined = headed.bytes + Self.id3v1 + Self.id3v2 + headed.bytes
         let check = try DamageCheck(joined, as: headed.kind, "two files joined")
         #expect(check.strict.error == nil)
-        // Nobody says that the second part begins anew: it keeps its priming, and the first its padding.
+        // Nothing marks the start of the second part: it keeps its priming, and the first part its padding.
         let second = (check.strict.frames + 1105) / 2
         #expect(check.strict.frames == 2 * second - 1105 && second % 1152 == 0)
         #expect(check.strict.samples.starts(with: headed.clean.samples.dropLast(1152)))
@@ -126,7 +126,7 @@ import Testing
     @Test func countInTheHeaderTellsWhatJunkHasCost() throws {
         let frames = try headed.packets()
         let junk = Damage.junk(3000)
-        // Between two frames: nothing is missing. In the place of three: three are.
+        // Junk between two frames: nothing is missing. Junk in place of three frames: three are missing.
         let between = Damage.inserted(junk, into: headed.bytes, at: frames[15].lowerBound)
         let harmless = try DamageCheck(between, as: headed.kind, "junk between frames")
         #expect(harmless.strict.error == nil)
@@ -153,7 +153,7 @@ import Testing
         #expect(check.strict.error?.code == .corruptStream)
         #expect(check.strict.error?.frame == Int64(20 * 1152))
         #expect(check.conceal.account.frames == 2 * 1152)
-        // A few zeros are what editors leave behind.
+        // A few zeros are what editors leave behind; they are no damage.
         let padded = Damage.inserted([UInt8](repeating: 0, count: 60), into: plain.bytes, at: places[20])
         #expect(try DamageCheck(padded, as: plain.kind, "zeros between frames").strict.samples == plain.clean.samples)
     }

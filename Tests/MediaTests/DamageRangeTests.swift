@@ -4,13 +4,13 @@ import Testing
 
 @testable import Media
 
-/// Damage counts where it is wanted, and nowhere else.
+/// Damage counts only inside the requested ranges.
 @Suite struct DamageRangeTests {
     private static let kinds: [SampleFile.Kind] = [
         .flac, .mp3CBR, .oggOpus, .oggVorbis, .m4aALAC, .mkaFLAC, .mkaOpus, .adts, .wavPack, .ac3,
     ]
 
-    /// A file with a hole around its middle, and the frames of the clean one.
+    /// A file with a hole in the middle, and the readout of the clean file.
     private func holed(_ kind: SampleFile.Kind) throws -> (bytes: [UInt8], clean: Readout) {
         let sample = try SampleFile.of(kind)
         let packets = try sample.packets()

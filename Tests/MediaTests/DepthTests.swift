@@ -5,7 +5,7 @@ import Testing
 
 @testable import Media
 
-/// Fewer bits: noise of a known level and neither a shift nor distortion, and nothing at all where the bits fit.
+/// Reducing the bit depth adds noise of a known level, without offset or distortion. Samples that fit stay unchanged.
 @Suite struct DepthTests {
     private let folder: TemporaryFolder
 
@@ -23,7 +23,7 @@ import Testing
         return (try FFmpeg.decode(output, to: outcome.format.sampleKind == .float ? .f32 : stored), outcome)
     }
 
-    /// What was added to the first channel, in steps of `bits`: its mean and its root mean square.
+    /// The error in the first channel, in steps of `bits`: its mean and its root mean square.
     private func error(_ output: PCM, _ input: PCM, bits: Int) -> (mean: Double, rms: Double) {
         let scale = pow(2.0, Double(bits - 1))
         let errors = zip(output.samples(channel: 0), input.samples(channel: 0)).map { ($0 - $1) * scale }
@@ -31,7 +31,7 @@ import Testing
         return (mean, (errors.reduce(0) { $0 + $1 * $1 } / Double(errors.count)).squareRoot())
     }
 
-    /// The part of `samples` at `frequency`, as the amplitude of a sine.
+    /// The component of `samples` at `frequency`, as the amplitude of a sine.
     private func amplitude(_ samples: [Double], _ frequency: Double, rate: Double) -> Double {
         var (real, imaginary) = (0.0, 0.0)
         let step = 2 * Double.pi * frequency / rate
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// A sine far below the last bit of 16 is there in the noise, and its harmonics are not.
+    /// A sine far below the lowest of 16 bits is present in the noise, and its harmonics are not.
     @Test func faintSineKeepsItsShape() throws {
         let level = pow(10, -90.0 / 20)
         let sine = Signal.tone(1_000, rate: 48_000, frames: Self.frames * 4, amplitude: level).pcm(.s24)
@@ -66,18 +66,18 @@ import Testing
         let samples = out.samples(channel: 0)
         let found = 20 * log10(amplitude(samples, 1_000, rate: 48_000))
         #expect(abs(found + 90) < 0.3, "\(found)")
-        // The noise in one bin of so long a stretch is at about -151 dB.
+        // The noise in one bin of such a long stretch is at about -151 dB.
         for harmonic in 2...9 {
             let there = 20 * log10(amplitude(samples, Double(harmonic) * 1_000, rate: 48_000))
             #expect(there < -135, "\(harmonic) \(there)")
         }
-        // Rounded alone it is a square wave, with harmonics that are plainly there: the test can tell.
+        // Without dither the sine becomes a square wave with clear harmonics, so this test can detect them.
         let (rounded, _) = try convert(sine, AudioFormat(container: .wav, bitDepth: 16, dither: .rounding))
         let third = 20 * log10(amplitude(rounded.samples(channel: 0), 3_000, rate: 48_000))
         #expect(third > -115, "\(third)")
     }
 
-    /// `sox -D` rounds as we do without dither, and its own dither has the level of ours.
+    /// `sox -D` rounds exactly as Sluice does without dither, and the dither of `sox` has the same level.
     @Test func soxAgrees() throws {
         let noise = Signal.noise(seed: 4, rate: 48_000, frames: Self.frames, channels: 2, amplitude: 0.5).pcm(.s24)
         let (rounded, _) = try convert(noise, AudioFormat(container: .wav, bitDepth: 16, dither: .rounding))
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// The usual way of high resolution: 24 bits in samples of 32.
+    /// High-resolution sources usually store 24 bits in 32-bit samples.
     @Test func sourceOf24BitsIsKeptByEveryLosslessPreset() throws {
         let pcm = Signal.ramp24(rate: 96_000, frames: 20_000, channels: 2).pcm(.s24)
         for name in ["wav", "archive-flac", "alac", "caf", "aiff"] {
@@ -122,7 +122,7 @@ import Testing
         #expect(integers.remarks.map(\.detail) == ["32 bits to 24, dithered"])
     }
 
-    /// Silence before the sound stays silent, and sound that needs no rounding stays as it is until it does.
+    /// Dither starts only at the first sample that needs rounding. Silence before it stays silent.
     @Test func noiseBeginsWithTheFirstSampleThatDoesNotFit() throws {
         let silence = Signal.silence(rate: 48_000, frames: 7_001, channels: 2)
         let sound = Signal.noise(seed: 9, rate: 48_000, frames: 7_000, channels: 2, amplitude: 0.1)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    /// The bytes are the same for blocks of any length.
+    /// The output bytes do not depend on the block length.
     @Test func blocksOfAnyLengthGiveTheSameBytes() throws {
         let noise = Signal.noise(seed: 10, rate: 48_000, frames: 30_011, channels: 3, amplitude: 0.9)
         for format in [SampleFormat.s32, .f32, .f32Planar, .s32Planar, .f64] {
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// What comes out of a converter to 16 bits.
+    /// The output bytes of a converter to 16 bits.
     private func blocks(_ signal: Signal, _ format: SampleFormat, of length: Int, rate: Int) throws -> [UInt8] {
         let input = SampleShape(format: format, sampleRateHz: 48_000, channelCount: 3, channelMask: 0)
         var converter = try FormatConverter(
@@ -189,7 +189,7 @@ import Testing
         let middle = try first.cut(rate / 2..<rate / 2 + rate).samples(channel: 0)
         #expect(abs(20 * log10(amplitude(middle, 1_000, rate: Double(rate))) + 90) < 0.5)
         #expect(20 * log10(amplitude(middle, 3_000, rate: Double(rate))) < -125)
-        // The depth stays: nothing to tell.
+        // The depth does not change, so there is no remark.
         let shallow = Signal.tone(1_000, rate: 48_000, frames: 9_600, amplitude: 0.3).pcm(.s16)
         #expect(try convert(shallow, AudioFormat(container: .wav, sampleRateHz: rate)).1.remarks.isEmpty)
     }

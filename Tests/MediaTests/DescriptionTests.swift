@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// What a reader says of a source before anything of it is decoded.
+/// How a reader describes a source before decoding any of it.
 @Suite struct DescriptionTests {
     private let folder: TemporaryFolder
 
@@ -55,7 +55,7 @@ import Testing
         try Bytes.write(Array(notes.utf8), to: folder.path("notes.txt"))
         try FFmpeg.run(["-f", "lavfi", "-i", "testsrc=s=32x24", "-frames:v", "1", folder.path("cover.png")])
         try WAVFile.write(clip, to: folder.path("a.wav"))
-        // Sound that the picture's decoder would refuse: nobody asks it.
+        // Corrupts the picture so that a decoder would reject it: covers are never decoded.
         var picture = try Bytes.read(folder.path("cover.png"))
         for place in 60..<picture.count { picture[place] ^= 0x5A }
         try FFmpeg.run([

@@ -3,7 +3,7 @@ import Media
 import TestSupport
 import Testing
 
-/// The same source and the same format give the same bytes: in one process, and in another.
+/// The same source and format give the same bytes, within one process and in another process.
 @Suite struct DeterminismTests {
     private static let tags = ["title": "Ä tune", "artist": "Nobody", "x-own": "1"]
 
@@ -21,7 +21,7 @@ import Testing
         #expect(bytes[0] == bytes[2])
     }
 
-    /// Two runs within a second would agree on the time of day.
+    /// Comparing two runs would not show a time stamp: both may happen within one second.
     @Test func nobodyWritesTheTimeOfDay() throws {
         let folder = try TemporaryFolder.create()
         let source = try Covered.flac()
@@ -32,7 +32,7 @@ import Testing
             let names = probe.tags.keys.map { $0 } + probe.streams.flatMap { $0.tags.keys.map { $0 } }
             #expect(!names.contains("creation_time"), "\(container)")
             guard probe.formatName.hasPrefix("mov") else { continue }
-            // Version and flags, then the two times.
+            // Four bytes of version and flags, then the two times.
             let bytes = try Bytes.read(output)
             for name in ["mvhd", "tkhd", "mdhd"] {
                 let box = try #require(Bytes.find(name, in: bytes))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// The noise that is added before rounding, by itself.
+/// Tests of the dither noise on its own.
 @Suite struct DitherNoiseTests {
     private static let count = 1 << 18
     private static let noise: [Double] = (0..<UInt32(count)).map { Double(DitherNoise.triangle($0)) / 65_536 }
@@ -16,12 +16,12 @@ import Testing
         #expect(abs(mean) < 0.003, "\(mean)")
         let variance = noise.reduce(0) { $0 + $1 * $1 } / Double(noise.count)
         #expect(abs(variance - 1.0 / 6) < 0.002, "\(variance)")
-        // Of a triangle, three quarters lie in the inner half.
+        // Three quarters of a triangular distribution lie in the inner half.
         let inner = Double(noise.count { abs($0) < 0.5 }) / Double(noise.count)
         #expect(abs(inner - 0.75) < 0.005, "\(inner)")
     }
 
-    /// Neither neighbours nor channels know of each other.
+    /// Neighbouring samples and channels are uncorrelated.
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 64, 1_000, 4_096, 65_536])
     func noiseIsWhite(lag: Int) {
         let noise = Self.noise
@@ -34,7 +34,7 @@ import Testing
         let step = 1 << (32 - bits)
         for dithers in [true, false] {
             let rounding = SampleRounding(bits: bits, dithers: dithers)
-            // Every place between two steps as often, around a few of them.
+            // Visits every place between two steps equally often, around a few of the steps.
             let source = (0..<65_536).map { Int32(truncatingIfNeeded: ($0 * 257 % 65_536 - 32_768) * (step / 64)) }
             let target = round(source, rounding)
             let errors = zip(source, target).map { Double(Int($1) - Int($0)) / Double(step) }

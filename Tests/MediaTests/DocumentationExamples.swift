@@ -1,5 +1,4 @@
-// The code of the articles in Media.docc, between markers, word for word. `DocumentationTests` compares the two and runs
-// what is here.
+// The code of the articles in Media.docc, verbatim, between markers. `DocumentationTests` compares and runs it.
 
 // example: converting
 import Conversion

@@ -4,11 +4,11 @@ import Media
 import TestSupport
 import Testing
 
-/// The code in Media.docc is that of `DocumentationExamples.swift`, and does what the articles say.
+/// The code in Media.docc equals `DocumentationExamples.swift` and does what the articles say.
 struct DocumentationTests {
     // MARK: Word for word
 
-    /// What stands between the markers, by name.
+    /// The code between the markers, by name.
     private func examples() throws -> [String: String] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         let text = try String(contentsOf: folder.appending(path: "DocumentationExamples.swift"), encoding: .utf8)
@@ -21,7 +21,7 @@ struct DocumentationTests {
         return found
     }
 
-    /// Every piece of Swift in the articles.
+    /// Every Swift code block in the articles.
     private func quoted() throws -> [String] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -30,7 +30,7 @@ struct DocumentationTests {
         return try pages.filter { $0.pathExtension == "md" }.flatMap { page in
             let blocks = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```")
             return blocks.enumerated().compactMap { (index, block) -> String? in
-                // Every second piece lies between fences.
+                // Every second piece lies between code fences.
                 guard !index.isMultiple(of: 2), block.hasPrefix("swift\n") else { return nil }
                 return String(block.dropFirst("swift\n".count).dropLast())
             }
@@ -115,7 +115,7 @@ struct DocumentationTests {
         let writer = try AsyncWriter(descriptor: output.fileDescriptor, format: format)
         #expect(try keep(PCMBlock([1, 2, 3] as [Int16], sampleRateHz: 8000, channelCount: 1), in: writer))
         #expect(try await writer.finish().writtenFrames == 3)
-        // Only here: a handle that is let go earlier closes the file under the writer.
+        // Closes the handle only here: a handle released earlier closes the file under the writer.
         try output.close()
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Media
 
-/// Every code can happen, and happens where the page on errors says.
+/// Every error code can occur, and occurs at the stage that the page on errors states.
 @Suite struct ErrorCodeTests {
     @Test func everyCodeIsProvokedOnce() {
         #expect(Provocation.all.map(\.code.rawValue).sorted() == MediaError.Code.allCases.map(\.rawValue).sorted())
@@ -17,16 +17,16 @@ import Testing
         #expect(error.code == code, "\(error)")
         #expect(error.stage == provocation.stage, "\(error)")
         #expect(!error.detail.isEmpty && !error.detail.hasSuffix("."))
-        #expect(!error.description.contains(" @ 0x"), "no addresses: \(error)")
-        // The same source says the same twice, also in libav's words; a full disk is another process each time, and how far
-        // a second of processor time goes is nobody's promise.
+        #expect(!error.description.contains(" @ 0x"), "the message contains an address: \(error)")
+        // The same source gives the same error twice, including libav's text. Two codes are exempt: a full disk is
+        // tested in another process each time, and how far a second of processor time goes varies.
         if code != .diskFull, code != .cpuExceeded { #expect(try provocation.error() == error) }
     }
 
-    /// Where a file may grow without bound this succeeds; `ConfinedRun` runs it where it may not.
+    /// This succeeds where a file may grow without limit. `ConfinedRun` runs it where it may not.
     @Test func outputHasRoom() throws {
         let folder = try TemporaryFolder.create()
-        // The source is made in memory: nothing but the output is written to a disk.
+        // The source stays in memory, so that only the output is written to a disk.
         let sound = try WAVFile.bytes(Signal.noise(seed: 1, rate: 44_100, frames: 200_000).pcm(.s16))
         let pipe = try FilledPipe.holding(sound)
         let output = try OpenFile.creating(folder.path("out.wav"))
@@ -56,7 +56,7 @@ import Testing
             let entry = try #require(Bytes.find("mp4a", in: bytes, from: Bytes.find("stsd", in: bytes) ?? 0))
             bytes.replaceSubrange(entry..<(entry + 4), with: Array(mark.utf8))
             #expect(try Readout(bytes, name: "a.m4a").error?.code == .protectedContent)
-            // A sample size table that makes no sense keeps libav from opening it.
+            // An invalid sample size table keeps libav from opening the file.
             let table = try #require(Bytes.find("stsz", in: bytes))
             for index in 0..<4 { bytes[table + 12 + index] = 0xFF }
             let error = try Readout(bytes, name: "a.m4a").error

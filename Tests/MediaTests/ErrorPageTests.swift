@@ -3,10 +3,10 @@ import Testing
 
 @testable import Media
 
-/// The page on errors says at which stage each failure is met.
+/// The page on errors lists the stages at which each failure occurs.
 @Suite struct ErrorPageTests {
     @Test func provocationsEndInAStageOfThePage() throws {
-        // Rooms may share a code, each with a row of its own.
+        // Modules may share a code, each with its own row.
         let known = Dictionary(try ErrorPage.rows().map { ($0.code, $0.stages) }, uniquingKeysWith: +)
         for provocation in Provocation.all {
             let stages = known[provocation.code.rawValue] ?? []

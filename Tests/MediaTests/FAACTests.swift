@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Files of the encoder libfaac: its name in the first packet is all that says how much priming there is.
+/// Files of the encoder libfaac. Its name in the first packet is the only evidence of how much priming there is.
 @Suite struct FAACTests {
     private let folder: TemporaryFolder
     private static let sound = Signal.noise(seed: 41, rate: 44_100, frames: 60_000, channels: 2, amplitude: 0.2).pcm(
@@ -14,7 +14,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// The stream with the name in the packets of those numbers.
+    /// A stream with the encoder's name in the packets of these numbers.
     private func adts(signed numbers: [Int]) throws -> String {
         let (plain, path) = (folder.path("plain.aac"), folder.path("signed.aac"))
         try FFmpeg.encode(Self.sound, to: plain, ["-c:a", "aac", "-b:a", "96k"])
@@ -24,7 +24,7 @@ import Testing
         return path
     }
 
-    /// The same packets in a container, as `mp4creator` and its like write them: without any edit.
+    /// The same packets in a container without an edit list, as `mp4creator` and similar programs write them.
     private func file(_ container: String, signed numbers: [Int]) throws -> String {
         let path = folder.path("signed.\(container)")
         try FFmpeg.encode(try adts(signed: numbers), to: path, ["-c", "copy"])
@@ -37,7 +37,7 @@ import Testing
         return path
     }
 
-    /// The decoder dropped 1,024 frames that were promised, and the file was called truncated.
+    /// Regression: the decoder dropped 1,024 promised frames, and the file was reported as truncated.
     @Test(arguments: ["m4a", "aac", "mka"]) func primingThatTheNameTellsIsNoSound(container: String) throws {
         let path = container == "aac" ? try adts(signed: [0]) : try file(container, signed: [0])
         let plain = try FFmpeg.decode(folder.path("plain.aac"), to: .f32)
@@ -65,7 +65,7 @@ import Testing
         #expect(try WAVFile.read(Bytes.read(out)).frames == Decoded.file(path).frames)
     }
 
-    /// Where streams were joined or cut, the name lies in the midst of the sound, out of which libav drops a packet.
+    /// Where streams were joined or cut, the name lies in the middle of the sound, and libav drops a packet there.
     @Test(arguments: ["m4a", "aac", "mka"]) func nameInTheMidstOfASoundTakesNothingOutOfIt(container: String) throws {
         let path = container == "aac" ? try adts(signed: [20]) : try file(container, signed: [20])
         let plain = try FFmpeg.decode(folder.path("plain.aac"), to: .f32)
@@ -74,7 +74,7 @@ import Testing
         #expect(try FFmpeg.decode(path).frames == plain.frames - 1_024)
     }
 
-    /// What a container says of its edits counts more than the name.
+    /// A container's edit list takes precedence over the name.
     @Test func editListHasTheLastWord() throws {
         let path = folder.path("edited.m4a")
         try FFmpeg.encode(try adts(signed: [0]), to: path, ["-c", "copy"])

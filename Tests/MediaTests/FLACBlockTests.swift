@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// FLAC with blocks of changing sizes: old encoders number them in ways that libav's times do not know.
+/// FLAC with varying block sizes. Old encoders number such blocks in ways that libav's timestamps do not handle.
 @Suite struct FLACBlockTests {
     private let folder: TemporaryFolder
     private static let sound = Signal.noise(seed: 51, rate: 44_100, frames: 100_003, channels: 2).pcm(.s16)
@@ -12,7 +12,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// What the head says of the blocks: their true sizes, one size for all, or a range.
+    /// The block sizes that the header states: the true sizes, one size for all, or a range.
     enum Claim: String, CaseIterable, Sendable {
         case truth, oneSize, range
 
@@ -31,7 +31,7 @@ import Testing
         return path
     }
 
-    /// Half of it was taken for gaps, and filled with silence.
+    /// Regression: half of the sound was taken for gaps and replaced with silence.
     @Test(arguments: BlockyFLAC.Numbering.allCases, Claim.allCases)
     func everySampleOfChangingBlocksIsThere(numbering: BlockyFLAC.Numbering, claim: Claim) throws {
         let file = try BlockyFLAC(Self.sound, sizes: Self.sizes, numbering, claimed: claim.sizes)
@@ -42,7 +42,7 @@ import Testing
         }
         #expect(try Readout(file.bytes, name: "a.flac", checksDigest: true).error == nil)
         #expect(try FFmpeg.decode(path) == Self.sound)
-        // The reference decoder places blocks by the head, where that names one size for all.
+        // The reference decoder places blocks by the header if that states one size for all.
         if numbering == .samples || claim != .oneSize { _ = try Run.program("flac", ["-s", "-t", path]).checked() }
     }
 
@@ -72,7 +72,7 @@ import Testing
         #expect(try read.pcm.cut(lost.upperBound..<100_003) == Self.sound.cut(lost.upperBound..<100_003))
     }
 
-    /// Numbers that count samples say where the sound behind a lost block belongs.
+    /// Numbers that count samples give the place of the sound after a lost block.
     @Test(arguments: [BlockyFLAC.Numbering.samples, .samplesUntold], Claim.allCases)
     func lostBlockLeavesAGapOfItsSize(numbering: BlockyFLAC.Numbering, claim: Claim) throws {
         var file = try BlockyFLAC(Self.sound, sizes: Self.sizes, numbering, claimed: claim.sizes)
@@ -92,7 +92,7 @@ import Testing
         #expect(try Decoded.file(try write(file), damage: .conceal).frames == 100_003)
     }
 
-    /// Long enough that a range behind is looked for, and not decoded.
+    /// The source is long enough that a late range is reached by seeking and not by decoding.
     @Test(arguments: BlockyFLAC.Numbering.allCases, Claim.allCases)
     func rangesAreTheSameSamples(numbering: BlockyFLAC.Numbering, claim: Claim) throws {
         let sound = Signal.noise(seed: 52, rate: 44_100, frames: 300_001).pcm(.s16)
@@ -117,7 +117,7 @@ import Testing
         #expect(try FFmpeg.decode(path) == Self.sound)
     }
 
-    /// All samples lie above zero: nothing in them looks like a frame, by which `ffmpeg` would cut the packets.
+    /// All samples are positive, so that none looks like a frame header, at which `ffmpeg` would split packets.
     @Test func changingBlocksAreReadOutOfAnMP4() throws {
         let noise = Signal.noise(seed: 53, rate: 44_100, frames: 100_003, channels: 2, amplitude: 0.2)
         let sound = Signal(rate: 44_100, channels: noise.channels.map { $0.map { $0 + 0.4 } }).pcm(.s16)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Fixtures that are wrong would make every test that stands on them worthless: ffmpeg checks them here.
+/// Wrong fixtures would invalidate every test that uses them, so `ffmpeg` checks them here.
 @Suite struct SignalTests {
     @Test func toneHasItsLevelAndRepeatsExactly() throws {
         let tone = Signal.tone(1_000, rate: 44_100, frames: 44_100, channels: 2, amplitude: 0.5)
@@ -43,7 +43,7 @@ import Testing
     @Test func seedsDecideNoiseAndSpeech() {
         #expect(Signal.noise(seed: 1, rate: 8_000, frames: 99) == Signal.noise(seed: 1, rate: 8_000, frames: 99))
         #expect(Signal.noise(seed: 1, rate: 8_000, frames: 99) != Signal.noise(seed: 2, rate: 8_000, frames: 99))
-        // The published first value for seed 1234567 of SplitMix64.
+        // The published first output of SplitMix64 for seed 1234567.
         var generator = SeededGenerator(seed: 1_234_567)
         #expect(generator.next() == 6_457_827_717_110_365_317)
         let speech = Signal.speechLike(seed: 5)
@@ -103,7 +103,7 @@ import Testing
     @Test func noiseRatioCountsBits() throws {
         let exact = Signal.noise(seed: 9, rate: 8_000, frames: 20_000, amplitude: 1)
         let ratio = try exact.pcm(.s16).converted(to: .f64).snr(against: exact.pcm(.f64))
-        // White noise over the full scale, against rounding noise: 6.02 dB a bit.
+        // White noise at full scale against rounding noise: 6.02 dB per bit.
         #expect(abs(ratio[0] - 96.3) < 0.3)
         #expect(try noise.snr(against: noise) == [.infinity, .infinity])
         #expect(throws: SupportError.self) { try noise.cut(0..<9).snr(against: noise) }
@@ -138,7 +138,7 @@ import Testing
             #expect(decoded.frames == 9_999)
             #expect(try decoded.snr(against: full)[0] > 36)
         }
-        // Every code comes back as itself.
+        // Every code survives a round trip.
         let codes = (0...0xFFFF).map { Int16(bitPattern: UInt16($0)) }.map(law.encode)
         #expect(Set(codes).count == 256)
         #expect(throws: SupportError.self) {
@@ -280,7 +280,7 @@ import Testing
         let inherited = open("/dev/null", O_RDONLY)  // without O_CLOEXEC
         defer { close(inherited) }
         let run = try Run.program("ls", ["/proc/self/fd"]).checked()
-        // 3 is the folder that ls itself reads.
+        // Descriptor 3 is the directory that ls itself reads.
         #expect(run.outputText.split(separator: "\n") == ["0", "1", "2", "3"])
     }
 
@@ -349,7 +349,7 @@ import Testing
             descriptor = file.descriptor
             #expect(fcntl(descriptor, F_GETFD) >= 0)
         }
-        // Nothing stands under that number any more, or another test's file.
+        // The number is free by now, or belongs to another test's file. `try?`: a free one has no link to read.
         let facts = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
         #expect(facts != path)
         #expect(throws: SupportError.self) { _ = try OpenFile.reading("/nowhere/at/all").release() }

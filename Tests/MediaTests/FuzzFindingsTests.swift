@@ -5,19 +5,19 @@ import Testing
 
 @testable import Media
 
-/// What `make fuzz` found, as small as it gets.
+/// Findings of `make fuzz`, minimised.
 @Suite struct FuzzFindingsTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// The mismatch was taken for our own, and the user was asked to report it.
+    /// Regression: the mismatch was reported as an internal error, and the user was asked to report it.
     @Test func packetsBeyondThePromisedLengthAreTheSourcesFault() throws {
         let path = folder.path("long.flac")
         try WAVFile.write(Signal.noise(seed: 1, rate: 16_000, frames: 16_000).pcm(.s16), to: folder.path("a.wav"))
         try Converted.file(folder.path("a.wav"), to: path, as: AudioFormat(container: .flac))
         var bytes = try Bytes.read(path)
-        // The last 32 bits of the 36 in which STREAMINFO counts frames.
+        // STREAMINFO counts frames in 36 bits; these are the last 32.
         bytes.replaceSubrange(22..<26, with: [0, 0, 0x10, 0])
         try Bytes.write(bytes, to: path)
         let code = Converted.code {
@@ -26,8 +26,8 @@ import Testing
         #expect(code == .corruptStream)
     }
 
-    /// To judge a packet that cannot be decoded, the next one is looked at, whose failure had no code. It claims more bytes than
-    /// libav ever takes at once, which is damage like any other.
+    /// To classify a packet that cannot be decoded, the reader looks at the next packet, whose failure had no code.
+    /// That packet claims more bytes than libav ever reads at once, which is damage like any other.
     @Test(arguments: [
         (DamageMode.strict, MediaError.Code.corruptStream as MediaError.Code?), (.conceal, nil), (.skip, nil),
     ])
@@ -67,7 +67,7 @@ import Testing
         #expect((error as? MediaError)?.code == code && (error == nil) == (code == nil), "\(String(describing: error))")
     }
 
-    /// It was called a failure of the disk, which is tried again and puts the mount under suspicion.
+    /// Regression: this was reported as a disk failure, which is retried and puts the mount under suspicion.
     @Test func failureOfWhatASourceHoldsIsNotTheSystems() throws {
         try WAVFile.write(Signal.noise(seed: 1, rate: 16_000, frames: 100).pcm(.s16), to: folder.path("a.wav"))
         let source = try OpenFile.reading(folder.path("a.wav"))
@@ -76,8 +76,8 @@ import Testing
         #expect(error.code == .corruptStream && error.libavName == "EINVAL")
     }
 
-    /// A second has a thousand million frames here, of which 3,200 come to none at a rate that can be encoded. They were
-    /// reckoned to be fewer than none.
+    /// One second has a thousand million frames here. At a rate that can be encoded, its 3,200 frames are less than
+    /// one. Regression: their number was computed as negative.
     @Test func soundThatComesToNoFrameIsAnEmptyOutput() throws {
         let found = """
             UklGRmoZAABXQVZFZm10IBIAAAAHAAIAgAAAPgB9AAACAAgAAABmYWN0BAAAAIAMAABMSVNUMAAAAElORk9JQVJUBwAAABtbMzFteAAA
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    /// What converting a file, given in base 64, ends in.
+    /// The error from converting a file given in Base64, or `nil`.
     private func error(of file: String, as format: AudioFormat, _ damage: DamageMode) throws -> (any Error)? {
         let data = try #require(Data(base64Encoded: file, options: .ignoreUnknownCharacters))
         try Bytes.write([UInt8](data), to: folder.path("found"))

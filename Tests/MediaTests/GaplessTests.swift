@@ -3,14 +3,14 @@ import Media
 import TestSupport
 import Testing
 
-/// Encoding N frames and decoding the result gives N frames, at their place, for every pair of container and codec.
+/// Encoding N frames and decoding them gives N frames in the same place, for every pair of container and codec.
 @Suite struct GaplessTests {
-    /// Around the block lengths of all codecs, and primes.
+    /// Lengths around the block lengths of all codecs, and primes.
     static let lengths = [
         1, 2, 17, 46, 47, 311, 313, 575, 576, 577, 1009, 1023, 1024, 1025, 1151, 1152, 1153, 4095, 4096, 4097, 4608,
         4609, 7919, 44_100,
     ]
-    /// For the second and every further variant of a row.
+    /// For all but the first variant of a row.
     static let fewLengths = [1, 3, 1153, 4609]
 
     @Test(arguments: FormatRow.all) func framesOutAreFramesIn(row: FormatRow) throws {
@@ -28,7 +28,7 @@ import Testing
         #expect(batch.failures.isEmpty, "\(batch.failures.prefix(12).joined(separator: "\n"))")
     }
 
-    /// Every phase of an encoder's block: the padding takes all its values, and reaches over two packets in some.
+    /// Lengths at every phase of an encoder's block. The padding takes all its values, and in some spans two packets.
     @Test(arguments: [Codec.mp3, .aac], [22_050, 44_100])
     func everyPaddingIsTakenOff(codec: Codec, rate: Int) throws {
         var batch = GaplessBatch(folder: try TemporaryFolder.create())
@@ -41,7 +41,7 @@ import Testing
     }
 }
 
-/// Many conversions, what our reader and `ffmpeg` make of them, and what was not as it should be.
+/// Many conversions and their failures, as checked by our reader and by `ffmpeg`.
 struct GaplessBatch {
     let folder: TemporaryFolder
     private(set) var failures: [String] = []
@@ -51,7 +51,7 @@ struct GaplessBatch {
 
     mutating func add(_ variant: FormatCase, _ lengths: [Int]) throws {
         let channels = variant.layout.channelCount
-        // Different in each channel, so that exchanged ones would show.
+        // Different in each channel, so that swapped channels are noticed.
         let sweeps = (0..<channels).map { channel in
             Signal.sweep(
                 from: 150 + 50 * Double(channel),
@@ -90,11 +90,11 @@ struct GaplessBatch {
         if variant.rule.isLossless {
             if decoded.bytes != source.converted(to: decoded.pcm.format).bytes { fail("other samples") }
         } else if source.frames >= 1023, let floor = variant.noiseFloor {
-            // ADTS says nothing of its delay: then the sound begins where decoders begin.
+            // ADTS does not state its delay, so the sound starts after the usual decoder delay.
             let delay = variant.rule.container == .adts ? 1024 : 0
             let sound = try decoded.pcm.everyFrame(decoded.pcm.rate / source.rate).cut(delay..<delay + source.frames)
             var ratios = try sound.converted(to: .f32).snr(against: source.converted(to: .f32))
-            // Encoders keep nothing but the lowest of it.
+            // Of the low-frequency channel, encoders keep only the lowest frequencies.
             if variant.layout == .fivePointOne { ratios.remove(at: 3) }
             let ratio = ratios.min() ?? 0
             if ratio < floor { fail("\(ratio) dB over noise, not \(floor)") }
@@ -106,7 +106,7 @@ struct GaplessBatch {
         let frames = try FFmpegBatch.frames(outputs.map(\.source), in: folder)
         for (output, got) in zip(outputs, frames) {
             var expected = [output.variant.ffmpegFrames(of: output.length)]
-            // Vorbis of two packets, the least there are: of which the second, short or long, is played whole.
+            // Vorbis with two packets, the minimum. The second one, short or long, is played whole.
             if output.variant.rule.container == .ogg, output.variant.rule.codec == .vorbis, output.length < 128 {
                 expected = [128, 576]
             }
@@ -118,7 +118,7 @@ struct GaplessBatch {
 }
 
 extension PCM {
-    /// One frame in so many, which is enough for sounds that are low for the rate.
+    /// Every `step`th frame, which is enough for sounds that are low for the rate.
     fileprivate func everyFrame(_ step: Int) -> PCM {
         guard step > 1 else { return self }
         let kept = stride(from: 0, to: frames, by: step).flatMap { frame in
@@ -132,7 +132,7 @@ extension FFmpegBatch.Source {
     fileprivate init(_ path: String, _ raw: RawShape?, _ variant: FormatCase) {
         var arguments: [String] = []
         if let raw { arguments = ["-f", raw.demuxerName, "-ar", "\(raw.sampleRateHz)", "-ac", "\(raw.channelCount)"] }
-        // Two frames are too few for its probe.
+        // Two frames are too few for ffmpeg's format probe.
         if variant.rule.container == .adts { arguments = ["-f", "aac"] }
         self.init(path: path, arguments: arguments, channels: variant.layout.channelCount)
     }
@@ -150,10 +150,10 @@ extension FormatRow {
 }
 
 extension FormatCase {
-    /// Frames of silence and sound in whole packets.
+    /// `frames` rounded up to whole packets.
     private func whole(_ frames: Int, _ packet: Int) -> Int { (frames + packet - 1) / packet * packet }
 
-    /// What our reader must give of `frames` encoded ones. Opus decodes at 48 kHz.
+    /// Frames that our reader must give after `frames` were encoded. Opus decodes at 48 kHz.
     fileprivate func decodedFrames(of frames: Int) -> Int {
         switch (rule.container, rule.codec) {
         case (_, .opus): frames * 48_000 / rate
@@ -162,20 +162,20 @@ extension FormatCase {
         }
     }
 
-    /// What `ffmpeg` 5.1 gives, whose readers do not cut everything that the files say. When this changes, so does
-    /// what other people hear.
+    /// Frames that `ffmpeg` 5.1 gives. Its readers do not trim everything that the files state. When this changes,
+    /// so does the sound that other people hear.
     fileprivate func ffmpegFrames(of frames: Int) -> Int {
         let decoded = decodedFrames(of: frames)
         switch (rule.container, rule.codec) {
-        // The edit list's end is not honoured: padding is played.
+        // ffmpeg ignores the end of the edit list, so padding is played.
         case (.m4a, .aac), (.mp4, .aac): return whole(frames, 1024)
-        // Nor is it here, and a sound that is shorter than its pre-skip is dropped whole.
+        // It ignores the end here as well, and drops a sound shorter than its pre-skip entirely.
         case (.mp4, .opus): return decoded < 312 ? 0 : whole(decoded + 312, 960) - 312
-        // The packet table is not read.
+        // ffmpeg does not read the packet table.
         case (.caf, .opus): return whole(decoded + 312, 960)
-        // One packet that is trimmed at both ends: only one of them is.
+        // ffmpeg trims a single packet at one end only, although both are marked.
         case (.mka, .opus), (.webm, .opus): return decoded + 312 <= 960 ? decoded + 312 : decoded
-        // The same, where a packet has 576 frames.
+        // The same, if a packet has 576 frames.
         case (.mp3, .mp3): return frames < 47 && rate < 32_000 ? frames + 529 : frames
         // See `Encoder.shortestLastBlock`.
         case (_, .alac): return layout.channelCount > 2 ? frames - frames % 4096 + max(8, frames % 4096) : frames
@@ -183,6 +183,6 @@ extension FormatCase {
         }
     }
 
-    /// Decibels by which the sweep must stand above what the codec adds; `nil` where nobody promises a waveform.
+    /// How far the sweep must exceed the codec's noise, in dB; `nil` for codecs that do not keep the waveform.
     fileprivate var noiseFloor: Double? { 10 }
 }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Media
 
-/// Numbers at the ends of their types, in the headers of every container: whatever they say, every command gives sound or a
-/// code. Run in the release build, where an overflow ended the process.
+/// Extreme numbers in the headers of every container: for each, every command gives sound or an error code. These
+/// tests run in the release build, in which an overflow used to crash the process.
 @Suite struct HeaderNumbersTests {
     private let folder: TemporaryFolder
 
@@ -15,10 +15,10 @@ import Testing
         0, 1, 0x7FFF, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFE, 0xFFFF_FFFF, 1 << 48, 1 << 59, 1 << 60, 1 << 62,
         0x7FFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000, 0xFFFF_FFFF_FFFF_FFFE, .max,
     ]
-    /// Files for each container; more where somebody has the time.
+    /// Files per container; `SLUICE_HEADER_FILES` sets a larger number.
     private static let count = ProcessInfo.processInfo.environment["SLUICE_HEADER_FILES"].flatMap { Int($0) } ?? 60
 
-    /// Words that a file may come to beside a number of frames.
+    /// The error codes in which a file may end, apart from a number of frames.
     private static let codes = Set(MediaError.Code.allCases.map(\.rawValue)).subtracting([
         "io_source", "io_destination", "disk_full", "frame_count_mismatch", "writer_failed", "already_finished",
         "verify_mismatch", "cancelled",
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Field by field: two, four and eight bytes, in either order, most of them in the first kilobyte.
+    /// Changes fields of two, four and eight bytes in either byte order, most of them in the first kilobyte.
     @Test(arguments: SampleFile.Kind.allCases) func fieldsAtTheirEndsAreSoundOrACode(_ kind: SampleFile.Kind) throws {
         let bytes = try SampleFile.of(kind).bytes.prefix(24_000)
         var generator = SeededGenerator(seed: UInt64(kind.fileName.utf8.reduce(7) { $0 &* 31 &+ Int($1) } & 0xFFFF))
@@ -58,7 +58,7 @@ import Testing
         try expectAnswers(paths)
     }
 
-    /// Ogg protects its positions by checksums: these are right.
+    /// Ogg protects positions with checksums. These files have correct checksums.
     @Test(arguments: [SampleFile.Kind.oggOpus, .oggVorbis, .oggFLAC]) func positionsAtTheirEndsAreSoundOrACode(
         _ kind: SampleFile.Kind
     ) throws {
@@ -84,7 +84,7 @@ import Testing
         try expectAnswers(paths)
     }
 
-    /// RF64 and its kin with sizes, rates and widths at their ends; none of them is shown as years of sound.
+    /// RF64 headers with extreme sizes, rates and widths. None of them is shown as years of sound.
     @Test func claimsOfWideHeadersAreNoLength() throws {
         var paths: [String] = []
         for size in Self.ends {

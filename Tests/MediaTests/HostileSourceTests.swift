@@ -4,18 +4,18 @@ import Testing
 
 @testable import Media
 
-/// Bytes that mean ill: whatever they say, every step gives sound or ends, and the end has a code.
+/// Hostile bytes: every step gives sound or ends with an error code.
 @Suite struct HostileSourceTests {
     private static let kinds: [SampleFile.Kind] = [
         .mp3VBR, .flac, .oggVorbis, .oggOpus, .m4aAAC, .m4aALAC, .cafOpus, .wav, .wavPack, .mkaAAC, .tsAAC, .wma,
     ]
 
-    /// No seed is left out: none of them crashed libav.
+    /// No seed is excluded: none of them crashed libav.
     @Test(.timeLimit(.minutes(2)), arguments: kinds) func flippedBitsEndInAnAnswer(kind: SampleFile.Kind) throws {
         let sample = try SampleFile.of(kind)
         let rates = [0.000_1, 0.000_5, 0.002, 0.008, 0.02]
         for seed in 0..<25 as Range<UInt64> {
-            // Also the headers: nothing is spared.
+            // Headers are damaged as well.
             let bytes = Damage.flipped(sample.bytes, seed: seed, rate: rates[Int(seed) % rates.count])
             let read = try Readout(bytes, seed.isMultiple(of: 2) ? .conceal : .strict, name: kind.fileName)
             #expect(read.blocks <= read.frames)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Media
 
-/// Beyond the four gigabytes that 32-bit lengths can say. What was written is given back to the file system at once, as a
-/// hole: it is silence anyway.
+/// Files beyond four gigabytes, the limit of 32-bit lengths. What has been written is punched out of the file at
+/// once; it reads as zeros, which is silence anyway.
 @Suite struct LargeFileTests {
     private static let fourGigabytes: Int64 = 1 << 32
 
@@ -54,7 +54,7 @@ import Testing
         #expect(output.deliveredFrames == 1000)
     }
 
-    /// The source is three gigabytes of hole behind a header; the samples are to be twice as wide.
+    /// The source is a header and a hole of three gigabytes. The output samples are twice as wide.
     @Test(arguments: [Container.aiff, .aifc, .au])
     func whatCannotBeSoLargeIsRefusedBeforeAByte(container: Container) throws {
         let folder = try TemporaryFolder.create()
@@ -71,7 +71,7 @@ import Testing
         #expect(try Bytes.size(of: target) == 0)
     }
 
-    /// Where nobody knew the length before: the writer ends it, before the header would be a lie.
+    /// The length is not known in advance: the writer stops before the header's size field would overflow.
     @Test(arguments: [Container.aiff, .au]) func lengthNobodyPromisedIsEndedAtTheLimit(container: Container) throws {
         let file = try MemoryFile.open()
         let format = ResolvedFormat(
@@ -95,14 +95,14 @@ import Testing
     }
 }
 
-/// Gives the blocks of a file back, so that what was there reads as zeros and takes no room.
+/// Releases the blocks of a file, which then read as zeros and take no disk space.
 private enum Holes {
     private typealias Allocate = @convention(c) (Int32, Int32, Int, Int) -> Int32
 
     /// FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE, from linux/falloc.h.
     private static let punchKeepingSize: Int32 = 2 | 1
 
-    /// All but the first 4 KiB, where the header is, and what lies from `end` on.
+    /// Releases everything except the first 4 KiB, which hold the header, and the bytes from `end` on.
     static func punch(_ descriptor: Int32, upTo end: Int64) throws {
         guard end > 8192 else { return }
         guard let address = dlsym(nil, "fallocate") else { throw SupportError("find fallocate", "not in glibc") }
@@ -114,7 +114,7 @@ private enum Holes {
 }
 
 extension Bytes {
-    /// The first bytes of a file that is too large to be read whole.
+    /// The first bytes of a file that is too large to read whole.
     fileprivate static func start(of path: String, count: Int) throws -> [UInt8] {
         let file = try OpenFile.reading(path)
         var bytes = [UInt8](repeating: 0, count: count)

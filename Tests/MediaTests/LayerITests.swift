@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// MPEG-1 audio layer I, whose checksum libav computes wrongly where channels are joined.
+/// MPEG-1 audio layer I. libav computes its checksum wrongly in joint stereo.
 @Suite struct LayerITests {
     private let folder: TemporaryFolder
 

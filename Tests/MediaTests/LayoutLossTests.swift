@@ -4,13 +4,13 @@ import Testing
 
 @testable import Media
 
-/// Containers without a place for a layout: that it is lost is told, and where it is not told it is there.
+/// Containers that cannot store a channel layout: either the file has the layout, or a remark reports its loss.
 @Suite struct LayoutLossTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// A WAV file with a mask.
+    /// A WAV file with a channel mask.
     private func source(_ layout: ChannelLayout) throws -> String {
         let path = folder.path("in.wav")
         let clip = Signal.stacked(
@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: FormatTable.rules.filter { $0.codec != .copy }.map { [$0.container.rawValue, $0.codec.rawValue] })
     func layoutIsInTheFileOrToldAsLost(names: [String]) throws {
         let (container, codec) = (try #require(Container(rawValue: names[0])), try #require(Codec(rawValue: names[1])))
-        // MP3 knows stereo only: it mixes, and tells of that.
+        // MP3 knows only mono and stereo: it downmixes, with its own remark.
         guard codec != .mp3, ![.caf, .mp4].contains(container) || codec != .opus else { return }
         let input = try source(.fivePointOne)
         let path = folder.path("out." + container.fileExtensions[0])
@@ -45,7 +45,7 @@ import Testing
         #expect(
             Converted.code { try Converted.file(surround, to: path, as: format, refusesLoss: true) } == .lossRefused
         )
-        // One channel and two mean mono and stereo.
+        // One and two channels always mean mono and stereo.
         for layout in [ChannelLayout.mono, .stereo] {
             let outcome = try Converted.file(try source(layout), to: path, as: format, refusesLoss: true)
             #expect(outcome.remarks.isEmpty)

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Media
 
-/// Ten hours of M4A cost what ten minutes cost: libav's index of 1.55 million packets, and all that goes with it, took
-/// a hundred mebibytes.
+/// Ten hours of M4A cost as little memory as ten minutes. libav's index of 1.55 million packets, with everything
+/// that depends on it, took a hundred mebibytes.
 @Suite struct LongTrackTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// Some packets of quiet AAC, over and over: all chunks lie in the same place.
+    /// A file that repeats some packets of quiet AAC: all chunks point to the same place.
     private func looped(seconds: Int, to path: String) throws -> Int {
         let clip = folder.path("clip.m4a")
         let quiet = Signal.noise(seed: 3, rate: 44_100, frames: 100_000, amplitude: 0.001).pcm(.s16)
@@ -33,7 +33,7 @@ import Testing
         #expect(reader.demuxer.streams.map(\.indexEntries) == [4096 + 2 + 512])
         #expect(track.length == .exact(Int64(count) * 1024))
 
-        // The last second, found without the ten hours before it.
+        // The last second, found without decoding the ten hours before it.
         let end = MediaTime(frames: Int64(count) * 1024, rate: 44_100)
         let start = MediaTime(frames: Int64(count) * 1024 - 44_100, rate: 44_100)
         let output = try reader.samples(of: track, ranges: [try MediaTimeRange(start: start, end: end)])
@@ -43,8 +43,8 @@ import Testing
         #expect(output.decodedPackets < 60)
     }
 
-    /// One chunk of many samples that last so long that each stand-in stands for few: whoever began anew for each would read the
-    /// sizes eight hundred times.
+    /// One chunk of many samples that last so long that each stand-in replaces only a few. Restarting for each
+    /// stand-in would read the sizes eight hundred times.
     @Test func openingReadsTheTablesAFewTimesOnly() throws {
         let count: UInt32 = 200_000
         func words(_ words: [UInt32]) -> [UInt8] { words.flatMap { bigEndianBytes(Int64($0), count: 4) } }
@@ -67,13 +67,13 @@ import Testing
         #expect(try readBytes() - before < 10 * Int(count) * 4)
     }
 
-    /// What this thread has read since it began.
+    /// Bytes that this thread has read since it started.
     private func readBytes() throws -> Int {
         let text = try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8)
         return try #require(text.split(separator: "\n").first?.split(separator: " ").last.flatMap { Int($0) })
     }
 
-    /// In a process of its own, which copies all packets.
+    /// Runs in a separate process, which copies all packets.
     @Test func tenHoursCostWhatTenMinutesCost() throws {
         var peaks: [Int] = []
         for seconds in [600, 36_000] {
@@ -83,10 +83,10 @@ import Testing
                 [folder.path("long.m4a"), folder.path("out.aac"), "adts", "copy"]
             ).checked()
             peaks.append(try #require(Int(run.errorText.split(separator: " ").last?.dropLast() ?? "")))
-            // Each packet behind a header of seven bytes.
+            // Each packet follows a header of seven bytes.
             #expect(try Bytes.size(of: folder.path("out.aac")) > count * 8)
         }
-        // Pages that the kernel happened to map or not.
+        // The tolerance is for pages that the kernel happens to map or not.
         #expect(peaks[1] < peaks[0] + 2048, "\(peaks) KiB")
     }
 }

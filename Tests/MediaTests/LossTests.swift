@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// What an output lacks of its source is told, or refused where that was asked for.
+/// A remark reports every loss from source to output, or the conversion refuses it on request.
 @Suite struct LossTests {
     /// The remarks of a conversion of the file at `path`.
     private func remarks(_ path: String, as format: AudioFormat, tags: [String: String] = [:]) throws -> [Remark] {
@@ -64,7 +64,7 @@ import Testing
         #expect(told.detail == "tags with several values are carried over as one: artist (3), genre (2)")
     }
 
-    /// Comments behind a picture of many pages are found as well.
+    /// Comments after a picture of many pages are found as well.
     @Test func valuesBehindALargePictureAreTold() throws {
         let folder = try TemporaryFolder.create()
         let path = folder.path("a.opus")
@@ -93,7 +93,7 @@ import Testing
         try Bytes.write(head + frames + Bytes.read(path), to: path)
         let told = try #require(try remarks(path, as: AudioFormat(container: .flac)).first { $0.kind == .tagValues })
         #expect(told.detail == "tags with several values are carried over as one: artist (3), genre (2), mood (2)")
-        // What is set anew is not lost.
+        // Values of a tag that the caller sets are not lost.
         let set = ["Artist": "Mine", "genre": "mine", "MOOD": ""]
         #expect(try remarks(path, as: AudioFormat(container: .flac), tags: set).allSatisfy { $0.kind != .tagValues })
     }
@@ -122,7 +122,7 @@ import Testing
         let size = Int(bigEndian(bytes[artist..<(artist + 4)]))
         let data = Array(bytes[(artist + 8)..<(artist + size)])
         bytes.insert(contentsOf: data, at: artist + size)
-        // Every box around it grows; the index lies behind the sound, so that no place of sound moves.
+        // Every enclosing box grows. The index lies after the sound, so no sound moves.
         for name in ["moov", "udta", "meta", "ilst"] {
             let box = try #require(Bytes.find(name, in: bytes)) - 4
             grow(&bytes, at: box, by: data.count)
@@ -133,7 +133,7 @@ import Testing
         #expect(told.detail == "tags with several values are carried over as one: artist (2)")
     }
 
-    /// libav writes a name once: the second name is given the letters of the first.
+    /// libav writes each name once, so the test overwrites the second name with the letters of the first.
     @Test(arguments: ["mka", "wma"]) func furtherValuesOfMatroskaAndASFAreTold(ext: String) throws {
         let folder = try TemporaryFolder.create()
         let path = folder.path("a." + ext)

@@ -3,15 +3,15 @@ import Media
 import TestSupport
 import Testing
 
-/// Between lossless formats of one depth every sample stays what it is, and all who count agree on it.
+/// Conversions between lossless formats of the same depth keep every sample, and all digests agree.
 @Suite struct LosslessTests {
-    /// The samples of one size, and every format that holds them.
+    /// One sample format, and every output format that holds it.
     struct Depth: CustomTestStringConvertible, Sendable {
         let format: PCM.SampleFormat
 
         var testDescription: String { format.rawValue }
 
-        /// The rows of the table that hold just these samples, in both byte orders.
+        /// The rows of the table that hold exactly these samples, in both byte orders.
         var formats: [AudioFormat] {
             FormatTable.rules.filter(\.isLossless).flatMap { rule in
                 rule.depths.filter { $0.bits == format.bits && ($0.kind == .float) == format.isFloat }.flatMap {
@@ -30,7 +30,7 @@ import Testing
             }
         }
 
-        /// What visits every low bit, and the ends of the scale.
+        /// Samples that use every low bit and both ends of the scale.
         var source: PCM {
             let frames = 9_001
             let edges = Signal(rate: 44_100, channels: [[1, -1, 0, 1, -1], [-1, 1, 0, -1, 1]])
@@ -41,7 +41,7 @@ import Testing
             return edges.followed(by: body).pcm(format)
         }
 
-        /// How `ffmpeg` holds such samples while it computes.
+        /// The codec in which `ffmpeg` holds such samples in memory.
         var memory: String {
             switch format {
             case .u8: "pcm_u8"
@@ -69,7 +69,7 @@ import Testing
             first.append((path, outcome.format))
         }
         #expect(digests.count == 1)
-        // Each into the next three, so that all meet all kinds; a whole table of pairs would tell no more.
+        // Converts each into three others, so that all kinds meet. The full table of pairs would show nothing more.
         for (index, from) in first.enumerated() {
             for step in [1, 4, 9] {
                 let target = formats[(index + step) % formats.count]
@@ -94,7 +94,7 @@ import Testing
         #expect(Set(theirs) == [digests.first?.hex ?? ""])
     }
 
-    /// Every sample is stored in more bits than it had, and comes back as it was.
+    /// Samples stored in more bits than they had come back unchanged.
     @Test func deeperFormatsKeepTheSamplesOfShallowerOnes() throws {
         let folder = try TemporaryFolder.create()
         let wav = folder.path("source.wav")
@@ -110,7 +110,7 @@ import Testing
             try Converted.file(wav, to: path, as: format)
             #expect(try Decoded.file(path).pcm.converted(to: .s16).bytes == shallow.bytes, "\(container) \(bits)")
             try Converted.file(path, to: folder.path("back.wav"), as: AudioFormat(container: .wav, bitDepth: 16))
-            // On the way back nothing is dithered: the low bits are zero, and there is nothing to round.
+            // The way back needs no dither: the low bits are zero, so nothing is rounded.
             #expect(try WAVFile.read(path: folder.path("back.wav")).bytes == shallow.bytes, "\(container) \(bits)")
         }
     }

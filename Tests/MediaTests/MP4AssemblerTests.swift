@@ -24,7 +24,7 @@ import TestSupport
         #expect(sizes.gaps.count > 10)
     }
 
-    /// The index of a very long file, made small: blocks of 64 bytes are parked between the samples.
+    /// The index of a very long file in miniature: blocks of 64 bytes are parked between the samples.
     @Test func parkedIndexLeavesTheSoundWhole() throws {
         let clip = try Clip(Signal.noise(seed: 3, rate: 44_100, frames: 44_100 * 12, channels: 1).scaled(by: 0.3))
         let whole = clip.folder.path("out.m4a")
@@ -38,7 +38,7 @@ import TestSupport
         #expect(try Bytes.size(of: assembled) > Bytes.size(of: whole) + 500)
     }
 
-    /// Puts the packets of one MP4 into another, whose moov it takes as libav's.
+    /// Moves the packets of one MP4 into another. Its moov serves as the moov from libav.
     private func assemble(_ source: String, into path: String, sizes: SampleSizes) throws {
         let bytes = try Bytes.read(source)
         let boxes = try #require(BoxTree.parse(ArraySlice(withoutMediaData(bytes))))
@@ -65,7 +65,7 @@ import TestSupport
         try sink.flush()
     }
 
-    /// An MP4 of ours without its samples, whose box has a size of 64 bits.
+    /// An MP4 written by Sluice, without its samples. Their box has a 64-bit size.
     private func withoutMediaData(_ bytes: [UInt8]) throws -> [UInt8] {
         let name = try #require(Bytes.find("mdat", in: bytes))
         let size = Int(try Bytes.big(UInt64.self, in: bytes, at: name + 4))

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Media
 
-/// libav's time for tags grows with the square of their number: a file of some megabytes held a room for minutes.
+/// libav's time for tags grows with the square of their number: a file of some megabytes occupied a room for minutes.
 @Suite struct ManyTagsTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// Each of these took from ten seconds to minutes to open. In the release build, each step has its own opening.
+    /// Each of these files took ten seconds to minutes to open. Uses the release build; each step reopens the file.
     @Test(arguments: ManyTags.allCases) func hundredThousandTagsAreOpenedInSeconds(_ many: ManyTags) throws {
         let path = folder.path(many.kind.fileName)
         try Bytes.write(many.bytes(100_000), to: path)
@@ -18,11 +18,11 @@ import Testing
         let frames = try SampleFile.of(many.kind).clean.frames
         #expect(answer.steps["scan-strict"]?.word == "\(frames)", "\(answer)")
         #expect(answer.steps["wav"]?.word == "\(frames)", "\(answer)")
-        // Outputs are given up to ten thousand tags, by libav and in the same way.
+        // An output may have up to ten thousand tags, and libav takes quadratic time to write them, too.
         #expect(answer.steps.values.allSatisfy { $0.hundredths < 500 }, "\(answer)")
     }
 
-    /// The sound is whole, the first tags are there, and the conversion tells that others are not.
+    /// The sound is complete, the first tags are kept, and a remark reports the hidden ones.
     @Test(arguments: ManyTags.allCases.filter(\.losesTags)) func tagsBeyondTheCapAreLeftOutAndTold(_ many: ManyTags)
         throws
     {
@@ -51,7 +51,7 @@ import Testing
         #expect(try !Reader(descriptor: input.descriptor, options: .init(nameHint: path)).demuxer.hidesTags)
     }
 
-    /// Where libav asks for bytes, opening ends at its limit.
+    /// Opening stops at its time limit, at a point where libav reads.
     @Test func openingEndsAtItsLimit() throws {
         let input = try OpenFile.reading(try SampleFile.path(.mkaPCM, in: folder))
         let error = #expect(throws: MediaError.self) {
@@ -63,7 +63,7 @@ import Testing
 }
 
 extension SampleFile {
-    /// A file of that kind in `folder`.
+    /// Writes a file of this kind to `folder` and returns its path.
     static func path(_ kind: Kind, in folder: TemporaryFolder) throws -> String {
         let path = folder.path(kind.fileName)
         try Bytes.write(of(kind).bytes, to: path)

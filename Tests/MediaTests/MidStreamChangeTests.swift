@@ -5,13 +5,13 @@ import Testing
 
 @testable import Media
 
-/// Streams whose rate or channels change on the way: nothing is lost, nothing drifts.
+/// Streams whose rate or channels change in the middle: nothing is lost, and nothing drifts.
 @Suite struct MidStreamChangeTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// What one encoding after another makes of three parts, and the frames that each of them has in the joined file.
+    /// An encoding of three parts, and the frames that each part has in the joined file.
     struct Joint: Sendable, CustomTestStringConvertible {
         let suffix: String
         let arguments: String
@@ -24,7 +24,7 @@ import Testing
 
     @Test(
         arguments: [
-            // The delay that no longer stands at the start is sound, and so is padding that no longer stands at the end.
+            // Delay that is no longer at the start becomes sound, and so does padding that is no longer at the end.
             Joint(suffix: "mp3", arguments: "", frames: [31_151, 32_256, 32_256]),
             Joint(suffix: "mp3", arguments: "-write_xing 0 -id3v2_version 0", frames: [32_256, 32_256, 32_256]),
             Joint(suffix: "mp2", arguments: "", frames: [31_104, 31_104, 31_104]),
@@ -72,7 +72,7 @@ import Testing
         let output = try WAVFile.read(path: target)
         #expect(output.frames == Int(summary.plannedFrames))
 
-        // The tone is there from part to part, at its own level, and the steps are where they belong.
+        // Each part has the tone at its own level, and the changes are at the right places.
         var start = 0.0
         for (number, (frames, rate)) in zip(joint.frames, joint.rates).enumerated() {
             let end = start + Double(frames) * 44_100 / Double(rate)
@@ -94,7 +94,7 @@ import Testing
             .run(from: input.descriptor, to: output.descriptor).summary
     }
 
-    /// Frames that state another rate and other channels than the head of their file.
+    /// FLAC frames that state another rate and other channels than the file's header.
     @Test func changedFrameHeadersGiveWhatThePartsGive() throws {
         let parts: [(rate: Int, channels: Int, frames: Int)] = [
             (44_100, 2, 5_000), (48_000, 2, 8_000), (44_100, 1, 5_000), (22_050, 2, 3_000),
@@ -123,7 +123,7 @@ import Testing
         #expect(try WAVFile.read(path: folder.path("all.wav")) == joined)
     }
 
-    /// A part behind the changes is not found by counting frames of another length.
+    /// Counting frames at another rate must not misplace a range after the changes.
     @Test func partBehindAChangeIsTheSameCutOfTheWhole() throws {
         var file = FLACFile(rate: 44_100, channels: 1, bits: 16, frames: 0, blockFrames: 1_000)
         for rate in [44_100, 48_000, 44_100] {
@@ -139,7 +139,7 @@ import Testing
         #expect(try part.pcm == whole.stretches[2].pcm.cut(34_875..<34_875 + 4_410))
     }
 
-    /// At each change the output has a whole number of frames; what is less than one is not forgotten.
+    /// After each change the output has a whole number of frames. The fraction carries over.
     @Test func manyChangesDoNotDrift() throws {
         var file = FLACFile(rate: 44_100, channels: 1, bits: 16, frames: 0, blockFrames: 100)
         for _ in 0..<200 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Media
 
-/// A mix has one level, whatever codec it goes into, and never exceeds full scale.
+/// A downmix has the same level whatever its codec, and never exceeds full scale.
 @Suite struct MixLevelTests {
     private let folder: TemporaryFolder
 
@@ -14,21 +14,21 @@ import Testing
     struct Output: CustomTestStringConvertible, Sendable {
         let format: AudioFormat
         var testDescription: String { "\(format.codec!.rawValue) in \(format.container)" }
-        /// In dB: what a codec may change of a steady tone.
+        /// How much a codec may change the level of a steady tone, in dB.
         var tolerance: Double { format.codec!.isLossless ? 0.1 : 0.5 }
 
         static let mono: [Output] = [
             (Container.wav, Codec.pcm), (.flac, .flac), (.wavpack, .wavpack), (.m4a, .alac), (.mp3, .mp3),
             (.ogg, .opus), (.ogg, .vorbis), (.m4a, .aac), (.wav, .ulaw),
         ].map {
-            // AAC takes half a decibel off a tone at its own bit rate.
+            // At its default bit rate, AAC attenuates a tone by half a decibel.
             Output(format: AudioFormat(container: $0.0, codec: $0.1, bitRate: $0.1 == .aac ? 192_000 : nil))
         }
     }
 
     private static let frames = 48_000
 
-    /// The same tone on every channel, as loud as samples can be.
+    /// The same tone on every channel; by default at full scale.
     private func source(_ layout: ChannelLayout, _ format: PCM.SampleFormat = .s16, amplitude: Double = 1) throws
         -> String
     {
@@ -43,7 +43,7 @@ import Testing
         return path
     }
 
-    /// The tone's level in dB of a full-scale sine, as `ffmpeg` decodes it to floats: what is beyond full scale is seen.
+    /// The tone's level in dB relative to a full-scale sine, decoded by `ffmpeg` to floats, which may exceed it.
     private func levels(_ path: String) throws -> [Double] {
         let pcm = try FFmpeg.decode(path, to: .f32)
         return try pcm.cut(pcm.frames / 4..<pcm.frames * 3 / 4).rms.map { 20 * log10($0 * 2.0.squareRoot()) }
@@ -70,7 +70,7 @@ import Testing
         try Converted.file(try source(.fivePointOne), to: path, as: format)
         let found = try levels(path)
         #expect(found.allSatisfy { abs($0) < output.tolerance }, "\(found)")
-        // One channel alone is as loud as its coefficient says.
+        // A single channel is as loud as its coefficient.
         let front = folder.path("front.wav")
         let one = Signal.tone(997, rate: 48_000, frames: Self.frames, amplitude: 0.9)
         let rest = Signal.silence(rate: 48_000, frames: Self.frames, channels: 5)
@@ -103,7 +103,7 @@ import Testing
         #expect(abs(level + 6.02) < 0.5, "\(level)")
     }
 
-    /// Each named layout into each that some codec may choose for it, at full scale and correlated.
+    /// Converts each named layout into each other, with correlated channels at full scale.
     @Test(arguments: ChannelLayout.named.map(\.layout)) func noMixExceedsFullScale(from: ChannelLayout) throws {
         let input = try source(from, .f32)
         for to in ChannelLayout.named.map(\.layout) where to != from {
@@ -144,7 +144,7 @@ import Testing
         #expect(try levels(mp3).allSatisfy { abs($0 + 6.02) < 0.5 })
     }
 
-    /// Other names or another order of the same seats are no mix: every sample stays.
+    /// Other names or another order of the same speakers need no downmix: every sample stays.
     @Test(arguments: [
         (ChannelLayout.fivePointOneSide, ChannelLayout.fivePointOne), (.sixPointOne, .sixPointOneBack),
         (.quad, .fivePointOne), (.stereo, .sevenPointOne),

@@ -4,8 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Ogg streams that were cut out of longer ones, as recordings of broadcasts are: they begin above zero, end without the
-/// mark of an end, or both.
+/// Excerpts of longer Ogg streams, such as recordings of broadcasts: they begin above zero, lack an end mark, or both.
 @Suite struct OggExcerptTests {
     private let folder: TemporaryFolder
 
@@ -26,7 +25,7 @@ import Testing
             switch self {
             case .vorbis: .oggdec
             case .opus: .opusdec
-            // It plays silence up to the length that the header states.
+            // The reference decoder plays silence up to the length in the header.
             case .flac: nil
             }
         }
@@ -52,14 +51,14 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases, Cut.allCases) func excerptIsWhole(kind: Kind, cut: Cut) throws {
-        // FLAC that begins at its beginning states its length: then the rest is missing.
+        // FLAC that starts at zero states its length, so cutting its end is truncation.
         if kind == .flac, cut == .end { return }
         var file = try whole(kind)
         let third = file.sound.count / 3
         try #require(third > 1)
         if cut != .start { file.sound.removeLast(third) }
         if cut != .end { file.sound.removeFirst(third) }
-        // Icecast sends headers, and then pages with the numbers that they have.
+        // Icecast sends the headers and then pages with their original numbers.
         for bytes in [file.renumbered, file.bytes] {
             let outcome = try self.outcome(bytes)
             #expect(outcome.damage.isEmpty && !outcome.remarks.contains { $0.kind == .partialFrame })
@@ -73,7 +72,7 @@ import Testing
         }
     }
 
-    /// Opus says exactly how much there is, wherever it begins.
+    /// Opus states the exact length of an excerpt, wherever it begins.
     @Test func lengthOfAnExcerptIsPromised() throws {
         var file = try whole(.opus)
         file.sound.removeFirst(file.sound.count / 2)
@@ -81,7 +80,7 @@ import Testing
         #expect(outcome.source.length == .exact(outcome.sourceFrames))
     }
 
-    /// A download that breaks off stops in the middle of a page.
+    /// An aborted download stops in the middle of a page.
     @Test(arguments: Kind.allCases) func brokenPageAtTheEndIsTruncation(kind: Kind) throws {
         let file = try whole(kind)
         let bytes = file.bytes.dropLast(file.sound.last!.count + 100)
@@ -94,7 +93,7 @@ import Testing
         #expect(Converted.code { _ = try outcome(file.bytes) } == .truncated)
     }
 
-    /// A page that is missing between others is missed, and so is one behind bytes that are no page.
+    /// The reader notices a missing page between others, and a missing page after bytes that are no page.
     @Test(arguments: Kind.allCases) func lostPagesAreStillMissed(kind: Kind) throws {
         var file = try whole(kind)
         var broken = file

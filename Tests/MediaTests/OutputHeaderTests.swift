@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Headers that libav would write otherwise if it were only asked for the container.
+/// Headers that libav would write differently if it only knew the container.
 struct OutputHeaderTests {
     private let folder: TemporaryFolder
 
@@ -23,7 +23,7 @@ struct OutputHeaderTests {
         #expect(try FFmpeg.decode(target, to: format).bytes == pcm.bytes)
     }
 
-    /// FLAC has a layout for every count, and WavPack wants one.
+    /// FLAC assigns a layout to every channel count, and WavPack requires one.
     @Test(arguments: [Container.flac, .wavpack])
     func channelsWithoutSpeakersGetTheUsualOnesWhereThereHaveToBeSome(container: Container) throws {
         let output = try convertedDiscrete(AudioFormat(container: container, layout: .discrete(5)))
@@ -38,7 +38,7 @@ struct OutputHeaderTests {
         #expect(track.channelMask == 0)
     }
 
-    /// Five tones, converted and verified; `ffmpeg` has to find the same samples.
+    /// Five tones, converted and verified. `ffmpeg` must find the same samples.
     private func convertedDiscrete(_ format: AudioFormat) throws -> OpenFile {
         let pcm = Signal.stacked((1...5).map { Signal.tone(Double($0 * 100), rate: 8000, frames: 900) }).pcm(.s16)
         let (source, target) = (folder.path("source.wav"), folder.path("target"))

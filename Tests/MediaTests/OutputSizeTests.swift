@@ -4,9 +4,9 @@ import Testing
 
 @testable import Media
 
-/// The estimates of `Conversion` against what the writer really makes.
+/// The size estimates of `Conversion` against the writer's output.
 struct OutputSizeTests {
-    /// Every sample format of every row for samples of one size, at rates and layouts that headers tell apart.
+    /// Every sample format of every row with fixed-size samples, at rates and layouts for which headers differ.
     static let formats: [ResolvedFormat] = FormatTable.rules.filter {
         [.pcm, .ulaw, .alaw].contains($0.codec) && $0.container != .mka
     }
@@ -40,7 +40,7 @@ struct OutputSizeTests {
     @Test(arguments: Container.allCases.filter { container in formats.contains { $0.container == container } })
     func samplesOfOneSizeTakeExactlyTheEstimatedBytes(container: Container) throws {
         for format in Self.formats where format.container == container {
-            // Nobody reads a W64 without a frame, and it is not written.
+            // A W64 without frames is not written, because no program reads one.
             for frames in Self.lengths where frames > 0 || container != .w64 {
                 let file = try MemoryFile.open()
                 let bytes = try SilentOutput.bytes(format, frames: frames, in: file)
@@ -52,7 +52,7 @@ struct OutputSizeTests {
         }
     }
 
-    /// A minute of computed music in real bit rates: the number of packets is exact, so the estimate nearly is.
+    /// A minute of computed music at common bit rates. The number of packets is exact, so the estimate nearly is.
     static let constantRates: [(Container, Codec, rateHz: Int, channels: Int, bitRate: Int?)] = [
         (.mp3, .mp3, 44_100, 2, 128_000), (.mp3, .mp3, 44_100, 2, 320_000), (.mp3, .mp3, 48_000, 1, 32_000),
         (.mp3, .mp3, 22_050, 2, 64_000),

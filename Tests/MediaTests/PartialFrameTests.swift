@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Bare streams that stop in the middle of a frame, without which all promised sound is there.
+/// Bare streams that stop in the middle of a frame. All promised sound is present without it.
 @Suite struct PartialFrameTests {
     private let folder: TemporaryFolder
 
@@ -25,7 +25,7 @@ import Testing
     func partialLastFrameIsLeftOutAndTold(kind: SampleFile.Kind, kept: Int) throws {
         let sample = try SampleFile.of(kind)
         let last = try #require(try sample.packets().last)
-        // Libav's parsers look at seven or eight bytes before they call anything a frame.
+        // libav's parsers need seven or eight bytes to recognise a frame.
         let bytes = Array(sample.bytes[..<(last.lowerBound + kept)])
         let outcome = try self.outcome(bytes, kind.fileName)
         let one =
@@ -41,14 +41,14 @@ import Testing
                 try Player.mpg123.decode(folder.path(kind.fileName), in: folder).frames == Int(outcome.sourceFrames)
             )
         }
-        // A tag behind it changes nothing.
+        // A tag after it changes nothing.
         guard kind != .ac3, kind != .eac3 else { return }
         let tag = Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)
         let tagged = try self.outcome(bytes + tag, "tagged-\(kind.fileName)")
         #expect(tagged.sourceFrames == outcome.sourceFrames && tagged.remarks.map(\.kind) == [.partialFrame])
     }
 
-    /// libav's parser hands out the beginning of a frame at the end of a pipe.
+    /// At the end of a pipe, libav's parser hands out the beginning of an incomplete frame.
     @Test(arguments: [SampleFile.Kind.mp3CBRWithoutHeader, .mp2, .ac3, .adts])
     func pipeGivesTheSame(kind: SampleFile.Kind) throws {
         let sample = try SampleFile.of(kind)
@@ -63,12 +63,12 @@ import Testing
     @Test(arguments: [SampleFile.Kind.mp3CBR, .mp3VBR]) func promisedSoundInItIsMissed(kind: SampleFile.Kind) throws {
         let sample = try SampleFile.of(kind)
         let packets = try sample.packets()
-        // The last two hold no padding alone.
+        // The last two packets may be all padding; the cut is in the one before them.
         let place = packets[packets.count - 3].lowerBound + 90
         #expect(Converted.code { _ = try outcome(Array(sample.bytes[..<place]), kind.fileName) } == .truncated)
     }
 
-    /// The alphas of LAME 3.94 count the header's own frame.
+    /// The alpha versions of LAME 3.94 count the header's own frame.
     @Test(arguments: [1, 2]) func countThatIncludesTheHeaderCostsNothing(excess: UInt32) throws {
         let path = folder.path("a.mp3")
         try WAVFile.write(Signal.sweep(rate: 44_100, frames: 50_000).pcm(.s16), to: folder.path("a.wav"))
@@ -87,7 +87,7 @@ import Testing
         #expect(outcome.damage.isEmpty && outcome.remarks.isEmpty)
         #expect(try Player.mpg123.decode(path, in: folder).frames == Int(outcome.sourceFrames))
         #expect(try FFmpeg.decode(path).frames == Int(outcome.sourceFrames))
-        // But where the bytes are not all there either, the frame is missing.
+        // If the bytes that the header counts are missing as well, the frame is missing.
         let cut = bytes.count - 418
         #expect(Converted.code { _ = try self.outcome(Array(bytes[..<cut]), "a.mp3") } == .truncated)
     }

@@ -3,10 +3,10 @@ import Media
 import TestSupport
 import Testing
 
-/// Packets copied from any container into any other that holds the codec: the same sound comes out, frame by frame, or
-/// the copy is refused with the reason.
+/// Packets copied from any container into any other that holds the codec: either the sound is the same, frame by
+/// frame, or the copy is refused with a reason.
 @Suite struct PassthroughTests {
-    /// A codec and one container that holds it, the source of copies into all the others.
+    /// A codec and one container that holds it: the source for copies into all others.
     struct Origin: CustomTestStringConvertible, Sendable {
         let rule: FormatRule
 
@@ -48,10 +48,10 @@ import Testing
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
     }
 
-    /// Whether the target has no place for what the source knows of delay and padding.
+    /// Whether the target cannot store the delay and padding that the source states.
     private func loses(_ source: FormatRule, _ target: Container, _ frames: Int) -> Bool {
         if target == .adts { return source.container != .adts }
-        // One packet with delay, sound and padding: Matroska has one number for both ends of it.
+        // A single packet with delay, sound and padding: Matroska has one number for both ends.
         return source.container == .mp3 && target == .mka && frames < 47
     }
 
@@ -75,7 +75,7 @@ import Testing
             let pcm = Signal.noise(seed: 4, rate: 44_100, frames: 1_001, channels: 2).pcm(format)
             try WAVFile.write(pcm, to: wav)
             for target in [Container.wav, .w64, .caf, .raw, .mka] {
-                // CAF's single bytes have a sign, WAV's have none.
+                // Bytes are signed in CAF and unsigned in WAV.
                 if target == .caf, format == .u8 { continue }
                 let outcome = try Converted.file(wav, to: copy, as: AudioFormat(container: target, codec: .copy))
                 #expect(outcome.summary.plannedFrames == 1_001)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// A source with another encoder's delay, which is no whole number of packets: 2112 frames, as Apple's has it.
+    /// A source with the delay of Apple's encoder, 2112 frames, which is not a whole number of packets.
     @Test func delayThatEndsInAPacketIsCopied() throws {
         let folder = try TemporaryFolder.create()
         let (wav, m4a, copy) = (folder.path("s.wav"), folder.path("s.m4a"), folder.path("c.mka"))
@@ -135,7 +135,7 @@ import Testing
         try Converted.file(wav, to: m4a, as: AudioFormat(container: .m4a, codec: .aac))
         var bytes = try Bytes.read(m4a)
         let list = try #require(Bytes.find("elst", in: bytes))
-        // Behind version, count and duration: the place in the media at which the sound begins.
+        // After version, count and duration: the place in the media at which the sound begins.
         #expect(try Bytes.big(UInt32.self, in: bytes, at: list + 16) == 1024)
         bytes.replaceSubrange(list + 16..<list + 20, with: [0, 0, 0x08, 0x40])
         let sound = 20_000 - (2112 - 1024)

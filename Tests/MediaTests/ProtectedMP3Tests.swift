@@ -3,7 +3,7 @@ import Testing
 
 @testable import Media
 
-/// MP3 whose frames carry checksums. One lies where the header of the file has nothing but zeros otherwise.
+/// MP3 whose frames carry checksums. The header frame has its checksum where it usually has only zeros.
 @Suite struct ProtectedMP3Tests {
     private let folder: TemporaryFolder
 

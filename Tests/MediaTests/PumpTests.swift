@@ -10,7 +10,7 @@ import Testing
         let folder = try TemporaryFolder.create()
         let source = folder.path("source.wav")
         try WAVFile.write(Signal.noise(seed: 1, rate: 44_100, frames: 44_100 * 20, channels: 2).pcm(.s16), to: source)
-        // As it is shipped: without optimisation Swift allocates for every closure.
+        // A release build, as shipped: without optimisation, Swift allocates for every closure.
         let program = BuiltProgram.releasePath("pump-allocations")
         let `extension` = try Preset.named(preset).format(forExtension: nil).container.fileExtensions[0]
         let run = try Run.program(program, [source, folder.path("out.\(`extension`)"), preset, `extension`]).checked()
@@ -40,7 +40,7 @@ import Testing
             }
         }
         #expect(error?.code == .cancelled)
-        // One block, and not the rest of the file: a block is far less than 50 ms of work.
+        // The pump stops after one block, not at the end of the file. A block is far less than 50 ms of work.
         #expect(last < 100_000)
     }
 }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Media
 
-/// How a clip is made, and how close a part of it must come to the same part of the whole.
+/// How to make a clip, and how closely a range must match the same range of the whole.
 struct RangeCase: Sendable, CustomTestStringConvertible {
     let name: String
     let arguments: [String]
     var rate = 44_100
     var channels = 2
-    /// Least signal-to-noise ratio of a part against the same cut of the whole; `nil` asks for the same bits.
+    /// Least signal-to-noise ratio of a range against the same range of the whole; `nil` requires identical samples.
     var floor: Double?
 
     init(_ name: String, _ arguments: String = "", rate: Int = 44_100, channels: Int = 2, floor: Double? = nil) {
@@ -54,7 +54,7 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// A part of a source is the same cut of the whole, wherever it lies and whatever the reader did to get there.
+/// A range of a source equals the same range of the whole, wherever it lies and however the reader reaches it.
 @Suite struct RangeTests {
     private let folder: TemporaryFolder
 
@@ -86,13 +86,13 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
 
         let half = length / 2
         let sets: [[Range<Int64>]] = [
-            // At the start, in the middle, at the end; one frame; none; within one packet, next to each other.
+            // At the start, in the middle, at the end; one frame; none; adjacent ranges within one packet.
             [
                 0..<1000, 1010..<1020, 1030..<1040, 1040..<1041, 5000..<5000, half..<half + 5001,
                 length - 5000..<length - 4999, length - 777..<length,
             ],
             [length - 3001..<Int64.max],
-            // Backwards and over each other.
+            // Backwards and overlapping.
             [half..<half + 1000, half + 500..<half + 600, length - 100..<Int64.max, 5000..<6000, 0..<10],
         ]
         for ranges in sets {
@@ -169,7 +169,7 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
         #expect(part.deliveredFrames == 8000 && part.stretches.map(\.position) == [last])
         #expect(part.decodedPackets < 60)
         #expect(Double(part.readBytes) < readShare * Double(try Bytes.size(of: path)) + 1e6)
-        // What it is: the same as from a reader that may not jump.
+        // The samples are the same as from a reader that may not skip.
         let pipeless = try ReadBack.file(path, [range(last..<Int64(frames), 8000)], options: .init(damage: .conceal))
         #expect(name == "a.wav" || name == "a.mov" || pipeless.decodedPackets > 1000)
         #expect(try part.pcm == pipeless.pcm)
@@ -195,7 +195,7 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
     @Test func timesBetweenFramesGoToTheNearerAndFromTheMiddleForward() throws {
         let path = folder.path("a.wav")
         try WAVFile.write(Signal.ramp24(rate: 8_000, frames: 8_000).pcm(.s24), to: path)
-        // In units of a 16,000th: 2.5 frames, 10.5 frames.
+        // In units of 1/16,000 s: 2.5 frames and 10.5 frames.
         let halves = try MediaTimeRange(
             start: MediaTime(value: 5, timescale: 16_000),
             end: MediaTime(value: 21, timescale: 16_000)
@@ -218,7 +218,7 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
         #expect(try ReadBack.file(path, [range(999..<Int64.max, 8000)]).deliveredFrames == 0)
     }
 
-    /// A header may lie about bytes per second, and libav seeks by it.
+    /// A header may state a wrong byte rate, and libav seeks by it.
     @Test func wrongByteRateDoesNotMoveARange() throws {
         let path = folder.path("a.wav")
         let ramp = Signal.ramp24(rate: 8_000, frames: 400_000).pcm(.s16)

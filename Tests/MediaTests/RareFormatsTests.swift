@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// A file of a format that few people have, and what is in it.
+/// A file in a rare format, and its contents.
 struct RareCase: Sendable, CustomTestStringConvertible {
     let name: String
     let codec: String
@@ -42,14 +42,14 @@ struct RareCase: Sendable, CustomTestStringConvertible {
             RareCase("a.qcp", "qcelp", 8_000, frames: 200 * 160) { RareFile.qcp(frames: 200, hasBlanks: false) },
             RareCase("g729.wav", "g729", 8_000, frames: 300 * 80) { RareFile.g729(frames: 300) },
             RareCase("a.bit", "g729", 8_000, frames: 300 * 80) { RareFile.g729Bits(frames: 300) },
-            // The first two frames of Cook only fill the decoder.
+            // The first two frames of Cook only fill the decoder's buffer.
             RareCase("cook.rm", "cook", 22_050, frames: (1_600 - 2) * 512) { RealMediaFile.bytes(.cook, groups: 10) },
             RareCase("sipr.rm", "sipr", 8_000, frames: 20 * 6 * 8 * 288) { RealMediaFile.bytes(.sipr, groups: 20) },
             RareCase("28.rm", "ra_288", 8_000, frames: 12 * 12 * 6 * 160) { RealMediaFile.bytes(.lpc, groups: 12) },
         ]
 }
 
-/// Formats that few people have: their sound to the frame and the sample, and that files of them were cut off.
+/// Rare formats: their sound is exact to the frame and the sample, and truncated files are detected.
 @Suite struct RareFormatsTests {
     private let folder: TemporaryFolder
 
@@ -101,7 +101,7 @@ struct RareCase: Sendable, CustomTestStringConvertible {
         #expect(pcm == signal.pcm(pcm.format, significantBits: shape.bits))
     }
 
-    /// MLP does not say where the sound ends in its last unit of 40 frames.
+    /// MLP does not state where the sound ends within its last unit of 40 frames.
     @Test(arguments: ["a.mlp", "m.mkv"], [2, 6]) func mlpHasTheSamplesThatWereWritten(name: String, channels: Int)
         throws
     {
@@ -122,12 +122,12 @@ struct RareCase: Sendable, CustomTestStringConvertible {
         #expect(read.track.sampleRateHz == 352_800 && read.track.length == .exact(35_280))
         let pcm = try read.pcm
         #expect(try pcm == FFmpeg.decode(path, to: .f32) && pcm.frames == 35_280 && pcm.channels == channels)
-        // libav fills its filter with another silence at the start.
+        // At the start, libav fills its filter with a different pattern of silence.
         let common = 100..<35_280
         #expect(try pcm.cut(common) == ReadBack.file(other).pcm.cut(common))
     }
 
-    /// Nothing in a bare stream says that more was to follow.
+    /// Nothing in a bare stream shows that more was to follow.
     @Test(arguments: ["a.thd", "a.mlp"]) func partialUnitIsLeftOut(name: String) throws {
         let signal = Signal.sweep(rate: 48_000, frames: 50_123, channels: 2)
         let path = folder.path(name)
@@ -142,7 +142,7 @@ struct RareCase: Sendable, CustomTestStringConvertible {
 
     // MARK: Odd places
 
-    /// A frame of silence has no bytes, which libav's decoder does not take.
+    /// A frame of silence has no bytes, which libav's decoder does not accept.
     @Test func blankFramesOfQCELPAreTimeToo() throws {
         let path = folder.path("a.qcp")
         try Bytes.write(RareFile.qcp(frames: 200, hasBlanks: true), to: path)
@@ -159,7 +159,7 @@ struct RareCase: Sendable, CustomTestStringConvertible {
         try make(name, path)
         #expect(try ReadBack.file(path).damage.isEmpty)
         let size = try Bytes.size(of: path)
-        // libav ends RealMedia with eight bytes of nothing.
+        // libav ends RealMedia with eight zero bytes.
         for cut in [size - (name.hasSuffix(".rm") ? 40 : 3), size * 3 / 5] {
             try Bytes.truncate(path, to: cut)
             let error = #expect(throws: MediaError.self) { try ReadBack.file(path) }
@@ -184,13 +184,13 @@ struct RareCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A download that lacks its last packet only, of which the header counts one more.
+    /// A download that lacks only its last packet. The header counts it.
     @Test func realMediaWithoutItsLastPacketIsTruncated() throws {
         let path = folder.path("a.rm")
         try FFmpeg.encode(Signal.sweep(rate: 8_000, frames: 40_000).pcm(.s16), to: path, ["-c:a", "real_144"])
         let bytes = try Bytes.read(path)
         let data = try #require(Bytes.find("DATA", in: bytes))
-        // Packets have twelve bytes of header, which state the size of the whole.
+        // The twelve-byte header of each packet states the packet's size.
         let count = try Bytes.big(UInt32.self, in: bytes, at: data + 10)
         var last = data + 18
         for _ in 1..<count { last += Int(try Bytes.big(UInt16.self, in: bytes, at: last + 2)) }

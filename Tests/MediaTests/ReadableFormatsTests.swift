@@ -5,21 +5,21 @@ import Testing
 
 @testable import Media
 
-/// A file that `ffmpeg` makes of a clip, and what must be read of it.
+/// A file that `ffmpeg` makes of a clip, and the expected result of reading it.
 struct ReadCase: Sendable, CustomTestStringConvertible {
-    /// Against what `ffmpeg` decodes of the same file.
+    /// How closely the samples must match those that `ffmpeg` decodes from the same file.
     enum Likeness: Sendable {
         /// The same samples.
         case same
-        /// As near as two ways to compute the same: so many dB.
+        /// As close as two implementations of the same arithmetic: at least this many dB.
         case near(Double)
     }
 
-    /// How many frames there are.
+    /// The expected number of frames.
     enum Count: Sendable {
         /// As many as were encoded.
         case original
-        /// As many as `ffmpeg` finds: the format cannot say it better.
+        /// As many as `ffmpeg` finds: the format cannot state the number more precisely.
         case reference
     }
 
@@ -154,7 +154,7 @@ struct ReadCase: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// Every format that is promised is read, by `ffmpeg`'s account of the same file.
+/// Every promised format is readable, with the same sound as `ffmpeg` finds in the file.
 @Suite struct ReadableFormatsTests {
     private let folder: TemporaryFolder
 
@@ -202,7 +202,7 @@ struct ReadCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// `muxing` is for the file, `codec` for its second audio track.
+    /// The sound of video files. `codec` is that of both audio tracks.
     @Test(
         arguments: [
             ("v.mp4", "-c:v mpeg4 -c:a aac", "aac"), ("v.mov", "-c:v mjpeg -c:a pcm_s16le", "pcm_s16le"),
@@ -240,7 +240,7 @@ struct ReadCase: Sendable, CustomTestStringConvertible {
         #expect(#expect(throws: MediaError.self) { try ReadBack.file(path, track: 0) }?.code == .noSuchTrack)
     }
 
-    /// Where all of it lies on one page, libav drops the frames that it believes the first packet gives.
+    /// If all sound lies on one page, libav drops the frames that it attributes to the first packet.
     @Test(arguments: [100, 5_000, 30_000]) func shortVorbisIsWhole(frames: Int) throws {
         let path = folder.path("a.ogg")
         let clip = Signal.sweep(rate: 44_100, frames: frames).pcm(.s16)

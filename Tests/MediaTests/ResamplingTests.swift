@@ -5,20 +5,20 @@ import Testing
 
 @testable import Media
 
-/// What another sample rate adds to a pure tone.
+/// The distortion that resampling adds to a pure tone.
 @Suite struct ResamplingTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    /// What of the output is not the tone, in dB of full scale: over three seconds, away from the ends.
+    /// The part of the output that is not the tone, in dB of full scale, over three seconds away from the ends.
     private func residual(_ frequency: Double, _ amplitude: Double, _ format: AudioFormat) throws -> Double {
         let (input, path) = (folder.path("in.wav"), folder.path("out.wav"))
         let tone = Signal.tone(frequency, rate: 44_100, frames: 5 * 44_100, amplitude: amplitude)
         try WAVFile.write(tone.pcm(.f64), to: input)
         try Converted.file(input, to: path, as: format)
         let samples = Array(try WAVFile.read(path: path).samples(channel: 0)[48_000..<4 * 48_000])
-        // Whole periods: sine and cosine have no part in each other.
+        // Over whole periods, sine and cosine are orthogonal.
         let step = 2 * Double.pi * frequency / 48_000
         var (sine, cosine) = (0.0, 0.0)
         for (place, sample) in samples.enumerated() {
@@ -34,7 +34,7 @@ import Testing
         return 10 * log10(rest / Double(samples.count))
     }
 
-    /// The noise of dither at 24 bits is at -144.5 dB; a filter for 20 bits would add distortion at -137 dB.
+    /// Dither noise at 24 bits is at -144.5 dB. A filter for 20 bits would add distortion at -137 dB.
     @Test(arguments: [1_000.0, 5_000, 15_000], [0.99, 0.001])
     func distortionIsBelowTheNoiseOf24Bits(frequency: Double, amplitude: Double) throws {
         let format = AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 48_000, bitDepth: 24)
@@ -51,7 +51,7 @@ import Testing
         #expect(doubles < -180, "\(doubles) dB")
     }
 
-    /// At 16 bits the noise of dither, at -96.3 dB, is all that there is.
+    /// At 16 bits, dither noise at -96.3 dB is the only noise.
     @Test func sixteenBitsHaveTheirNoiseOnly() throws {
         let level = try residual(
             1_000,

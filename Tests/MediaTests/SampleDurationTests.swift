@@ -4,8 +4,8 @@ import Testing
 
 @testable import Media
 
-/// MP4 whose sample durations are about right: copied out of containers that round, stamped by recorders, rounded to
-/// coarse ticks. The packets are the clock; a gap is what no rounding explains.
+/// MP4 with inexact sample durations: copied from containers that round, stamped by recorders, or rounded to coarse
+/// ticks. The packets are the clock, and a gap is a difference that no rounding explains.
 @Suite struct SampleDurationTests {
     private let folder: TemporaryFolder
     private static let sound = Signal.noise(seed: 61, rate: 44_100, frames: 200_000, channels: 2, amplitude: 0.2).pcm(
@@ -19,7 +19,7 @@ import Testing
 
         var arguments: [String] {
             switch self {
-            // Substituted noise is drawn anew behind a skip.
+            // Substituted noise (PNS) differs after a skip.
             case .aac: ["-c:a", "aac", "-aac_pns", "0"]
             case .mp3: ["-c:a", "libmp3lame"]
             case .ac3: ["-c:a", "ac3"]
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// How a table strays from whole packets.
+    /// How a table deviates from whole packets.
     enum Table: String, CaseIterable, Sendable {
         case swings, jitters, drifts, leaps, milliseconds
 
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// A file of whole packets without edits, and what `ffmpeg` makes of it.
+    /// A file of whole packets without edits, and its sound as decoded by `ffmpeg`.
     private func made(_ codec: Codec) throws -> (bytes: [UInt8], tables: MP4Tables, pcm: PCM) {
         let path = folder.path("whole.mp4")
         try FFmpeg.encode(Self.sound, to: path, codec.arguments)
@@ -75,7 +75,7 @@ import Testing
         return (bytes, try MP4Tables(bytes), try FFmpeg.decode(path, to: format))
     }
 
-    /// Another timescale, and a length in it.
+    /// Sets another timescale and a length in its ticks.
     private func setScale(_ bytes: inout [UInt8], _ scale: Int, _ length: Int) throws {
         let header = try #require(Bytes.find("mdhd", in: bytes)) + 4
         bytes.replaceSubrange(
@@ -94,7 +94,7 @@ import Testing
 
     private func rate(_ codec: Codec) -> Int { codec == .opus ? 48_000 : 44_100 }
 
-    /// Intact sound was called corrupt, and repaired in 163 places.
+    /// Regression: intact sound was reported as corrupt and repaired in 163 places.
     @Test(arguments: Codec.allCases, Table.allCases)
     func roundingOfDurationsIsNoDamage(codec: Codec, table: Table) throws {
         let (_, tables, pcm) = try made(codec)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// Twenty packets are missing, in a table that counts whole ones and in one that does not.
+    /// Twenty packets are missing, in a table of whole packets and in one with other durations.
     @Test(arguments: Codec.allCases, [true, false])
     func gapIsFoundAndFilled(codec: Codec, isSteady: Bool) throws {
         let (_, tables, pcm) = try made(codec)
@@ -141,7 +141,7 @@ import Testing
         #expect(try behind == pcm.cut(start..<pcm.frames))
     }
 
-    /// A gap of seconds was passed over, and what it lacked was missed at the end.
+    /// Regression: a gap of seconds was ignored, and its frames were reported as missing at the end.
     @Test(arguments: Codec.allCases) func longGapIsFilledWhereItIs(codec: Codec) throws {
         let (_, tables, pcm) = try made(codec)
         var durations = Array(repeating: codec.packetFrames, count: tables.sizes.count)
@@ -153,7 +153,7 @@ import Testing
         #expect(read.damage.stretches.first?.code == .timelineGap)
     }
 
-    /// One packet less than the times say is more than they ever stray.
+    /// A lost packet shifts the times by more than this table ever deviates.
     @Test func lostPacketIsFoundInATableThatSwings() throws {
         let (_, tables, pcm) = try made(.aac)
         let count = tables.sizes.count
@@ -179,7 +179,7 @@ import Testing
         let (_, tables, pcm) = try made(.aac)
         let count = tables.sizes.count
         let path = folder.path("cut.m4a")
-        // The last ten samples lie where there is nothing.
+        // The last ten samples point beyond the end of the file.
         let places = tables.places.enumerated().map { $0.offset < count - 10 ? $0.element : 1 << 30 }
         let durations = Table.jitters.durations(count, of: 1024, rate: 0)
         var bytes = try tables.written(durations: durations, places: places)
@@ -190,7 +190,7 @@ import Testing
         #expect(read.damage.frames == 10 * 1_024 && read.frames == pcm.frames)
     }
 
-    /// What people do with recordings off the air and off the web.
+    /// The usual handling of recordings of broadcasts and streams.
     @Test(arguments: ["aac", "mp3", "mp2", "ac3", "eac3"])
     func soundCopiedOutOfATransportStreamIsWhole(codec: String) throws {
         let (stream, path) = (folder.path("a.ts"), folder.path("b.m4a"))
@@ -202,7 +202,7 @@ import Testing
             let (read, expected) = (try Decoded.file(path), try FFmpeg.decode(path, to: .f32))
             #expect(read.damage.isEmpty && read.pcm == expected, "\(extra)")
             #expect(try read.frames == FFmpeg.decode(stream).frames)
-            // What begins with its fragments says too little of AAC for other containers.
+            // A file that begins with fragments describes AAC too poorly for other containers.
             guard extra.isEmpty else { continue }
             for container in codec == "aac" ? [Container.mp4, .mka] : codec == "mp3" ? [.mka] : [] {
                 let copied = folder.path("c.\(container.fileExtensions[0])")
@@ -224,7 +224,7 @@ import Testing
         try FFmpeg.encode(stream, to: path, ["-c", "copy", "-strict", "-2"])
         let (read, expected) = (try Decoded.file(path), try Decoded.file(stream))
         #expect(read.damage.isEmpty)
-        // The last packet is as long as Matroska's milliseconds say.
+        // The duration of the last packet is rounded to Matroska's milliseconds.
         #expect(abs(read.frames - expected.frames) <= 1_536)
         let common = min(read.frames, expected.frames)
         #expect(try read.pcm.cut(0..<common) == expected.pcm.cut(0..<common))
@@ -244,7 +244,7 @@ import Testing
         #expect(try ReadBack.file(path, ranges).pcm == PCM.joined(parts.map { try pcm.cut($0) }))
     }
 
-    /// The codec's header has what no edit says.
+    /// Without an edit list, the codec's header states the pre-skip.
     @Test func opusWithoutEditsBeginsBehindItsPreSkip() throws {
         let (bytes, _, pcm) = try made(.opus)
         let path = folder.path("opus.mp4")

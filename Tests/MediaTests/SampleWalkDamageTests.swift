@@ -5,8 +5,7 @@ import Testing
 
 @testable import Media
 
-/// Files whose tables or samples are not what they should be end as they do when libav reads all of it, and never
-/// otherwise.
+/// Files with damaged tables or samples end in exactly the same way as when libav reads all of the tables.
 @Suite struct SampleWalkDamageTests {
     /// Seven seconds of AAC, made once.
     private static let sample = Result {
@@ -30,7 +29,7 @@ import Testing
         tables = try MP4Tables(back)
     }
 
-    /// Where the content of a table's box begins, and how many words it has.
+    /// Where the content of a table's box begins, and its number of words.
     private static func words(_ name: String, in bytes: [UInt8]) throws -> (place: Int, count: Int) {
         let stbl = try #require(Bytes.find("stbl", in: bytes))
         let place = try #require(Bytes.find(name, in: bytes, from: stbl))
@@ -46,7 +45,7 @@ import Testing
 
     @Test(arguments: [false, true]) func cutFilesEndAlike(isFront: Bool) throws {
         let bytes = isFront ? front : back
-        // The index, if it is in front, and then samples, in the middle of them and between them.
+        // Cuts the index, if it is in front, and then samples, inside and between them.
         let start = try isFront ? #require(Bytes.find("mdat", in: bytes)) + 4 : bytes.count - 3000
         var walked = 0
         for cut in stride(from: start, through: bytes.count, by: 211) {
@@ -66,7 +65,7 @@ import Testing
         #expect(both.walkedStreams == [0])
     }
 
-    /// Samples and chunks that are said to lie behind the end, over each other or nowhere.
+    /// Samples and chunks that point beyond the end, over each other or nowhere.
     @Test func placesThatCannotBeAreMetAlike() throws {
         let count = tables.places.count
         var changes: [(String, [Int])] = []
@@ -95,7 +94,7 @@ import Testing
 
     // MARK: Tables
 
-    /// What contradicts itself, or claims what nobody has, is libav's to refuse or to mend.
+    /// Tables with contradictions or impossible claims are left to libav, to refuse or repair.
     @Test func tablesThatContradictEachOtherStayWithLibav() throws {
         let count = tables.sizes.count
         var wide = try tables.written(isWide: true)
@@ -120,12 +119,12 @@ import Testing
         }
 
         let changes: [(String, Int, [UInt32])] = [
-            // One size for all; how many there are.
+            // Word 1: one size for all samples. Word 2: their number.
             ("stsz", 1, [1, 200, 0xFFFF_FFFF]),
             ("stsz", 2, [0, 1, UInt32(count - 1), UInt32(count + 1), 100_000, 1 << 24, 0x7FFF_FFFF, 0xFFFF_FFFF]),
             ("stts", 1, [0, 100, 0x0FFF_FFFF, 0xFFFF_FFFF]),
             ("stts", 2, [0, 1, UInt32(count), 0xFFFF_FFFF]),
-            // The entries, and the first one's first chunk, samples and description.
+            // The number of entries, and the first entry's first chunk, samples per chunk and description.
             ("stsc", 1, [0, 2, 1000, 0xFFFF_FFFF]),
             ("stsc", 2, [0, 2, 0xFFFF_FFFF]),
             ("stsc", 3, [0, 2, 100, 0x7FFF_FFFF, 0xFFFF_FFFF]),
@@ -149,7 +148,7 @@ import Testing
         #expect(both.walkedStreams.isEmpty, "\(what)")
     }
 
-    /// Boxes that would change what packets are like, and those that show that a file is more than it seems.
+    /// Boxes that would alter packets, and boxes that show that a file is more complex than it seems.
     @Test func boxesThatAreNotPlainStayWithLibav() throws {
         let renamings: [(String, String)] = [
             ("sgpd", "ctts"), ("sgpd", "stss"), ("sgpd", "sdtp"), ("sgpd", "saiz"), ("sgpd", "wild"), ("free", "moof"),
@@ -172,7 +171,7 @@ import Testing
         try expectLibavsOwn(bytes, "samples in another file")
     }
 
-    /// Any words of any table, changed at random: as many corruptions as `part` times forty.
+    /// Changes random words of any table. Each part makes forty corruptions.
     @Test(arguments: 0..<12 as Range<UInt64>) func corruptedTablesEndAlike(part: UInt64) throws {
         var generator = SeededGenerator(seed: 1000 + part)
         var walked = 0
@@ -204,7 +203,7 @@ import Testing
             #expect(both.difference == nil, "number \(number) of part \(part)")
             if both.walkedStreams == [0] { walked += 1 }
         }
-        // Most are refused at a glance; what is wrong in the others shows in the reading.
+        // The reader rejects most at once. In the others the damage shows while reading.
         #expect(walked > 2)
     }
 
@@ -223,7 +222,7 @@ import Testing
                 var bytes = back
                 try Self.set(word, of: name, to: value, in: &bytes)
                 try Bytes.overwrite(path, at: 0, with: bytes)
-                // It ends, in one way or another: nothing is known of such a file.
+                // It must only end; any result is fine for such a file.
                 _ = Converted.code {
                     let output = try reader.samples(of: reader.track())
                     var block = try SampleBlock()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// A file of the MP4 family, and whether its tables are walked.
+/// A file of the MP4 family, and whether Sluice walks its tables.
 struct WalkCase: Sendable, CustomTestStringConvertible {
     let name: String
     let arguments: [String]
@@ -38,7 +38,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
         WalkCase("f.mp4", "-c:a flac -frame_size 1024 -strict -2"), WalkCase("o.mp4", "-c:a libopus", rate: 48_000),
         WalkCase("a.mov", "-c:a aac -aac_pns 0"), WalkCase("alac.mov", "-c:a alac", seconds: 20),
         WalkCase("a.3gp", "-c:a aac -aac_pns 0"),
-        // What libav makes packets of by rules of its own.
+        // Formats for which libav makes packets by its own rules.
         WalkCase("p.mov", "-c:a pcm_s16le", isWalked: false), WalkCase("mp3.mp4", "-c:a libmp3lame", isWalked: false),
         WalkCase("ac3.mp4", "-c:a ac3", rate: 48_000, isWalked: false),
         WalkCase("ima.mov", "-c:a adpcm_ima_qt", isWalked: false),
@@ -47,7 +47,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
     static let walked = all.filter(\.isWalked)
 }
 
-/// Whoever walks the tables of an MP4 gives what libav gives of all of them.
+/// Walking the tables of an MP4 gives the same result as libav with the full tables.
 @Suite struct SampleWalkTests {
     private let folder: TemporaryFolder
 
@@ -60,7 +60,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
         return folder.path(test.name)
     }
 
-    /// With one sample that stands for all between, and with many.
+    /// Rules that give one stand-in for all hidden samples, or many.
     static let rules = [
         WalkedBothWays.rules(), WalkedBothWays.rules(head: 8, tail: 1, longest: 20_000),
         WalkedBothWays.rules(head: 11, tail: 12, longest: 1_000_000),
@@ -76,7 +76,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Their tables are our own too, with groups, edits and iTunSMPB.
+    /// Files that Sluice wrote, with sample groups, edits and iTunSMPB.
     @Test(arguments: [(Container.m4a, Codec.aac), (.m4a, .alac), (.mp4, .aac), (.mp4, .opus)])
     func filesOfOurOwnAreWalked(container: Container, codec: Codec) throws {
         let clip = try Clip(Signal.noise(seed: 3, rate: 48_000, frames: 48_000 * 12, channels: 1).scaled(by: 0.3))
@@ -102,7 +102,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
         rules = WalkedBothWays.rules()
         rules.mostSamples = count - 1
         #expect(try WalkedBothWays(bytes, rules).walkedStreams.isEmpty)
-        // A box ends where its size in front of its name says.
+        // The size before a box's name includes eight bytes of header.
         let tableBytes = try ["stsz", "stts", "stsc", "stco"].reduce(Int64(0)) { sum, name in
             sum + Int64(try Bytes.big(UInt32.self, in: bytes, at: try #require(Bytes.find(name, in: bytes)) - 4)) - 8
         }
@@ -111,7 +111,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
             rules.mostTableBytes = most
             #expect(try WalkedBothWays(bytes, rules).walkedStreams.isEmpty == !isWalked, "\(most)")
         }
-        // libav may look at five seconds, and would look at a sample that stands for others.
+        // libav may read five seconds of sound, and would reach a stand-in.
         rules = WalkedBothWays.rules()
         rules.headSeconds = 2
         #expect(try WalkedBothWays(bytes, rules).walkedStreams.isEmpty)
@@ -119,7 +119,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
 
     // MARK: Tables
 
-    /// Expects a file of one track to be walked, by each of the rules, to what libav makes of it.
+    /// Expects that a file of one track is walked under each of the rules, with the same result as in libav.
     private func expectAlike(_ bytes: [UInt8], _ location: SourceLocation = #_sourceLocation) throws {
         for rules in Self.rules {
             let both = try WalkedBothWays(bytes, rules)
@@ -134,7 +134,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
         try expectAlike(tables.written(perChunk: perChunk, isWide: isWide))
     }
 
-    /// As recorders write them that stamp each packet by the clock on the wall.
+    /// Durations as written by recorders that stamp each packet by the wall clock.
     @Test func durationsThatDifferAreWalked() throws {
         let tables = try MP4Tables(Bytes.read(clip(WalkCase("bare.m4a", "-use_editlist 0"))))
         var generator = SeededGenerator(seed: 11)
@@ -147,7 +147,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
     @Test func samplesMayLieInAnyOrder() throws {
         let bytes = try Bytes.read(clip(WalkCase.all[0]))
         let tables = try MP4Tables(bytes)
-        // The same bytes for all but the first and the last few.
+        // The same bytes for all but the first few samples.
         let places = tables.places.enumerated().map { $0.offset % 5 == 3 ? tables.places[$0.offset - 2] : $0.element }
         let sizes = tables.sizes.enumerated().map { $0.offset % 5 == 3 ? tables.sizes[$0.offset - 2] : $0.element }
         try expectAlike(tables.written(sizes: sizes, places: places))
@@ -169,7 +169,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
 
     // MARK: Edits
 
-    /// Where an edit begins and ends, in frames, and whether both lie at the ends that libav is shown.
+    /// Where an edit begins and ends, in frames, and whether both are among the samples that libav sees.
     @Test(
         arguments: [
             (0, 176_000, true), (1_024, 176_401, true), (2_112, 175_000, true), (2_112, 176_721, true),
@@ -220,7 +220,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
                 "-c:a", "aac",
             ] + video.split(separator: " ").map(String.init) + ["-disposition:a:1", "0", path]
         )
-        // libav looks at five seconds of sound for pictures that it is never given.
+        // libav reads five seconds of sound while it waits for pictures that it never gets.
         let rules = WalkedBothWays.rules(head: 300, tail: 20)
         for track in [1, 2] {
             let both = try WalkedBothWays.file(path, rules, track: track)
@@ -229,7 +229,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Of a long film libav keeps nothing but the description of its pictures.
+    /// For a long film, libav keeps only the description of the video track.
     @Test func picturesThatAreNotReadHaveNoIndex() throws {
         let path = folder.path("v.mp4")
         try FFmpeg.run([
@@ -294,7 +294,7 @@ struct WalkCase: Sendable, CustomTestStringConvertible {
         return try MediaTimeRange(start: MediaTime(frames: frames.lowerBound, rate: rate), end: end)
     }
 
-    /// Jumps land in what libav was not shown, at its edges and in what it was shown.
+    /// Seeks land among the hidden samples, at their edges and among the samples that libav sees.
     @Test(arguments: ["", "-c:a alac"]) func jumpsAreAsExactAsByLibavsIndex(codec: String) throws {
         let path = folder.path("a.m4a")
         let frames = 1_600_000

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Media
 
-/// Speex in Ogg, held against `speexdec`. libav leaves the encoder's delay and padding in.
+/// Speex in Ogg, compared with `speexdec`. libav leaves the encoder's delay and padding in.
 @Suite struct SpeexTests {
     private let folder: TemporaryFolder
 
@@ -30,14 +30,14 @@ import Testing
         let read = try ReadBack.file(path)
         let pcm = try read.pcm.converted(to: .s16)
         #expect(read.track.codecName == "speex" && read.damage.isEmpty)
-        // A stream of one page does not say where it begins: libav plays all of it.
+        // A single-page stream does not state where it begins, so libav plays all of it.
         guard frames > 30_000 else {
             return #expect(try FFmpeg.decode(path).frames == pcm.frames)
         }
         #expect(read.track.length == .exact(Int64(frames)) && pcm.frames == frames)
         let heard = try Player.speexdec.decode(path, in: folder)
         try #require(heard.channels == pcm.channels)
-        // `speexdec` leaves out by how much its own decoder is late, and makes up as much behind the end.
+        // `speexdec` drops its decoder's delay and appends the same number of frames at the end.
         let late = kind.rate / 200
         let common = frames - 1_000
         #expect(try pcm.cut(late..<late + common).snr(against: heard.cut(0..<common)).min()! > 60)
@@ -52,7 +52,7 @@ import Testing
     }
 }
 
-/// Files of speech corpora and old recorders, written by SoX.
+/// Formats of speech corpora and old recorders, written by SoX.
 @Suite struct SoxFormatsTests {
     private let folder: TemporaryFolder
 
@@ -71,7 +71,7 @@ import Testing
         let heard = try Player.sox.decode(path, in: folder)
         let pcm = try read.pcm.converted(to: .s16)
         #expect(read.damage.isEmpty)
-        // SoX writes the length of its own block of 16 bits eight bytes too short.
+        // SoX states the length of its own 16-bit block eight bytes too short.
         let common = 0..<min(pcm.frames, heard.frames)
         #expect(abs(pcm.frames - heard.frames) <= (words[0] == "a.voc" ? 4 : 0) && common.count > 39_990)
         #expect(try pcm.cut(common).snr(against: heard.cut(common)).min()! > 90)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Headers of programs that wrote to a pipe: what they say of the length is a placeholder.
+/// Headers of programs that wrote to a pipe: their stated length is a placeholder.
 @Suite struct StreamedHeaderTests {
     private let folder: TemporaryFolder
 
@@ -12,7 +12,7 @@ import Testing
 
     private let clip = Signal.sweep(rate: 44_100, frames: 30_001, channels: 2).pcm(.s16)
 
-    /// Runs a line of the shell in the folder.
+    /// Runs a shell command in the folder.
     private func shell(_ line: String) throws {
         try Run.program("sh", ["-c", line], folder: folder.path).checked()
     }
@@ -57,7 +57,7 @@ import Testing
         #expect(try FFmpeg.decode(folder.path("a.wav")).frames == Int(outcome.sourceFrames))
     }
 
-    /// ffmpeg's, arecord's, espeak-ng's, LAME's, and those less a header or rounded to frames.
+    /// The placeholders of ffmpeg, arecord, espeak-ng and LAME, and the same less a header or rounded to frames.
     @Test(
         arguments: [
             0, 0xFFFF_FFFF, 0xFFFF_FFFE, 0xFFFF_FFFF - 44, 0xFFFF_F000, 0x7FFF_F000, 0x7FFF_FFFF, 0x8000_0000,
@@ -72,7 +72,7 @@ import Testing
         #expect(try WAVFile.read(path: folder.path("out.wav")) == clip)
     }
 
-    /// The same headers on a pipe, of which nothing but the header is known.
+    /// The same headers on a pipe, where only the header is known.
     @Test(arguments: ["a.wav", "s.aiff", "a.au", "a.caf"]) func pipeIsReadToItsEnd(name: String) throws {
         try WAVFile.write(clip, to: folder.path("in.wav"))
         let isSox = name.hasPrefix("s")
@@ -86,7 +86,7 @@ import Testing
         #expect(read.frames == 30_001 && read.damage.isEmpty && read.track.length == .none)
     }
 
-    /// Sizes that a file might have are believed.
+    /// Sizes that a file might really have are trusted.
     @Test(arguments: [120_008, 200_000_000, 0x7000_0000, 0x9000_0000, 0xF000_0000] as [UInt32])
     func plausibleSizeThatIsNotThereIsTruncation(size: UInt32) throws {
         try WAVFile.write(clip, to: folder.path("a.wav"), options: .init(claimedDataSize: size))

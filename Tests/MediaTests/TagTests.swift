@@ -3,7 +3,7 @@ import Media
 import TestSupport
 import Testing
 
-/// Fifteen tags and a cover from a FLAC into every container: what it can carry arrives, what it cannot is told.
+/// Fifteen tags and a cover from a FLAC into every container: each arrives, or a remark reports its loss.
 @Suite struct TagTests {
     @Test(arguments: FormatRow.all) func everyTagArrivesOrIsToldToBeLost(row: FormatRow) throws {
         let folder = try TemporaryFolder.create()
@@ -47,7 +47,7 @@ import Testing
         #expect(lost.count == (lost.contains("cover") ? 1 : 0) + Self.lostCount(row.rule.container), "\(lost.sorted())")
     }
 
-    /// How many of the fifteen a container has no place for.
+    /// How many of the fifteen tags a container cannot store.
     private static func lostCount(_ container: Container) -> Int {
         switch container {
         case .raw, .w64, .au: 15
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// Every container that can hold a picture holds it, byte for byte, as a picture and nothing else.
+    /// Every container that can hold a picture stores it byte for byte, as a picture and nothing else.
     @Test(arguments: Container.allCases, Covered.Cover.allCases)
     func coverArrivesByteForByte(container: Container, cover: Covered.Cover) throws {
         let folder = try TemporaryFolder.create()
@@ -104,7 +104,7 @@ import Testing
     @Test(arguments: [Codec.vorbis, .opus, .flac]) func oggHasThePictureAmongItsComments(codec: Codec) throws {
         let bytes = try converted(.ogg, codec)
         #expect(Bytes.find("METADATA_BLOCK_PICTURE=", in: bytes) != nil)
-        // One logical stream: a cover as Theora would begin another.
+        // One logical stream: a cover stored as Theora would add another.
         var (begins, place) = (0, 0)
         while let page = Bytes.find("OggS", in: bytes, from: place) {
             if bytes[page + 5] & 2 != 0 { begins += 1 }
@@ -132,7 +132,7 @@ import Testing
         #expect(Bytes.find("cover.jpg", in: bytes) != nil && Bytes.find("image/jpeg", in: bytes) != nil)
     }
 
-    /// The fields of iTunSMPB: priming, padding, sound.
+    /// The fields of iTunSMPB: priming, padding, length.
     @Test(arguments: [1, 1023, 1024, 1025, 44_100]) func gaplessTextSaysTheTrueNumbers(frames: Int) throws {
         let folder = try TemporaryFolder.create()
         let (wav, m4a) = (folder.path("s.wav"), folder.path("o.m4a"))
@@ -162,7 +162,7 @@ import Testing
         #expect(values("album") == ["Album"])
     }
 
-    /// What a container says of itself would be a lie in another.
+    /// Tags in which a container describes itself would be false in another.
     @Test func technicalTagsStayBehind() throws {
         let folder = try TemporaryFolder.create()
         let source = try Covered.flac()
@@ -186,7 +186,7 @@ import Testing
 }
 
 extension FormatRow {
-    /// A tag's name in small letters, as it stands in a file: Matroska's names have no spaces.
+    /// A tag's name in lower case, as a file stores it: Matroska's names have no spaces.
     fileprivate func written(_ name: String) -> String {
         let isMatroska = rule.container == .mka || rule.container == .webm
         return String(name.lowercased().map { isMatroska && $0 == " " ? "_" : $0 })

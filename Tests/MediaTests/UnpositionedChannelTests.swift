@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Channels without positions come out in order and untouched, in every format.
+/// Channels without positions stay in order and unchanged, in every format.
 @Suite struct UnpositionedChannelTests {
     private let folder: TemporaryFolder
 
@@ -26,7 +26,7 @@ import Testing
 
     private static let frames = 5_003
 
-    /// A value of its own for each channel, and then a tone of its own: what is mixed or exchanged is seen at once.
+    /// Each channel has its own constant value and then its own tone, so that any mix or swap shows.
     private func source(_ channels: Int, _ format: PCM.SampleFormat = .s16) -> PCM {
         Signal.stacked(
             (1...channels).map { channel in
@@ -62,7 +62,7 @@ import Testing
         let raw = RawShape(outcome.format)
         let decoded = try Decoded.file(path, raw: raw)
         #expect(decoded.pcm.bytes == pcm.bytes)
-        // They have positions now where the codec cannot do without, and the report says so.
+        // A codec that requires positions has assigned some, and a remark reports it.
         #expect(outcome.format.layout.isDiscrete != way.codec.namesPositions)
         #expect(outcome.remarks.map(\.kind) == (way.codec.namesPositions ? [.layoutAssumed] : []))
         #expect((decoded.track.channelMask == 0) == !way.codec.namesPositions)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// Every lossless reader of files that name no positions, made without our help.
+    /// Files without positions, made by other programs, for every lossless reader.
     @Test(arguments: [3, 4, 6, 9, 16]) func everySourceWithoutPositionsIsTakenInOrder(channels: Int) throws {
         let pcm = source(channels)
         let plain = try wav(pcm, isExtensible: false)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// What microphone arrays and ambisonics say of themselves: no loudspeakers.
+    /// The layout tags of microphone arrays and ambisonics, which name no loudspeakers.
     @Test(arguments: [4, 9, 16]) func ambisonicsStayAsTheyAre(channels: Int) throws {
         let pcm = source(channels)
         let order = ChannelLayoutTag.self
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: [3, 4, 5, 6, 7, 8]) func lossyCodecsTakeThemInOrder(channels: Int) throws {
-        // The fourth of six and of eight is where such codecs keep low frequencies.
+        // Such codecs put low frequencies into the fourth of six or eight channels.
         let relay = Signal.relay(channels: channels, step: 9_600, low: channels >= 6 ? 3 : nil)
         let input = try wav(relay.pcm(.s16))
         let formats = [
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    /// The way out that the refusal names.
+    /// The remedy that the refusal suggests.
     @Test func namedChannelsCanBeMixed() throws {
         let input = try wav(source(4))
         let named = folder.path("named.wav")
@@ -245,7 +245,7 @@ import Testing
     }
 }
 
-/// Names of layouts in CAF; the lower half counts the channels.
+/// Layout tags in CAF. The lower half is the number of channels.
 private enum ChannelLayoutTag {
     static let ambisonicB: UInt32 = 107 << 16
     static let inOrder: UInt32 = 147 << 16

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// The verifier says yes to what was written, and no to anything else.
+/// The verifier accepts exactly what was written.
 @Suite struct VerifierTests {
     private let folder: TemporaryFolder
     private let wav: String
@@ -23,7 +23,7 @@ import Testing
         if row.rule.isLossless { #expect(found.digest == outcome.summary.digest) }
     }
 
-    /// Resampling fills 32 bits, of which an output of 24 keeps the upper ones.
+    /// Resampling fills 32 bits. A 24-bit output keeps the upper ones.
     @Test(arguments: [Container.wav, .aiff, .caf, .flac, .wavpack, .m4a, .mka])
     func bitsThatAnOutputDoesNotKeepAreNotMissed(container: Container) throws {
         let codec: Codec? = container == .m4a ? .alac : nil
@@ -32,7 +32,7 @@ import Testing
         #expect(try #require(outcome.verified).digest == outcome.summary.digest)
     }
 
-    /// A bit of the sound, in the middle of the file.
+    /// Flips one bit of the sound, in the middle of the file.
     @Test(arguments: [Container.wav, .aiff, .caf, .flac, .wavpack, .m4a, .mka])
     func flippedBitIsFound(container: Container) throws {
         let codec: Codec? = container == .m4a ? .alac : nil
@@ -51,7 +51,7 @@ import Testing
         #expect(code == .verifyMismatch)
     }
 
-    /// The verifier's pass has the same budget as the conversion, and ends within a second of it.
+    /// The verifier's pass has the same budget as the conversion, and ends at most a second after it.
     @Test func verifyingEndsAtItsBudget() throws {
         let long = folder.path("long.wav")
         try WAVFile.write(Signal.tone(440, rate: 44_100, frames: 44_100 * 20).pcm(.s16), to: long)
@@ -77,13 +77,13 @@ import Testing
         #expect(decoded?.code == .decodedSecondsExceeded && decoded?.stage == .finish)
         #expect((3 * 44_100...4 * 44_100).contains(try #require(decoded?.frame)))
         #expect(told.count >= 3 && told == told.sorted())
-        // What was used before counts: this thread has used more than nothing since it began.
+        // Time used earlier counts: this thread has already used some.
         let cpu = error(Budget(cpuSeconds: 1), since: BudgetWatch.now() - .seconds(2))
         #expect(cpu?.code == .cpuExceeded && cpu?.stage == .finish)
         #expect(try #require(cpu?.frame) < 44_100)
     }
 
-    /// Converts, lets `change` change the file, and verifies that.
+    /// Converts, lets `change` modify the file, and returns the verifier's error code.
     private func codeAfter(
         _ container: Container,
         _ codec: Codec?,

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Media
 
-/// A reader that waits for its source costs nothing, and can be told to stop.
+/// A reader that waits for its source uses no processor time and can be stopped.
 @Suite struct WaitingTests {
-    /// Reads a pipe on a thread of its own.
+    /// Reads a pipe on a separate thread.
     private final class Reading: Sendable {
         let stop = StopSignal()
         let ended = DispatchSemaphore(value: 0)
@@ -30,7 +30,7 @@ import Testing
         var frames: Int64 { state.withLock { $0.frames } }
         var code: MediaError.Code? { state.withLock { $0.code } }
 
-        /// Nanoseconds that the thread has computed; call only while it runs.
+        /// Processor time of the thread in nanoseconds. Valid only while it runs.
         var computed: UInt64 {
             state.withLock { state in
                 var clock = clockid_t()
@@ -45,13 +45,13 @@ import Testing
 
     private let sound = Signal.tone(440, rate: 8_000, frames: 20_000).pcm(.s16)
 
-    /// Nothing of it, half of its head, or a part of the sound is there.
+    /// The pipe holds nothing, half of the header, or part of the sound.
     @Test(arguments: [0, 20, 10_044]) func waitingForAPipeCostsNothingAndStops(bytesBefore: Int) throws {
         let pipe = try OpenPipe.open()
         let bytes = try WAVFile.bytes(sound)
         #expect(write(pipe.writing, bytes, bytesBefore) == bytesBefore)
         let reading = Reading(pipe.reading)
-        // The end must not come: the writer is still there. This is how long it is waited for.
+        // The read must not end while the writer is open. The test waits this long to see that it does not.
         #expect(reading.ended.wait(timeout: .now() + .milliseconds(200)) == .timedOut)
         let before = reading.computed
         #expect(reading.ended.wait(timeout: .now() + .milliseconds(500)) == .timedOut)
@@ -69,7 +69,7 @@ import Testing
         for start in stride(from: 0, to: bytes.count, by: 7_001) {
             let part = Array(bytes[start..<min(start + 7_001, bytes.count)])
             #expect(write(pipe.writing, part, part.count) == part.count)
-            // What was there is taken, and the reader waits again.
+            // Waits until the reader has consumed the bytes and waits again.
             var left: Int32 = 1
             while left > 0, ioctl(pipe.reading, UInt(FIONREAD), &left) == 0 { sched_yield() }
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Floats that no recording holds: fuzzing found that one of them ends LAME, and the process with it.
+/// Floats that no recording holds. Fuzzing found that one of them crashes LAME, and with it the process.
 @Suite struct WildSamplesTests {
     private let folder: TemporaryFolder
 
@@ -44,7 +44,7 @@ import Testing
         #expect(Converted.code { try Converted.file(path, to: folder.path("out"), as: format) } == .encodeFailed)
     }
 
-    /// Where nothing is modelled, nothing is changed.
+    /// Lossless outputs have no psychoacoustic model, so no sample changes.
     @Test(arguments: [Float.nan, .infinity, 1e30]) func losslessOutputKeepsThemBitForBit(wild: Float) throws {
         let outcome = try Converted.file(
             try source(wild),
@@ -70,7 +70,7 @@ import Testing
         #expect(try bounded([0.5, 1e30, wild, 0.5]) == nil)
     }
 
-    /// What becomes of the samples; `nil` where one is no number.
+    /// The samples after bounding; `nil` if one is not a finite number.
     private func bounded(_ samples: [Float]) throws -> [Float]? {
         var block = try SampleBlock()
         let shape = SampleShape(format: .f32, sampleRateHz: 8_000, channelCount: 1, channelMask: 4)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Media
 
-/// What a writer promises: no frame is lost in silence, a failure stays one, and nothing is written that cannot be.
+/// The writer loses no frame silently, stays failed once it failed, and writes nothing in an impossible format.
 @Suite struct WriterContractTests {
     private let folder: TemporaryFolder
 
@@ -36,7 +36,7 @@ import Testing
 
     // MARK: Failing
 
-    /// A file that cannot grow: whatever the container writes, and however late, it is no success.
+    /// A file that cannot grow: whatever the container writes, and however late, the result is a failure.
     @Test(arguments: FormatRow.all) func fullDestinationIsAlwaysAFailure(row: FormatRow) throws {
         let format = try AudioFormat(container: row.rule.container, codec: row.rule.codec).resolved(
             for: AudioShape(
@@ -123,9 +123,9 @@ import Testing
             return Converted.code { _ = try Writer(descriptor: descriptor, format: Self.stereo) }
         }
         #expect(try code(O_RDONLY, path) == .destinationIO)
-        // Headers are completed by what was written.
+        // Completing a header requires reading back what was written.
         #expect(try code(O_WRONLY, path) == .destinationIO)
-        // Linux appends, whatever place it is given.
+        // With O_APPEND, Linux appends whatever the offset.
         #expect(try code(O_RDWR | O_APPEND, path) == .destinationIO)
         #expect(try code(O_RDWR, "/dev/full") == .destinationNotSeekable)
         #expect(try code(O_RDONLY, folder.path) == .destinationNotSeekable)
@@ -148,7 +148,7 @@ import Testing
 
     // MARK: Counting
 
-    /// The check itself, with packets held back from the writer: what was promised and what came must be one.
+    /// Tests the check itself by withholding a packet from the writer: promised and received frames must agree.
     @Test func framesThatNeverCameAreNoticed() throws {
         let source = folder.path("source.flac")
         let wav = folder.path("source.wav")
@@ -202,7 +202,7 @@ import Testing
 
     // MARK: Nonsense
 
-    /// Formats that nobody resolved: each is refused by name, and not a byte is written.
+    /// Formats that did not come from the resolver: each is refused, and not a byte is written.
     @Test func formatsThatAreNotInTheTableAreRefused() throws {
         var wrong: [(String, ResolvedFormat)] = []
         func add(_ name: String, _ change: (inout ResolvedFormat) -> Void) {

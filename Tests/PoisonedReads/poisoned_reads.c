@@ -1,5 +1,5 @@
-// Stands before the C library's pread, by which all bytes of a source come in, its pwrite, by which those of an output go out, and
-// its sendmsg, by which a room speaks. In any process but a room they only pass on.
+// Interposes three functions of the C library: pread, which reads all bytes of a source; pwrite, which writes those
+// of an output; and sendmsg, with which a room sends its messages. Outside a room they only pass the call on.
 #define _GNU_SOURCE
 #include "PoisonedReads.h"
 
@@ -31,12 +31,12 @@ static void wait_for_nothing(void) {
 static void go_round(void) {
     for (volatile unsigned long rounds = 0;; rounds++) {}
 }
-// Until there is none left, down to the smallest piece. What comes next has to do without.
+// Allocates until nothing is left, down to the smallest piece. The code after it has to cope.
 static void take_all_addresses(void) {
     for (size_t size = (size_t)16 << 20; size >= 16; size /= 2)
         while (malloc(size)) {}
 }
-// Really used: a group of processes that has less than a room may have loses one, by the kernel's choice.
+// Really uses the memory: in a cgroup with a lower limit than a room's, the kernel kills a process of its choice.
 static void use_all_memory(void) {
     size_t size = (size_t)4 << 20;
     void *memory;
@@ -45,8 +45,8 @@ static void use_all_memory(void) {
     abort();
 }
 
-// What a room does to an output that it has let go of, after it has told of its end or just before. What it keeps for that it takes
-// when it next writes.
+// What a room does to an output that it has released: after its message that the conversion ended (`afterwards`),
+// or just before (`beforehand`). It takes what it needs for that at its next write (`to_take`).
 static int kept = -1;
 static char *mapped;
 static void (*to_take)(int output), (*afterwards)(void), (*beforehand)(void);
@@ -97,7 +97,7 @@ const char *poison_name(size_t place) { return place < COUNT ? poisons[place].na
 char poison_letter(size_t place) { return place < COUNT ? poisons[place].letter : 0; }
 
 static void look_at(const uint8_t *bytes, ssize_t count) {
-    // Put together here, so that the program's own file does not hold the word.
+    // Assembled here, so that the program's own file does not contain the word.
     static const char head[] = {0, 's', 'l', 'u', 'i', 'c', 'e', '-', 'p', 'o', 'i', 's', 'o', 'n', '-'};
     if (count < (ssize_t)sizeof head + 1) return;
     const uint8_t *found = memmem(bytes, (size_t)count - 1, head, sizeof head);
@@ -105,7 +105,7 @@ static void look_at(const uint8_t *bytes, ssize_t count) {
     for (size_t place = 0; place < COUNT; place++) {
         if (poisons[place].letter != found[sizeof head]) continue;
         char words[96];
-        // Two lines, of which the first would clear a terminal.
+        // Two lines; the first would clear a terminal.
         int size = snprintf(words, sizeof words, "\033[2Jpoison\npoison: %s in room %d\n", poisons[place].name, (int)getpid());
         if (write(2, words, (size_t)size) < 0) return;
         poisons[place].run();
@@ -136,7 +136,7 @@ ssize_t sendmsg(int socket, const struct msghdr *message, int flags) {
     }
     ssize_t sent = syscall(SYS_sendmsg, socket, message, flags);
     if (ends && afterwards) {
-        // Until the output has its name, and its digest is in the ledger.
+        // Waits until the output has its name and its digest is in the ledger.
         poll(NULL, 0, 500);
         afterwards();
         afterwards = NULL;

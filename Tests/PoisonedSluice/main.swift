@@ -1,13 +1,13 @@
-// The command as it is, but for rooms that die of certain files.
+// The command as shipped, except that its rooms crash or misbehave at certain files.
 import Command
 import FoundationEssentials
 import PoisonedReads
 
-// Nothing else would have the linker take the reads in.
+// Without this use, the linker would leave the replaced functions out.
 precondition(poison_name(0) != nil, "there is poison")
 CommandLineTool.run(
     (1..<max(1, Int(CommandLine.argc))).map { place in
-        // The kernel gives argc words, and none of them is null.
+        // The kernel passes argc arguments, none of which is null.
         String(validatingCString: CommandLine.unsafeArgv[place]!)
     },
     environment: ProcessInfo.processInfo.environment

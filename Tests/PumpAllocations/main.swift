@@ -1,5 +1,5 @@
-// Converts the first argument into the second, in the format of the preset that the third names, and prints how many
-// heap allocations Swift code made while the pump ran, and how many blocks it moved.
+// Usage: pump-allocations SOURCE DESTINATION PRESET EXTENSION. Converts the source in the preset's format, and
+// prints how many heap allocations Swift code made while the pump ran, and how many blocks the pump moved.
 import AllocationCounter
 import Conversion
 import Glibc
@@ -17,7 +17,7 @@ let (output, input) = (try reader.samples(of: track), try writer.samples())
 
 var block = try SampleBlock()
 var blocks = 0
-// The first blocks open the encoder and find their memory; what is counted is the steady state.
+// The first blocks open the encoder and allocate buffers. Only the steady state is counted.
 while blocks < 16, try output.next(into: &block) {
     try input.append(&block)
     blocks += 1
@@ -30,7 +30,7 @@ while try output.next(into: &block) {
 let allocations = allocation_counter_stop()
 _ = try writer.finish()
 
-// A counter that counts nothing would please everybody: this allocation must be seen.
+// The control: a broken counter would report zero as well, so it must see this allocation.
 allocation_counter_start()
 let control = UnsafeMutablePointer<Int>.allocate(capacity: 1_000)
 let seen = allocation_counter_stop()

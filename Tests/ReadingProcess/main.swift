@@ -1,11 +1,11 @@
-// Does with each file what the commands do with one that they read, and says what came of it: one line a file. For tests of
-// numbers and sizes that mean harm, which must show it in the build that people run.
+// Reads each file as the commands would and prints the results, one line per file. For tests of malicious numbers
+// and sizes, which must run in the build that users run.
 import Conversion
 import Glibc
 import Media
 import TestSupport
 
-/// So much that no small file needs it, and so little that every file ends soon.
+/// Large enough for every small file, and small enough that every file ends soon.
 let budget = Budget(outputBytes: 64 << 20, decodedSeconds: 60, expansionRatio: 2_000, cpuSeconds: 5)
 
 func seconds() -> Double {
@@ -14,7 +14,7 @@ func seconds() -> Double {
     return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
 }
 
-/// What a step came to and the processor time that it took: `probe=ok:0.01`.
+/// The result of a step and its processor time in hundredths of a second: `probe=44100:1`.
 func step(_ name: String, _ work: () throws -> String) throws -> String {
     let start = seconds()
     var word: String
@@ -85,7 +85,7 @@ guard !paths.isEmpty else {
     print("usage: reading-process FILE...")
     exit(64)
 }
-/// At once: what a trap leaves of the output must name the file that it came of.
+/// Writes without buffering: if a step crashes, the output so far names the file that caused it.
 func say(_ words: String) {
     let bytes = Array(words.utf8)
     _ = write(1, bytes, bytes.count)

@@ -1,11 +1,11 @@
-/// The header before each frame of raw AAC, which other containers keep once for all.
+/// The ADTS header that precedes each frame of raw AAC. Other containers store the same facts once per file.
 struct ADTSHeader {
-    /// Bytes before the frame itself.
+    /// Length of the header in bytes.
     let byteCount: Int
-    /// What MP4 and Matroska say of the codec instead.
+    /// The codec configuration (AudioSpecificConfig) that MP4 and Matroska would store instead.
     let configuration: [UInt8]
 
-    /// `nil` for bytes that begin no frame, and for channels that only the frame itself describes.
+    /// `nil` if `bytes` do not begin a frame, or if only the frame itself describes its channels.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count > 7, bytes[0] == 0xFF, bytes[1] & 0xF6 == 0xF0 else { return nil }
         byteCount = bytes[1] & 1 == 1 ? 7 : 9

@@ -1,11 +1,11 @@
 /// Recognises raw AAC.
 enum ADTSSync {
-    /// Whether `source` holds nothing but frames, tags before and behind them not counted.
+    /// Whether `source` holds only ADTS frames, apart from tags before and after them.
     static func isStream(_ source: ByteSource) -> Bool {
         guard let size = source.size else { return false }
         var place = TagBlocks.end(in: source, before: size)
         var frames = 0
-        // More than libav needs to see by itself.
+        // More frames than libav itself needs to recognise the format.
         while frames < 16, place < size, let head = source.bytes(at: place, count: 7),
             let length = frameLength(head[...])
         {
@@ -15,7 +15,7 @@ enum ADTSSync {
         return frames == 16 || frames > 0 && (place == size || source.bytes(at: place, count: 3) == Array("TAG".utf8))
     }
 
-    /// Bytes of the frame whose header `bytes` begin with.
+    /// Length in bytes of the frame whose header starts `bytes`.
     private static func frameLength(_ bytes: ArraySlice<UInt8>) -> Int? {
         guard bytes.count >= 7 else { return nil }
         let first = bytes.startIndex

@@ -1,4 +1,4 @@
-/// Whether an ASF file was cut off in its packets. Its length is rounded too coarsely to tell.
+/// Whether an ASF file is truncated within its packets. The length in its header is rounded too coarsely to show that.
 enum ASFEnd {
     /// The first half of the identifier of ASF's Data Object.
     private static let dataObject: [UInt8] = [0x36, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11]
@@ -9,7 +9,7 @@ enum ASFEnd {
         guard place > 0, place < size, let object = source.bytes(at: place, count: 24), object.count == 24,
             object.starts(with: dataObject)
         else { return false }
-        // Zero stands for a size that was not known when the header was written.
+        // Zero means that the size was not known when the header was written.
         let length = bigEndian(object[16...].reversed())
         return length > size - place
     }

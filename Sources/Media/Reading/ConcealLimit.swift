@@ -1,16 +1,16 @@
-/// How much silence may stand for missing sound unless the caller says otherwise.
+/// The default limit on the silence that may replace missing sound.
 ///
-/// A header of a few bytes can promise days. What is really there bounds what can be missing.
+/// A header of a few bytes can promise days of sound. The sound that is present bounds what can be missing.
 enum ConcealLimit {
-    /// Silence for each frame of sound.
+    /// Frames of silence per frame of sound.
     static let factor: Int64 = 4
-    /// Silence that short sources may have besides.
+    /// Seconds of silence that a short source may have in any case.
     static let seconds: Int64 = 600
 
-    /// More than any codec here makes of a byte: FLAC's longest block of silence takes ten.
+    /// Above the yield of every codec here: FLAC's longest block of silence takes ten bytes.
     private static let framesPerByte: Int64 = 8192
 
-    /// Whether a source of `bytes` may be as long as it promises: what is missing would be concealed.
+    /// Whether a source of `bytes` may be as long as it promises. Everything that is missing would be concealed.
     static func allows(_ promise: LengthPromise, of stream: InputStream, in bytes: Int64?) -> Bool {
         guard let bytes, let promised = promise.frames else { return true }
         let frameBytes = max(stream.blockAlign, stream.pcmBytesPerFrame)
@@ -20,7 +20,7 @@ enum ConcealLimit {
         return promised <= frames(beside: there, stream.sampleRateHz)
     }
 
-    /// The greater of the two, for a source of `frames` of sound.
+    /// The greater of the two limits, for a source with `frames` of sound.
     static func frames(beside frames: Int64, _ rate: Int) -> Int64 {
         max(frames.multipliedReportingOverflow(by: factor).overflow ? .max : frames * factor, seconds * Int64(rate))
     }

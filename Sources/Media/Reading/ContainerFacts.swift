@@ -1,22 +1,22 @@
-/// What a container says of a track's length and priming where libav 5.1 reads it wrong, rounded or not at all.
+/// A container's length and priming for one track, where libav 5.1 reads them wrong, rounded or not at all.
 struct ContainerFacts {
-    /// Frames to drop before the sound, which libav does not drop by itself.
+    /// Priming frames that libav does not drop.
     var primingFrames: Int?
-    /// Frames before the sound that libav does drop.
+    /// Priming frames that libav drops.
     var droppedFrames: Int?
-    /// Frames of padding behind the sound.
+    /// Padding frames after the sound.
     var paddingFrames: Int?
     /// Frames of sound between priming and padding.
     var soundFrames: Int64?
-    /// By how much `soundFrames` may be too large without anything being lost.
+    /// How far `soundFrames` may exceed the true length without a loss.
     var tolerance: Int64 = 0
-    /// Whether the sound is to be cut at that length, whatever libav says of the packets.
+    /// Whether to cut the sound at `soundFrames`, whatever libav says about the packets.
     var isCutAtLength = false
-    /// Whether nothing but the packets tells where the sound ends: `soundFrames` is then no place to cut at.
+    /// Whether only the packets show where the sound ends. The sound is then not cut at `soundFrames`.
     var endsWithItsPackets = false
-    /// Whether more may follow than is known at the start.
+    /// Whether the stream may be longer than its start shows.
     var isOpenEnded = false
-    /// Whether the source was cut out of a longer stream: what the codec's header says of the whole is not true of it.
+    /// Whether the source is an excerpt of a longer stream. The totals in the codec's header then do not apply.
     var isExcerpt = false
 
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
@@ -36,7 +36,7 @@ struct ContainerFacts {
         }
     }
 
-    /// The head of CAF's packet table: libav adds priming and remainder to the valid frames instead of dropping them.
+    /// The header of CAF's packet table. libav adds priming and remainder to the valid frames instead of dropping them.
     private static func cafPacketTable(_ source: ByteSource) -> ContainerFacts? {
         guard let place = chunk("pakt", in: source, from: 8, sizeBytes: 8, bigEndian: true)?.place,
             let table = source.bytes(at: place, count: 24), table.count == 24
@@ -44,13 +44,13 @@ struct ContainerFacts {
         let valid = bigEndian(table[8..<16])
         let priming = Int(bigEndian(table[16..<20]))
         guard valid > 0, priming < 1 << 20 else { return nil }
-        // Some writers, libav among them, count the last packet as a whole one.
+        // Some writers, libav among them, count the last packet as a full packet.
         let padding = Int(bigEndian(table[20..<24]))
         return ContainerFacts(primingFrames: priming, paddingFrames: padding, soundFrames: valid, tolerance: 4096)
     }
 
-    /// Vorbis whose only page of sound is the last one too: libav takes its first packet, which gives no sound, for sound
-    /// and cuts as much off the end.
+    /// A Vorbis file with a single page of sound, which is also the last page. Its first packet gives no sound, but
+    /// libav counts it as sound and cuts the same amount off the end.
     private static func oggVorbisPage(_ demuxer: Demuxer) -> ContainerFacts? {
         let streams = demuxer.streams.filter { !$0.isCover }
         guard streams.count == 1, streams[0].codecName == "vorbis",
@@ -59,8 +59,8 @@ struct ContainerFacts {
         return ContainerFacts(soundFrames: frames, isCutAtLength: true)
     }
 
-    /// FLAC states its length in its own header as well. Without a page that is marked as the last, that is all that
-    /// tells a stream that was cut off from one that is still being written.
+    /// FLAC also states its length in its own header. If no page is marked as the last, only that length
+    /// distinguishes a truncated stream from one that is still being written.
     private static func oggFLACHeader(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
         guard demuxer.streams.count == 1, stream.codecName == "flac", let total = stream.flacTotalFrames,
             let last = SourceEnd(ofOgg: demuxer.source).lastPage, !last.endsStream, total > last.granule
@@ -68,8 +68,8 @@ struct ContainerFacts {
         return ContainerFacts(soundFrames: total)
     }
 
-    /// A stream whose first page does not begin at zero, as recordings of broadcasts do. Of Vorbis libav takes the start
-    /// off its length, of other codecs it does not.
+    /// A stream whose first page does not begin at zero, as in recordings of broadcasts. libav subtracts the start
+    /// from the length for Vorbis, but not for other codecs.
     private static func oggExcerpt(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
         guard demuxer.streams.count == 1, let pages = OggPages(demuxer.source),
             let start = pages.startOfSound(PacketLength(stream), stream),
@@ -80,7 +80,7 @@ struct ContainerFacts {
             return ContainerFacts(isOpenEnded: stream.codecName != "vorbis", isExcerpt: true)
         }
         if stream.codecName == "speex" {
-            // Speex begins below zero, by what its encoder looks ahead; libav drops neither that nor the padding.
+            // Speex starts below zero, by its encoder's look-ahead. libav drops neither that nor the padding.
             let priming = Int(max(0, -start.frame))
             guard last.endsStream else { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
             let sound = last.granule - max(0, start.frame)
@@ -96,7 +96,8 @@ struct ContainerFacts {
         )
     }
 
-    /// The size of the data chunk, which begins with an edit count of four bytes; -1 while it is being written.
+    /// Length from the size of the data chunk, which begins with a four-byte edit count. The size is -1 while the
+    /// file is being written.
     private static func cafDataSize(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
         guard let size = chunk("data", in: source, from: 8, sizeBytes: 8, bigEndian: true)?.size, size > 4,
             stream.blockAlign > 0
@@ -104,7 +105,7 @@ struct ContainerFacts {
         return ContainerFacts(soundFrames: (size - 4) / Int64(stream.blockAlign))
     }
 
-    /// The chunks of W64 are named by sixteen bytes and sized with their heads, eight to a step.
+    /// W64 chunks have 16-byte names. Their size includes the chunk header, and they are aligned to eight bytes.
     private static func w64DataSize(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
         guard stream.isPCM, stream.blockAlign > 0 else { return nil }
         var place: Int64 = 40
@@ -120,14 +121,14 @@ struct ContainerFacts {
         return nil
     }
 
-    /// The samples of one bit each in a channel, of which libav makes one frame for every eight.
+    /// DSF states one-bit samples per channel. libav makes one frame of eight of them.
     private static func dsfSampleCount(_ source: ByteSource) -> ContainerFacts? {
         guard let bytes = source.bytes(at: 64, count: 8), bytes.count == 8 else { return nil }
         let samples = bigEndian(bytes.reversed())
         return samples > 0 ? ContainerFacts(soundFrames: samples / 8) : nil
     }
 
-    /// The bytes of DSDIFF's sound, eight samples each of one channel, of which libav makes one frame.
+    /// Length from the bytes of DSDIFF's sound. A byte holds eight samples of one channel, one frame to libav.
     private static func dsdiffDataSize(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
         guard stream.codecName.hasPrefix("dsd_"), stream.channelCount > 0,
             let size = chunk("DSD ", in: source, from: 16, sizeBytes: 8, bigEndian: true, isEven: true)?.size, size > 0
@@ -135,8 +136,8 @@ struct ContainerFacts {
         return ContainerFacts(soundFrames: size / Int64(stream.channelCount))
     }
 
-    /// The samples of all channels in a SoX file, whose magic number tells the byte order. libav makes its own count from
-    /// the size of the file.
+    /// SoX states the samples of all channels together; its magic number shows the byte order. libav ignores the
+    /// field and computes its own count from the file size.
     private static func soxSampleCount(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
         guard let head = source.bytes(at: 0, count: 16), head.count == 16, stream.channelCount > 0 else { return nil }
         let samples = bigEndian(head[0] == 0x2E ? head[8..<16].reversed() : Array(head[8..<16]))
@@ -144,14 +145,14 @@ struct ContainerFacts {
         return ContainerFacts(soundFrames: samples / Int64(stream.channelCount))
     }
 
-    /// The first packet of Musepack SV8: samples in all, and those of silence at the start. libav honours neither, nor the
-    /// 481 frames by which every decoder of it is late.
+    /// The first packet of Musepack SV8 states the total samples and the silent samples at the start. libav honours
+    /// neither, nor the decoder delay of 481 frames that every Musepack decoder has.
     private static func musepackHeader(_ source: ByteSource) -> ContainerFacts? {
         guard let bytes = source.bytes(at: 0, count: 64), bytes.count == 64,
             bytes.starts(with: Array("MPCKSH".utf8))
         else { return nil }
         var place = 6
-        /// Seven bits a byte, the highest one saying that more follow.
+        /// A variable-length number: seven bits per byte, and the top bit says that another byte follows.
         func number() -> Int64 {
             var value: Int64 = 0
             for _ in 0..<8 {
@@ -162,19 +163,19 @@ struct ContainerFacts {
             return value
         }
         _ = number()
-        // A checksum and a version lie between.
+        // A checksum and a version lie in between.
         place += 5
         let (samples, silence) = (number(), number())
         guard samples > silence, silence < 1 << 20 else { return nil }
         return ContainerFacts(primingFrames: 481 + Int(silence), soundFrames: samples - silence)
     }
 
-    /// The size that the header claims: libav believes the file's own size instead, so a cut file looks whole to it.
+    /// The length that the header claims. libav trusts the file size instead, so it does not notice a truncated file.
     private static func waveDataSize(_ demuxer: Demuxer) -> ContainerFacts? {
         guard let stream = demuxer.streams.first(where: \.isAudio), stream.isPCM, stream.blockAlign > 0,
             var size = chunk("data", in: demuxer.source, from: 12, sizeBytes: 4, bigEndian: false)?.size
         else { return nil }
-        // Zero and all ones stand for a size that was not known when the header was written.
+        // Zero and all ones mean that the size was not known when the header was written.
         if size == 0 || size >= 0xFFFF_FFFF - 1 {
             guard let wide = chunk("ds64", in: demuxer.source, from: 12, sizeBytes: 4, bigEndian: false)?.place,
                 let sizes = demuxer.source.bytes(at: wide, count: 16), sizes.count == 16
@@ -185,7 +186,7 @@ struct ContainerFacts {
         return ContainerFacts(soundFrames: size / Int64(stream.blockAlign))
     }
 
-    /// Walks the chunks of a RIFF, CAF or DSDIFF file up to the one of that name.
+    /// Walks the chunks of a RIFF, CAF or DSDIFF file up to the first with this name.
     private static func chunk(
         _ name: String,
         in source: ByteSource,
@@ -195,7 +196,7 @@ struct ContainerFacts {
         isEven: Bool = false
     ) -> (place: Int64, size: Int64)? {
         var place = start
-        // Such files have a dozen chunks; one with more than a thousand is out to waste time.
+        // Such files have a dozen chunks. A file with more than a thousand was made to waste time.
         for _ in 0..<1000 {
             guard let head = source.bytes(at: place, count: 4 + sizeBytes), head.count == 4 + sizeBytes else {
                 return nil

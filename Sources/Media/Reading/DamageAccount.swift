@@ -1,20 +1,20 @@
-/// What a source lacked, frame by frame, and what was done about it.
+/// The damage in a source: which frames were lost, and why.
 public struct DamageAccount: Sendable, Hashable {
-    /// One stretch that could not be decoded, on the source's clock.
+    /// One stretch that could not be decoded. Positions are in frames of the source.
     public struct Stretch: Sendable, Hashable {
         public let start: Int64
         public let frames: Int64
         public let code: MediaError.Code
     }
 
-    /// The first stretches, merged where they touch; at most `listLimit` of them.
+    /// The first stretches, at most `listLimit` of them. Adjacent stretches with the same code are merged.
     public private(set) var stretches: [Stretch] = []
-    /// How many there were in all, listed or not.
+    /// All stretches, listed or not.
     public private(set) var stretchCount = 0
-    /// Frames lost in all stretches together.
+    /// Frames lost in all stretches.
     public private(set) var frames: Int64 = 0
 
-    /// A hostile file can be damaged in a million places: the account stays small.
+    /// Bounds the list, because a hostile file can be damaged in a million places.
     public static let listLimit = 100
 
     public var isEmpty: Bool { frames == 0 && stretchCount == 0 }

@@ -1,11 +1,11 @@
-/// The end that a container's header states, for containers whose length libav reads too coarsely or not at all.
+/// The end that a container's header declares, for containers whose length libav reads too coarsely or not at all.
 enum DeclaredEnd {
-    /// Whether a source ends before its container says that it does. A size that was never written tells nothing.
+    /// Whether a source ends before the end that its container declares. `false` if the size was never filled in.
     static func isCut(_ source: ByteSource, container: String) -> Bool {
         guard let size = source.size else { return false }
         if container == "rm" { return lacksRealMediaPackets(source, size) }
         guard let end = end(of: source, container) else { return false }
-        // Some writers leave out the byte that makes the last chunk even.
+        // Some writers omit the byte that pads the last chunk to an even size.
         return end > size + 1
     }
 
@@ -18,7 +18,7 @@ enum DeclaredEnd {
         }
     }
 
-    /// The end of a file that is one chunk.
+    /// The end of a file that consists of one chunk.
     private static func whole(_ source: ByteSource, sizeIsBig: Bool) -> Int64? {
         guard let head = source.bytes(at: 0, count: 8), head.count == 8 else { return nil }
         let stated = bigEndian(sizeIsBig ? head[4..<8] : ArraySlice(head[4..<8].reversed()))
@@ -39,13 +39,13 @@ enum DeclaredEnd {
         return nil
     }
 
-    /// Such files have a dozen chunks; a file with more than a thousand is made to waste time.
+    /// Such files have a dozen chunks. A file with more than a thousand was made to waste time.
     private static let mostChunks = 1000
 
     // MARK: RealMedia
 
-    /// Whether a RealMedia file ends before all the packets that its header counts. The size in the header is no help:
-    /// libav states ten bytes too many.
+    /// Whether a RealMedia file ends before the last packet that its header counts. The size in the header does not
+    /// help: libav writes it ten bytes too large.
     private static func lacksRealMediaPackets(_ source: ByteSource, _ size: Int64) -> Bool {
         var place: Int64 = 0
         for _ in 0..<mostChunks {
@@ -60,11 +60,11 @@ enum DeclaredEnd {
         return false
     }
 
-    /// Whether the source ends within so many packets, or right behind one that is not the last. What is no packet, such
-    /// as an index, ends them too.
+    /// Whether the source ends within the next `count` packets, or directly after a packet that is not the last of
+    /// them. `false` as soon as something other than a packet follows, such as an index.
     private static func packetsEnd(_ source: ByteSource, from start: Int64, count: Int64, _ size: Int64) -> Bool {
         var place = start
-        // Packets may be small: they are looked at many at a time.
+        // Packets may be small, so they are read in windows of many.
         var (window, windowStart) = ([UInt8](), Int64(0))
         for _ in 0..<count {
             guard place + 4 <= size else { return true }

@@ -1,19 +1,19 @@
-/// The head of one frame in a stream without a container: how much of the stream it stands for.
+/// The header of one frame in a stream without a container.
 struct FrameHeader {
-    /// Bytes of the frame, header included.
+    /// Size of the frame in bytes, header included.
     let bytes: Int
-    /// Frames of sound in it; zero for what belongs to the frame before.
+    /// Frames of sound; zero for a dependent substream, which belongs to the frame before it.
     let frames: Int
     let sampleRateHz: Int
-    /// What stays the same from one frame to the next.
+    /// The header fields that stay the same from frame to frame.
     let kind: UInt32
 }
 
-/// The streams that are nothing but frames, one behind the other.
+/// Formats that are a bare sequence of frames.
 enum FrameSyntax {
     case mpegAudio, adts, ac3
 
-    /// By libav's name of the demuxer; `nil` for containers, which know where their packets are.
+    /// From libav's name of the demuxer; `nil` for containers, which know where their packets are.
     init?(demuxer name: String) {
         switch name {
         case "mp3": self = .mpegAudio
@@ -23,7 +23,7 @@ enum FrameSyntax {
         }
     }
 
-    /// Reads a header from the eight bytes that begin a frame, most significant first; `nil` where none begins.
+    /// Parses a header from the first eight bytes of a frame, most significant first; `nil` if it is not one.
     func header(_ head: UInt64) -> FrameHeader? {
         switch self {
         case .mpegAudio: FrameSyntax.mpegAudioHeader(UInt32(truncatingIfNeeded: head >> 32))
@@ -46,7 +46,7 @@ enum FrameSyntax {
         let layer = 4 - Int(word >> 17 & 3)
         let rateIndex = Int(word >> 12 & 15)
         let frequency = Int(word >> 10 & 3)
-        // Free format, rate 0, is read by none of libav's decoders either.
+        // None of libav's decoders reads free format (rate 0) either.
         guard word >> 21 == 0x7FF, version != 1, layer != 4, (1..<15).contains(rateIndex), frequency != 3 else {
             return nil
         }

@@ -1,21 +1,21 @@
-/// Walks a stream of bare frames from one to the next, and says what lies between them.
+/// Walks a stream of bare frames from one to the next and reports the bytes between them.
 ///
-/// libav's parsers hand out whatever they find before a frame as part of it, and their decoders pass over it without a
-/// word: a hole in a file would go unnoticed.
+/// libav's parsers attach any bytes before a frame to that frame, and libav's decoders skip them silently. A hole
+/// in a file would go unnoticed.
 final class FrameWalk {
     enum Step {
-        /// A frame whose bytes are all there, and that another one follows, or the end, or a tag.
+        /// A complete frame, followed by another frame, a tag or the end.
         case frame(place: Int64, FrameHeader)
-        /// Bytes that are neither frame nor tag. `beginsFrame` where a frame starts with them and does not end.
+        /// Bytes that are neither frame nor tag. `beginsFrame` if they start with an incomplete frame.
         case junk(place: Int64, bytes: Int64, beginsFrame: Bool)
-        /// A frame that the end of the source cuts off, or a tag that was joined on behind one that had ended so.
+        /// A frame cut off by the end of the source, or by a tag that was appended after such an end.
         case cutFrame(place: Int64, FrameHeader)
         case ended
     }
 
     let syntax: FrameSyntax
     private let source: ByteSource
-    /// Where the last frame ends at the latest: tags at the end of the file are not looked at.
+    /// The limit for the end of the last frame. Tags at the end of the file lie behind it.
     let end: Int64
     private var place: Int64 = 0
     private var kind: UInt32?
@@ -24,10 +24,10 @@ final class FrameWalk {
     private var windowCount = 0
 
     private static let windowBytes = 64 * 1024
-    /// Bytes before the first frame; libav looks no further either.
+    /// The most bytes that may precede the first frame; libav searches no further either.
     private static let greatestLead: Int64 = 64 * 1024
 
-    /// `nil` for a source that cannot be searched, and where there is no frame.
+    /// `nil` if the source has no known size or holds no frame.
     init?(_ source: ByteSource, _ syntax: FrameSyntax) {
         guard let size = source.size else { return nil }
         self.source = source
@@ -35,12 +35,12 @@ final class FrameWalk {
         end = TagBlocks.soundEnd(of: source, size: size)
         window = [UInt8](repeating: 0, count: Self.windowBytes)
         skipTags()
-        // What lies before the first frame was never part of the stream: recordings begin where they begin.
+        // Bytes before the first frame were never part of the stream: a recording may begin anywhere.
         guard let first = nextStart(from: place, upTo: place + Self.greatestLead) else { return nil }
         place = first
     }
 
-    /// A walk of its own from where `other` stands, to look ahead.
+    /// A separate walk from the place of `other`, for looking ahead.
     init(ahead other: FrameWalk) {
         (source, syntax, end, place, kind) = (other.source, other.syntax, other.end, other.place, other.kind)
         window = [UInt8](repeating: 0, count: Self.windowBytes)
@@ -72,7 +72,7 @@ final class FrameWalk {
         return .frame(place: place, header)
     }
 
-    /// Copies bytes of the source, out of what was read already where that holds them all.
+    /// Copies bytes of the source, from the window if that holds them all.
     func copy(_ place: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let offset = place - windowStart
         guard offset >= 0, offset + Int64(buffer.count) <= Int64(windowCount) else {
@@ -90,7 +90,7 @@ final class FrameWalk {
     }
 
     private func skipTags() {
-        // A file of a thousand tags in a row has something else in mind.
+        // A file with a thousand tags in a row is hostile.
         for _ in 0..<1000 {
             guard place < end, mayBeTag(at: place),
                 let length = TagBlocks.length(in: source, at: place, before: end), length > 0
@@ -99,7 +99,7 @@ final class FrameWalk {
         }
     }
 
-    /// Where in a frame that is no whole one a tag begins, with a frame behind it or the end.
+    /// The start of a tag inside an incomplete frame, if a frame or the end follows the tag.
     private func tagInside(_ bytes: Range<Int64>) -> Int64? {
         var candidate = bytes.lowerBound
         while candidate < bytes.upperBound {
@@ -112,7 +112,7 @@ final class FrameWalk {
         return nil
     }
 
-    /// Whether the walk has come to the end of the sound.
+    /// Whether the walk has reached the end of the sound.
     var isAtEnd: Bool { place >= end }
 
     private func mayBeTag(at place: Int64) -> Bool {
@@ -124,7 +124,7 @@ final class FrameWalk {
 
     // MARK: Looking for frames
 
-    /// The first place from `start` on where a frame begins that is certainly one.
+    /// The first place from `start` on where a frame certainly begins.
     private func nextStart(from start: Int64, upTo limit: Int64 = .max) -> Int64? {
         let end = min(end, limit)
         var candidate = start
@@ -137,7 +137,7 @@ final class FrameWalk {
             candidate = windowStart + Int64(offset)
             guard offset < last else { continue }
             if let header = header(at: candidate), header.frames > 0 {
-                // A stream that changes needs one witness more than one that goes on.
+                // A frame of a different kind needs one more confirming frame than one that continues the stream.
                 if isChain(at: candidate, header.kind == kind || kind == nil ? 2 : 3) { return candidate }
             }
             candidate += 1
@@ -145,7 +145,7 @@ final class FrameWalk {
         return nil
     }
 
-    /// Whether so many frames of one kind begin at `start`, one behind the other, or as many as there are.
+    /// Whether `count` consecutive frames of one kind begin at `start`, or fewer if the end or a tag comes first.
     private func isChain(at start: Int64, _ count: Int) -> Bool {
         var place = start
         var kind: UInt32?
@@ -157,7 +157,7 @@ final class FrameWalk {
             }
             kind = header.kind
             place += Int64(header.bytes)
-            // One that the end cuts off is a witness only for those before it.
+            // A frame that the end cuts off confirms only the frames before it.
             if place > end { return number > 0 && kind == self.kind }
         }
         return true
@@ -188,7 +188,7 @@ final class FrameWalk {
         return window[Int(place - windowStart)]
     }
 
-    /// Makes the window hold `place` and what follows it, as far as it is there.
+    /// Fills the window with `place` and the bytes after it, as far as the source has them.
     private func fill(_ place: Int64) -> Bool {
         let isInside = place >= windowStart && place < windowStart + Int64(windowCount)
         if isInside, place + 8 <= windowStart + Int64(windowCount) || windowStart + Int64(windowCount) >= end {

@@ -1,15 +1,15 @@
 import Conversion
 
-/// How long a container says that a track is, and how firmly.
+/// The length that a container states for a track, and how reliable it is.
 public enum LengthPromise: Sendable, Hashable {
-    /// So many frames, and not one more or less.
+    /// Exactly this number of frames.
     case exact(Int64)
-    /// About so many frames; a shortfall within the tolerance is rounding and not damage.
+    /// About this number of frames. A shortfall within the tolerance is rounding, not damage.
     case about(Int64, tolerance: Int64)
-    /// The container says nothing that could be relied on.
+    /// The container states no reliable length.
     case none
 
-    /// The promised frames, however firm.
+    /// The promised frames, exact or not.
     public var frames: Int64? {
         switch self {
         case .exact(let frames), .about(let frames, _): frames
@@ -17,10 +17,10 @@ public enum LengthPromise: Sendable, Hashable {
         }
     }
 
-    /// The frames that are certain.
+    /// The promised frames if they are exact, else `nil`.
     public var exactFrames: Int64? { if case .exact(let frames) = self { frames } else { nil } }
 
-    /// Frames missing from a track that gave only `delivered`, beyond what rounding explains.
+    /// Frames missing from a track that delivered only `delivered`, beyond what rounding explains.
     func shortfall(_ delivered: Int64) -> Int64 {
         switch self {
         case .exact(let frames): max(0, frames - delivered)
@@ -31,7 +31,7 @@ public enum LengthPromise: Sendable, Hashable {
 }
 
 extension LengthPromise {
-    /// What the container of `demuxer` promises for `stream`.
+    /// The length that the container of `demuxer` states for `stream`.
     init(of stream: InputStream, in demuxer: Demuxer, facts: ContainerFacts?) {
         let rate = stream.sampleRateHz
         guard rate > 0, facts?.isOpenEnded != true else {
@@ -39,7 +39,7 @@ extension LengthPromise {
             return
         }
         if let facts, let sound = facts.soundFrames {
-            // What no track has is no promise, and nothing below it is to reckon with.
+            // A length that no track has is no promise, and the arithmetic below is not made for it.
             guard (0...Plausible.frames).contains(sound) else {
                 self = .none
                 return
@@ -56,8 +56,8 @@ extension LengthPromise {
         let near = stream.duration.map { stream.nearestFrames($0, rate: rate) } ?? 0
         switch demuxer.name {
         case "w64", "aiff", "caf", "au", "nistsphere", "sox":
-            // Compressed sound in these containers has only a rounded length. Of a pipe only the header
-            // is known, which may have been written before the end was.
+            // Compressed sound in these containers has only a rounded length. From a pipe only the header can be
+            // read, and that may have been written before the length was known.
             let isPlaceholder = StreamedHeader.isPlaceholder(
                 Int64(clamping: Int128(exact) * Int128(stream.pcmBytesPerFrame))
             )
@@ -65,7 +65,7 @@ extension LengthPromise {
         case "flac", "tta", "wv", "ape":
             self = exact > 0 ? .exact(exact) : .none
         case "mov,mp4,m4a,3gp,3g2,mj2":
-            // A pipe does not show how coarse the ticks are in which the file states its length.
+            // A pipe does not show the resolution of the ticks in which the file states its length.
             self =
                 exact > 0 && demuxer.source.isSeekable
                 ? .exact(exact) : .about(near, tolerance: Int64(rate / 100), unlessZero: true)
@@ -74,13 +74,13 @@ extension LengthPromise {
         case "dsf":
             self = .about(near, tolerance: 8 * 4096, unlessZero: true)
         case "matroska,webm", "flv", "rm":
-            // The file's length is its longest track's.
+            // The file states the length of its longest track.
             let length = demuxer.hasOneStream ? demuxer.durationMicroseconds ?? 0 : 0
             let frames = MediaTime(value: length, timescale: 1_000_000).frames(atRate: rate)?.frames ?? 0
-            // Priming and padding are part of it, and at low rates they last long.
+            // That length includes priming and padding, which last long at low rates.
             self = .about(frames, tolerance: Int64(rate / 5) + 4096, unlessZero: true)
         case "ogg":
-            // Of a chain the last page knows one link only, and of a stream that was cut out of another too much.
+            // The last page of a chained stream covers only the last link. In an excerpt it counts too much.
             let preSkip = Int64(stream.codecName == "opus" ? stream.opusPreSkip : 0)
             let sound = near - Int64(stream.codecDelay ?? 0)
             self =
@@ -100,7 +100,7 @@ extension LengthPromise {
 }
 
 extension ByteSource {
-    /// Whether an Ogg file is one stream from its first page to its marked last one.
+    /// Whether an Ogg file is a single stream from its first page to its last, and the last is marked as such.
     fileprivate var endsAsItBegan: Bool {
         guard let first = OggPages(self)?.goodPage(at: 0), let last = SourceEnd(ofOgg: self).lastPage else {
             return false
@@ -110,6 +110,6 @@ extension ByteSource {
 }
 
 extension Demuxer {
-    /// Whether, covers aside, there is nothing but one track.
+    /// Whether the file holds a single stream, covers aside.
     fileprivate var hasOneStream: Bool { streams.filter { !$0.isCover }.count == 1 }
 }

@@ -1,25 +1,25 @@
-/// What the Xing, Info or VBRI header of an MP3 says, with LAME's delay and padding behind it.
+/// The Xing, Info or VBRI header of an MP3, with LAME's delay and padding.
 struct MP3Header {
-    /// Frames of sound that the decoder gives, priming and padding included; the header's own frame is none of them.
+    /// Frames that the decoder gives, including priming and padding but not the header's own frame.
     let frames: Int64
-    /// Frames to drop before the sound; zero where the encoder says nothing.
+    /// Frames to drop before the sound; zero if the encoder states none.
     let priming: Int
-    /// Where padding begins, counted as `frames` are; `nil` where the encoder says nothing.
+    /// Where padding begins, on the same count as `frames`; `nil` if the encoder states none.
     let soundEnd: Int64?
-    /// Whether the file is much longer than the header knows.
+    /// Whether the file is much longer than the header states.
     let isJoined: Bool
-    /// Whether as many bytes are there as the header counts; `false` where it counts none.
+    /// Whether the file has all the bytes that the header counts; `false` if the header counts none.
     let hasAllBytes: Bool
 
-    /// A decoder gives its output so many frames late.
+    /// The decoder delay in frames.
     private static let decoderDelay = 529
 
-    /// Frames between priming and padding, and how far that may be off.
+    /// The frames between priming and padding, and their tolerance.
     var facts: ContainerFacts {
-        // Behind a file that others were joined to, the header counts only the first; libav does not believe it either.
+        // When other files were appended, the header counts only the first. libav ignores it then, too.
         if isJoined { return ContainerFacts(droppedFrames: priming) }
         guard let soundEnd else {
-            // Without LAME's fields the count may or may not include the header's own frame.
+            // Without LAME's fields, the count may or may not include the header's own frame.
             return ContainerFacts(soundFrames: frames, tolerance: 1152)
         }
         return ContainerFacts(
@@ -29,18 +29,18 @@ struct MP3Header {
         )
     }
 
-    /// Whether the frame that begins with `head`, at least 40 bytes of it, is such a header and no sound.
+    /// Whether the frame that begins with `head` is such a header and holds no sound. Needs at least 40 bytes.
     static func isInfo(_ head: UnsafeRawBufferPointer) -> Bool {
         guard head.count >= 40, head[0] == 0xFF else { return false }
         if isWord(head, at: 36, "VBRI") { return true }
         let place = 4 + sideBytes(head[1], head[3])
         guard isWord(head, at: place, "Xing") || isWord(head, at: place, "Info") else { return false }
-        // A frame of sound has bits set there. A protected one has its checksum there: LAME does not move the word.
+        // A frame of sound has bits set there. A protected frame has its checksum there: LAME does not shift the word.
         let isProtected = head[1] & 1 == 0
         return head[(isProtected ? 6 : 4)..<place].allSatisfy { $0 == 0 }
     }
 
-    /// Reads the frame at `place`; `nil` where it is none that counts frames.
+    /// Reads the frame at `place`; `nil` if it is not a header that counts frames.
     init?(_ source: ByteSource, at place: Int64, bytes: Int, framesPerFrame: Int) {
         guard let frame = source.bytes(at: place, count: min(max(bytes, 0), 512)), frame.count >= 64,
             frame.withUnsafeBytes(MP3Header.isInfo)
@@ -64,7 +64,7 @@ struct MP3Header {
         isJoined = counted > 0 && rest - counted > counted / 16
         hasAllBytes = counted > 0 && rest >= counted
         frames = count * Int64(framesPerFrame)
-        // Behind frames, bytes, TOC and quality, as far as they are there.
+        // After the fields for frames, bytes, TOC and quality, as far as they are present.
         let tail = info + 12 + (flags & 2 != 0 ? 4 : 0) + (flags & 4 != 0 ? 100 : 0) + (flags & 8 != 0 ? 4 : 0)
         guard tail + 24 <= frame.count,
             ["LAME", "Lavf", "Lavc"].contains(where: { frame[tail..<(tail + 4)].elementsEqual($0.utf8) })

@@ -1,4 +1,4 @@
-/// One element of a Matroska file: a number that says what it is, and a body.
+/// One EBML element of a Matroska file: an id and a body.
 struct MatroskaElement {
     let id: UInt64
     let place: Int64
@@ -6,7 +6,7 @@ struct MatroskaElement {
     /// `nil` where the size is unknown.
     let end: Int64?
 
-    /// The element at `place`; `nil` where none begins.
+    /// The element at `place`; `nil` if none begins there.
     init?(_ source: ByteSource, at place: Int64) {
         guard let head = source.bytes(at: place, count: 12), let first = head.first, first != 0 else { return nil }
         let idBytes = first.leadingZeroBitCount + 1
@@ -21,7 +21,7 @@ struct MatroskaElement {
         end = size == mask ? nil : body + Int64(size & (1 << 55 - 1))
     }
 
-    /// The element that holds all but the header of a file; `nil` for other files.
+    /// The Segment, which holds everything but the file's header; `nil` for other formats.
     static func segment(of source: ByteSource) -> MatroskaElement? {
         guard let head = MatroskaElement(source, at: 0), head.id == 0x1A45_DFA3, let end = head.end,
             let segment = MatroskaElement(source, at: end), segment.id == 0x1853_8067
@@ -29,7 +29,7 @@ struct MatroskaElement {
         return segment
     }
 
-    /// Calls `visit` with the elements that lie in `range` one after the other, until it says `false`.
+    /// Calls `visit` with each element in `range`, in order, until it returns `false` or `count` elements were visited.
     static func each(
         in range: Range<Int64>,
         of source: ByteSource,

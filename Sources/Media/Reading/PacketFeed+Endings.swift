@@ -1,18 +1,18 @@
 import Conversion
 
-/// Ends that look as if something were missing, and nothing is.
+/// Endings that look like a loss and are none.
 extension PacketFeed {
-    /// Frames of sound in the whole source, of which `frames` were heard up to here: as many for each byte as before.
+    /// Estimates the frames of sound in the whole source from the `frames` heard so far, at the same frames per byte.
     func heardFrames(_ frames: Int64, isAtEnd: Bool) -> Int64 {
         guard !isAtEnd, let size = demuxer.source.size, let first = firstPlace, lastPlace > first, size > lastPlace
         else { return frames }
         return Int64(saturating: Double(frames) * (Double(size - first) / Double(lastPlace - first)))
     }
 
-    /// Whether the header of an MP3 counts its own frame among those of sound.
+    /// Whether the header of an MP3 counts its own frame as sound.
     var headerCountsItself: Bool { demuxer.framed?.headerCountsItself == true }
 
-    /// What a successful reading has to tell of the source; ask at its end.
+    /// Remarks about the source after a successful read. Complete only at its end.
     var remarks: [Remark] {
         var remarks: [Remark] = []
         if let bytes = partialFrameBytes {
@@ -26,14 +26,14 @@ extension PacketFeed {
         return remarks
     }
 
-    /// Bytes of a last frame that is not all there, where no sound that was promised is missing with it.
+    /// Bytes of an incomplete last frame, if no promised sound is missing with it.
     var partialFrameBytes: Int64? { demuxer.framed?.partialFrameBytes ?? partialPacketBytes }
 
-    /// Whether libav's parser alone walks the units of the stream, and leaves one out of which the end is missing.
+    /// Whether only libav's parser finds the units of the stream. It drops a last unit that is incomplete.
     var isBareMLP: Bool { demuxer.name == "truehd" || demuxer.name == "mlp" }
 
-    /// Whether `packet` is the beginning of a frame of a bare stream. Files never give one, since their frames are
-    /// walked here; libav's parser on a pipe does, at the end.
+    /// Whether `packet` is the beginning of an incomplete frame of a bare stream. Only a pipe gives such a packet,
+    /// from libav's parser at the end: in files, `FrameWalk` finds the frames.
     func isPartialFrame(_ packet: borrowing Packet) -> Bool {
         guard demuxer.framed == nil, let syntax = FrameSyntax(demuxer: demuxer.name) else { return false }
         return packet.withBytes { bytes in

@@ -1,17 +1,17 @@
 import Conversion
 
-/// Going on further behind, without decoding what lies between.
+/// Skipping ahead without decoding.
 extension PacketFeed {
-    /// Moves towards `frame` without decoding, as far as positions stay exact; `nil` when it did not move.
+    /// Moves towards `frame` without decoding, as far as positions stay exact; `nil` if it did not move.
     ///
-    /// `decoded` and `frame` count since the start of the source, priming included, and so does the answer: the first
-    /// frame that the decoder gives next, early enough for it to have found its state by `frame`. `scratch` is left
-    /// with anything.
+    /// `decoded` and `frame` count from the start of the source, priming included. So does the result: the frame
+    /// that the decoder gives next, early enough for its state to have settled by `frame`. The contents of
+    /// `scratch` are undefined afterwards.
     mutating func skip(from decoded: Int64, to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         guard maySkip, !lengths.isBroken, let place, let preroll else { return nil }
-        // Only who decodes all of a damaged source knows what it lacks; PCM lacks nothing but its end.
+        // Damage is found only by decoding everything. PCM can only lack its end.
         guard stream.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
-        // What the packets promised must have come out, or they are not to be counted by. Opus holds a little back.
+        // Counting by packets works only if all frames that they promised came out. Opus holds a few back.
         guard (0...(track.codecName == "opus" ? 960 : 0)).contains(place - decoded) else { return nil }
         if demuxer.source.isSeekable, frame - place > Self.leastJump,
             let landed = try jump(to: frame - preroll, using: &scratch)
@@ -21,7 +21,7 @@ extension PacketFeed {
         return try scan(to: frame - preroll, using: &scratch)
     }
 
-    /// Reads on without decoding.
+    /// Reads packets without decoding them.
     private mutating func scan(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         var hasMoved = false
         while let before = place, try next(into: &scratch) {
@@ -29,7 +29,7 @@ extension PacketFeed {
             let start = try clockPlace(of: scratch, counted: before)
             guard let frames = readFrames, start + frames <= frame, scratch.isPlain else {
                 putBack(&scratch, at: before)
-                // Vorbis needs one packet to fill its window, which then gives nothing.
+                // Vorbis needs one packet to fill its window; that packet gives no output.
                 givesNothing = hasMoved && track.codecName == "vorbis"
                 return hasMoved ? before + (track.codecName == "vorbis" ? readFrames ?? 0 : 0) : nil
             }
@@ -39,7 +39,7 @@ extension PacketFeed {
         return hasMoved ? place : nil
     }
 
-    /// The first frame of a packet that is skipped: what is missing before it moves it, wanted or not.
+    /// The first frame of a skipped packet. A loss before the packet moves it in every damage mode.
     private mutating func clockPlace(of packet: borrowing Packet, counted: Int64) throws -> Int64 {
         let start = counted + (arrival.loss?.frames ?? 0)
         guard watch != nil, let frame = clockFrame(of: packet) else { return start }
@@ -47,13 +47,13 @@ extension PacketFeed {
         return watch!.place(of: frame, counted: start, usual: readFrames ?? 0, isSuspect: isSuspect)
     }
 
-    /// Where the container puts the packet in hand; `nil` where it does not say.
+    /// The position that the container gives the current packet; `nil` if it gives none.
     func clockFrame(of packet: borrowing Packet) -> Int64? {
         if isMisled { return arrival.start }
         return pages == nil ? packet.timestamp.map { self.frame(at: $0) } : arrival.pages.frame
     }
 
-    /// Jumps in the file, where it is certain which frame lies where; `nil` where it is not.
+    /// Seeks in the file if the place of each frame is certain; otherwise `nil`.
     private mutating func jump(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         switch demuxer.name {
         case "mov,mp4,m4a,3gp,3g2,mj2": try jumpByIndex(to: frame, using: &scratch)
@@ -63,7 +63,7 @@ extension PacketFeed {
         }
     }
 
-    /// Everything between head and tail is samples of one size.
+    /// In PCM, everything between header and trailer is samples of one size.
     private mutating func jumpByBytes(to frame: Int64) throws -> Int64? {
         guard let firstPlace, stream.blockAlign > 0, let size = demuxer.source.size,
             frame < (size - firstPlace) / Int64(stream.blockAlign)
@@ -74,7 +74,7 @@ extension PacketFeed {
         return frame
     }
 
-    /// The sample table says where each packet lies and when. It is believed as far as it agrees with the codec.
+    /// Seeks by the sample table, which states place and time of each packet, as far as the codec confirms it.
     private mutating func jumpByIndex(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         guard let firstTime, let place, let length = readFrames,
             let now = stream.ticks(exactly: place, rate: track.sampleRateHz).flatMap(Plausible.ticks),
@@ -89,7 +89,7 @@ extension PacketFeed {
         else { return nil }
         holdsAhead = false
         try demuxer.seek(track.index, to: time)
-        // libav may land a little earlier, by an offset of its own.
+        // libav may land a little earlier, by an offset that it applies itself.
         guard try next(into: &scratch), let reached = scratch.timestamp, reached >= firstTime + now, reached <= time,
             scratch.isPlain, let landed = stream.exactFrames(reached - firstTime, rate: track.sampleRateHz)
         else { throw SkipFailure() }
@@ -97,13 +97,13 @@ extension PacketFeed {
         return landed
     }
 
-    /// Each frame carries its number, protected by the checksum that its decoding confirms.
+    /// Seeks by the number in each FLAC frame, which is covered by the checksum that decoding verifies.
     private mutating func jumpByFrameNumber(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         guard let firstNumber, let block = stream.flacBlockFrames, track.length.exactFrames != nil, !isMisled else {
             return nil
         }
         holdsAhead = false
-        // The last frame may be shorter, and its number then tells libav a wrong time.
+        // The last frame may be shorter, and libav then computes a wrong time from its number.
         try demuxer.seek(track.index, to: firstNumber + frame - Int64(block))
         lengths.forgetOrder()
         guard try next(into: &scratch),
@@ -114,7 +114,7 @@ extension PacketFeed {
         return landed
     }
 
-    /// A skip met what is not certain: only reading from the start helps.
+    /// A skip reached data whose position is uncertain. The caller must read from the start.
     struct SkipFailure: Error {}
 
     private mutating func putBack(_ packet: inout Packet, at frame: Int64) {
@@ -123,25 +123,25 @@ extension PacketFeed {
         place = frame
     }
 
-    /// Shorter ways are decoded: it costs less than finding out.
+    /// Shorter distances are decoded, which costs less than the search.
     private static let leastSkip: Int64 = 1 << 14
-    /// Shorter ways are read: it costs less than an empty buffer.
+    /// Shorter distances are read, which costs less than discarding the buffer.
     private static let leastJump: Int64 = 1 << 17
 
-    /// Frames that a decoder needs before its output is the one it would give without the skip; `nil` where a skip
-    /// cannot be exact, because packets do not say how many frames they hold or depend on all that came before.
+    /// Frames that a decoder needs before its output equals the output without the skip. `nil` if a skip cannot be
+    /// exact, because packets do not state their frames or depend on everything before them.
     private var preroll: Int64? {
         if stream.isPCM { return 0 }
         switch track.codecName {
         case "alac", "flac", "tta", "wavpack", "adpcm_ima_wav", "adpcm_ms": return 0
-        // The bit reservoir reaches 511 bytes back: at most ten frames, and one more for the overlap.
+        // The bit reservoir reaches 511 bytes back: at most ten frames, plus one for the overlap.
         case "mp3", "mp2", "mp1": return 12 * 1152
-        // What SBR adds is coded by differences, over a second or so.
+        // SBR data is coded differentially, over a second or so.
         case "aac", "aac_latm": return readFrames == 2048 ? 48 * 2048 : 8 * 1024
         case "ac3", "eac3": return 4 * 1536
         case "dts": return 8 * 1024
         case "vorbis": return 2 * 8192
-        // RFC 7845 asks for 80 ms.
+        // RFC 7845 requires 80 ms.
         case "opus": return 4 * 3840
         default: return nil
         }

@@ -1,18 +1,18 @@
 import Conversion
 
-/// The packets of one track on their way to the decoder: what each should hold, what is missing between them, skipping
-/// ahead, and how they end.
+/// Feeds the packets of one track to the decoder. It knows the frames each packet should hold, finds gaps between
+/// packets, skips ahead and checks how the stream ends.
 struct PacketFeed: ~Copyable {
-    /// Whether the source itself failed, and not what it holds.
+    /// Whether reading the source failed, as opposed to damaged contents.
     var ioFailed: Bool { demuxer.source.failure != nil }
 
     let demuxer: Demuxer
     let stream: InputStream
     let track: Track
     let bearsDamage: Bool
-    /// A packet that was read too early and comes next.
+    /// A packet that was read ahead and comes next.
     var ahead: Packet
-    /// Takes turns with it: nothing is allocated per packet.
+    /// Swapped with `ahead`, so that nothing is allocated per packet.
     private var spare: Packet?
     var holdsAhead = false
     private var earlyEnd: LibAVError?
@@ -20,44 +20,44 @@ struct PacketFeed: ~Copyable {
     private(set) var partialPacketBytes: Int64?
     /// See `endsBeforeItsHeaderSays`.
     private var isCutByHeader: Bool?
-    /// Bytes in all packets that were read.
+    /// Total bytes of the packets read.
     private var packetBytes: Int64 = 0
     var watch: TimestampWatch?
     let pages: OggPages?
-    /// What is known of the way to the packet in hand, and to the one ahead.
+    /// Facts about the current packet; `arrivalAhead` has those of the packet read ahead.
     var arrival = Arrival()
     private var arrivalAhead = Arrival()
-    /// Whether the next packet only fills the decoder's window.
+    /// Whether the next packet only fills the decoder's window and gives no output.
     var givesNothing = false
     private var packetCount: Int64 = 0
     private(set) var lastPlace: Int64 = 0
-    /// Frames in all packets that were handed out or skipped; `nil` once one did not say.
+    /// Total frames of the packets handed out or skipped; `nil` once a packet did not state its frames.
     var place: Int64? = 0
-    /// Cleared after a skip that failed.
+    /// Cleared after a failed skip.
     var maySkip = true
-    /// Frames in the packet that was read last.
+    /// Frames in the packet read last.
     var readFrames: Int64?
     var lengths: PacketLength
-    /// What the numbers in a bare FLAC stream's frames count.
+    /// What the numbers in the frames of a bare FLAC stream count.
     private var numbering: FLACNumbering?
     private var pace: PacketPace?
-    /// Whether the packets of this codec say nothing, and the container is one that does not round.
+    /// Whether the container counts the frames: the codec's packets do not, and this container does not round.
     private let countsByContainer: Bool
-    /// Where, when and with which number the first packet lies.
+    /// Byte position, timestamp and frame number of the first packet.
     var firstPlace: Int64?
     var firstTime: Int64?
     var firstNumber: Int64?
     private var firstDuration: Int64 = 0
     private var lastPage: Int64?
-    /// The FLAC packet handed out last, and what the decoder made of it.
+    /// The FLAC packet handed out last, and the blocks and frames decoded from it.
     private var given: (header: FLACFrameHeader, blocks: Int64, frames: Int64)?
 
     struct Arrival {
-        /// What was found missing before the packet.
+        /// The loss found before the packet.
         var loss: Loss?
-        /// What the codec says that it holds.
+        /// The packet's frames according to the codec.
         var frames: Int64?
-        /// Where a frame of FLAC begins by its own number.
+        /// The first frame of a FLAC packet, by its own number.
         var start: Int64?
         var pages = OggPages.Arrival()
     }
@@ -80,7 +80,7 @@ struct PacketFeed: ~Copyable {
 
     // MARK: Reading
 
-    /// Fills `packet`; `false` at the end. A source that breaks off ends here too: ask `takeEarlyEnd` why.
+    /// Fills `packet`; `false` at the end. A source that breaks off also ends here: `takeEarlyEnd` returns the reason.
     mutating func next(into packet: inout Packet) throws -> Bool {
         var isThere: Bool
         repeat {
@@ -134,17 +134,18 @@ struct PacketFeed: ~Copyable {
         }
     }
 
-    /// What libav 5.1 gets wrong, or leaves out, of the frames to drop.
+    /// Corrects the skip marks (frames to drop) that libav 5.1 sets wrong or omits.
     private func correctSkip(_ packet: inout Packet) throws {
         if track.isCutAtLength {
             if packet.hasSkip { try packet.setSkip(start: packet.skip.start, end: 0) }
         } else if demuxer.name.hasPrefix("mov"), packetCount == 1, let time = packet.timestamp {
-            // The edit list puts the sound at zero. Of a delay beyond a packet, as Apple's encoder has it, libav may mark
-            // the first packet's part alone; and it counts in ticks of the track, which are not always samples.
+            // The edit list puts the sound at zero. If the delay exceeds one packet, as with Apple's encoder, libav
+            // may mark only the first packet's share. It also counts in ticks of the track, which may differ from
+            // samples.
             let start = Int(stream.nearestFrames(max(Int64(packet.skip.start), -time), rate: track.sampleRateHz))
             if start > 0 { try packet.setSkip(start: start, end: packet.skip.end) }
         } else if packetCount == 1, track.codecName == "opus", demuxer.name == "matroska,webm", packet.hasSkip {
-            // The block says only what is to be dropped at its end, and that puts the codec's own delay out of force.
+            // The block states only the frames to drop at its end, and libav then ignores the codec's own delay.
             let (start, end) = packet.skip
             if start == 0 { try packet.setSkip(start: stream.opusPreSkip, end: end) }
         }
@@ -156,7 +157,7 @@ struct PacketFeed: ~Copyable {
         }
     }
 
-    /// Whether another packet follows the one in hand.
+    /// Whether another packet follows the current one.
     mutating func hasMore() throws -> Bool {
         guard !holdsAhead else { return true }
         var packet = try spare.take() ?? Packet()
@@ -171,24 +172,24 @@ struct PacketFeed: ~Copyable {
         return earlyEnd
     }
 
-    /// What was found missing before the packet handed out last, or behind all of them.
+    /// The loss found before the packet handed out last, or after the last packet.
     mutating func takeLoss() -> Loss? {
         defer { arrival.loss = nil }
         return arrival.loss
     }
 
-    /// Whether the packet in hand was put together from parts that do not belong together.
+    /// Whether the current packet was assembled from parts that do not belong together.
     mutating func isSpliced() throws -> Bool {
         guard pages != nil, try hasMore() else { return false }
         return arrivalAhead.pages.gap == .within
     }
 
-    /// Whether what of a packet cannot be decoded is no more than the byte that makes odd chunks even.
+    /// Whether the undecodable rest of a packet is only the byte that pads odd chunks to an even size.
     func isPadding(_ packet: borrowing Packet) -> Bool {
         stream.isPCM && stream.blockAlign > 1 && packet.byteCount % stream.blockAlign == 1
     }
 
-    /// Whether the source was read to its end: what is missing now is missing there.
+    /// Whether the source was read to its end, so that the missing sound is missing from the source itself.
     var isAtEndOfSource: Bool {
         mutating get {
             demuxer.name == "matroska,webm"
@@ -196,7 +197,8 @@ struct PacketFeed: ~Copyable {
         }
     }
 
-    /// libav puts several FLAC frames into one packet where rate or channels change, and gives some of them again.
+    /// Whether libav repeats this packet. Where rate or channels change, it puts several FLAC frames into one
+    /// packet and gives some of them again.
     private mutating func isRepeated(_ packet: borrowing Packet) -> Bool {
         guard demuxer.name == "flac", let header = packet.flacHeader else { return false }
         if let given, let numbering,
@@ -208,7 +210,7 @@ struct PacketFeed: ~Copyable {
         return false
     }
 
-    /// Notes that the packet handed out last gave a block of so many frames.
+    /// Records that the packet handed out last gave a block of `frames`.
     mutating func noteBlock(of frames: Int) {
         given?.blocks += 1
         given?.frames += Int64(frames)
@@ -218,7 +220,7 @@ struct PacketFeed: ~Copyable {
         packetCount += 1
         packetBytes += Int64(packet.byteCount)
         readFrames = countsByContainer ? frames(of: packet) : lengths.frames(in: packet)
-        // The first one of Vorbis only fills the window.
+        // The first Vorbis packet only fills the window.
         if packetCount == 1, track.codecName == "vorbis" { readFrames = 0 }
         arrivalAhead.frames = readFrames
         if numbering != nil, let header = packet.flacHeader, header.isIntact {
@@ -237,22 +239,22 @@ struct PacketFeed: ~Copyable {
 
     // MARK: What a packet should hold
 
-    /// Frames in `packet` by its container; `nil` where they are no whole number.
+    /// Frames in `packet` according to its container; `nil` if they are not a whole number.
     func frames(of packet: borrowing Packet) -> Int64? {
         if let pace, !pace.isSteady, let whole = pace.whole { return whole }
         return packet.duration > 0 ? stream.exactFrames(packet.duration, rate: track.sampleRateHz) : nil
     }
 
-    /// Frames to drop from this packet's on, where that is the packet's to say and not the decoder's: of MP4, SBR
-    /// doubles what is decoded and not what is to be dropped.
+    /// Frames to drop from the start of this packet, if the packet states them and not the decoder. In MP4, SBR
+    /// doubles the decoded frames but not the frames to drop.
     func skippedFrames(in packet: borrowing Packet) -> Int? {
         demuxer.name.hasPrefix("mov") && packet.skip.start > 0 ? packet.skip.start : nil
     }
 
-    /// Frames that libav wants dropped at the end of the packet in hand, and that are sound.
+    /// Frames that libav drops at the end of the current packet although they are sound.
     ///
-    /// Of a chained Vorbis stream whose first link has one page, it takes the first packet to give frames; it only fills
-    /// the window. A file that is one page is cut at its length.
+    /// In a chained Vorbis stream whose first link has one page, libav counts frames for the first packet, which
+    /// only fills the window. This does not apply to a single-page file, which is cut at its length.
     var wronglyDropped: Int {
         guard demuxer.name == "ogg", track.codecName == "vorbis", !track.isCutAtLength, firstTime == 0,
             lastPage == firstPlace
@@ -260,8 +262,8 @@ struct PacketFeed: ~Copyable {
         return Int(firstDuration)
     }
 
-    /// Frames from `packet`, in hand, to the next one, where containers and codecs are such that it gives exactly those;
-    /// `nil` elsewhere, and for the last one.
+    /// Frames between `packet`, the current one, and the next, for containers and codecs where the packet holds
+    /// exactly those. `nil` for others and for the last packet.
     mutating func exactFrames(of packet: borrowing Packet) throws -> Int64? {
         let isMP4 = demuxer.name == "mov,mp4,m4a,3gp,3g2,mj2"
         guard isMP4 || demuxer.name == "caf",
@@ -278,11 +280,10 @@ struct PacketFeed: ~Copyable {
 
     // MARK: Gaps
 
-    /// What is missing before the packet in hand, by the container's clock where it has a good one; `nil` when nothing
-    /// is.
+    /// The loss before the current packet, by the container's clock if it has a good one; `nil` if nothing is missing.
     ///
-    /// `decoded` counts all frames since the start of the source, priming included; `estimate` is what is believed lost
-    /// since then, and `usual` the frames of a packet.
+    /// `decoded` counts all frames since the start of the source, priming included. `estimate` is the estimated
+    /// loss since then, and `usual` the usual frames per packet.
     mutating func missing(before packet: borrowing Packet, decoded: Int64, estimate: Loss?, usual: Int64) throws
         -> Loss?
     {
@@ -290,7 +291,7 @@ struct PacketFeed: ~Copyable {
             givesNothing = false
             return estimate
         }
-        // Between two edits the clock stands still, or goes back.
+        // Between two edits the clock stands still or runs backwards.
         if packet.isMarkedDiscard {
             watch!.forget()
             return estimate
@@ -303,9 +304,9 @@ struct PacketFeed: ~Copyable {
         switch watch!.judge(frame, decoded: decoded, lost: lost, usual: usual, isSuspect: isSuspect) {
         case .agrees: return estimate
         case .ahead(let step):
-            // A single wrong timestamp is no gap.
+            // A single wrong timestamp is not a gap.
             if try isAlone(frame, decoded + lost, usual) { return estimate }
-            // In fragments a damaged number moves all that follows, and no length bounds what it claims.
+            // In fragments, one damaged number shifts all that follows, and no stated length bounds the shift.
             if step > PacketPace.longest, demuxer.name.hasPrefix("mov"), track.length.frames == nil {
                 watch!.accept(frame, decoded: decoded + lost)
                 return estimate
@@ -319,7 +320,7 @@ struct PacketFeed: ~Copyable {
             return Loss(code: .timelineGap, frames: frames, detail: detail)
         case .behind(let step):
             if try isAlone(frame, decoded + lost, usual) { return estimate }
-            // Time that runs backwards loses no sound; it may show that less was lost than it seemed.
+            // A clock that runs backwards loses no sound. It may show that less was lost than estimated.
             let frames = watch!.wholePackets(max(0, min(step, lost)), of: usual)
             watch!.accept(frame, decoded: decoded + frames)
             return estimate?.costing(frames)
@@ -328,7 +329,7 @@ struct PacketFeed: ~Copyable {
 
     private static let brokenPages = "pages are missing here"
 
-    /// Whether the packet behind the one at `frame` takes up where the one before left off, at `decoded` frames.
+    /// Whether `frame` is a lone outlier: the next packet continues where the previous one ended, at `decoded`.
     private mutating func isAlone(_ frame: Int64, _ decoded: Int64, _ usual: Int64) throws -> Bool {
         guard pages == nil, try hasMore(),
             let following = isMisled ? arrivalAhead.start : ahead.timestamp.map({ self.frame(at: $0) })
@@ -336,14 +337,14 @@ struct PacketFeed: ~Copyable {
         return watch!.distance(following, decoded: decoded + usual) < watch!.distance(frame, decoded: decoded) / 2
     }
 
-    /// Whether libav's times of a FLAC stream mean nothing.
+    /// Whether libav's timestamps of a FLAC stream are meaningless.
     var isMisled: Bool { numbering?.misleadsLibAV == true }
 
     func frame(at time: Int64) -> Int64 { stream.nearestFrames(time, rate: track.sampleRateHz) }
 
     // MARK: Ends
 
-    /// Where the encoder's padding begins, in containers that say so and leave the cutting to us.
+    /// Where the encoder's padding begins, for containers that state it and whose padding libav does not cut.
     var soundEnd: Int64? {
         if track.isCutAtLength { return track.length.exactFrames }
         if track.endsWithItsPackets { return nil }
@@ -351,20 +352,20 @@ struct PacketFeed: ~Copyable {
         case "mov,mp4,m4a,3gp,3g2,mj2":
             return stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
         case "caf": return stream.isPCM ? nil : track.length.frames
-        // libav reads on behind the samples.
+        // libav reads on past the samples.
         case "mpc8", "dsf", "au", "nistsphere", "sox", "iff": return track.length.exactFrames
         default: return nil
         }
     }
 
-    /// Whether what lies behind the promised length is no sound: only MP3 and Ogg are joined to files of which their
-    /// first part knows nothing.
+    /// Whether data after the promised length is not sound. Only MP3 and Ogg files are concatenated such that the
+    /// first part does not count the rest.
     var endsWhereItPromised: Bool {
         track.length.exactFrames != nil && demuxer.name != "mp3" && pages?.isChained != true
     }
 
-    /// Whether the source stops without what ends its kind: Ogg's last page, the rest of a Matroska cluster, of an
-    /// MP4 box or of ASF's packets.
+    /// Whether the source stops without a proper end: Ogg's last page, or a complete Matroska cluster, MP4 box or
+    /// packet data of ASF.
     var endsUnmarked: Bool {
         mutating get {
             switch demuxer.name {
@@ -377,8 +378,8 @@ struct PacketFeed: ~Copyable {
         }
     }
 
-    /// Whether the container's own size or count says that the source goes on behind its end. Of samples in WAV and AIFF
-    /// the length is known to the frame, and is looked at elsewhere.
+    /// Whether the container's own size or count extends past the end of the source. `false` for PCM in WAV and
+    /// AIFF, whose length is known to the frame and is checked elsewhere.
     var endsBeforeItsHeaderSays: Bool {
         mutating get {
             if let isCutByHeader { return isCutByHeader }

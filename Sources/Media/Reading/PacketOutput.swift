@@ -1,22 +1,22 @@
 public import Conversion
 
-/// The packets of one track, for an output that takes the codec as it is.
+/// The packets of one track, for an output that copies the codec (passthrough).
 ///
-/// Their bytes are the container's; their lengths are counted in frames, and each says what of it is no sound.
+/// Their bytes are the container's. Their durations are in frames, and each marks the frames in it that are not sound.
 public final class PacketOutput {
     public let track: Track
     /// Frames of sound in the packets handed out so far.
     public private(set) var deliveredFrames: Int64 = 0
-    /// What a successful copy has to tell of the source. Complete once there are no more packets.
+    /// Remarks about the source after a successful copy. Complete once there are no more packets.
     public private(set) var remarks: [Remark] = []
     let demuxer: Demuxer
     private let stream: InputStream
     private let stop: StopSignal
     private var lengths: PacketLength
     private var feed: PacketFeed
-    /// Frames before the sound that are still to come.
+    /// Priming frames still to come.
     private var priming: Int64
-    /// Frames in all packets so far, and where the sound begins among them.
+    /// Frames in all packets so far. `soundStart` is where the sound begins among them.
     private var rawFrames: Int64 = 0
     private var soundStart: Int64 = 0
     private var isFirst = true
@@ -34,7 +34,7 @@ public final class PacketOutput {
         }
     }
 
-    /// Fills `packet` with the next one; `false` at the end. What is damaged is not copied: it throws.
+    /// Fills `packet` with the next one; `false` at the end. Damage is not copied: it throws.
     public func next(into packet: inout Packet) throws -> Bool {
         try stop.check(at: .decode)
         do {
@@ -42,7 +42,7 @@ public final class PacketOutput {
                 try checkEnd()
                 return false
             }
-            // A packet that is cut short by the end of the source is settled there.
+            // `checkEnd` handles a packet that the end of the source cuts short.
             if packet.isMarkedCorrupt, try feed.hasMore() {
                 throw failure(.corruptStream, "the container marks a packet as damaged")
             }
@@ -62,7 +62,7 @@ public final class PacketOutput {
         return true
     }
 
-    /// Puts the packet's length in frames, and what is to be dropped of it at its ends.
+    /// Sets the packet's duration in frames, and the frames to drop at its ends.
     private func count(_ packet: inout Packet) throws {
         guard let frames = lengths.frames(in: packet) ?? feed.frames(of: packet) else {
             throw MediaError(
@@ -83,7 +83,7 @@ public final class PacketOutput {
         priming += Int64(start)
         var front = min(priming, frames)
         priming -= front
-        // Matroska drops packets whole, and only by their ends: before the sound, that is priming.
+        // Matroska drops whole packets, and only by their end marks. Before the sound, that is priming.
         if deliveredFrames == 0, front + Int64(end) >= frames { front = frames }
         soundStart += front
         rawFrames += frames
@@ -94,10 +94,10 @@ public final class PacketOutput {
         if front > 0 || back > 0 || packet.hasSkip { try packet.setSkip(start: Int(front), end: Int(back)) }
     }
 
-    /// Frames before the sound that the first packet's own marks do not tell.
+    /// Priming frames that the first packet's own marks do not state.
     private func silentStart(_ frames: Int64, _ told: Int) -> Int {
         switch track.codecName {
-        // A first packet gives nothing: it has none before it to overlap with.
+        // The first packet gives no output: it has no packet before it to overlap with.
         case "vorbis": Int(frames)
         case "opus" where told == 0 && track.undroppedPriming == 0: stream.opusPreSkip
         default: 0

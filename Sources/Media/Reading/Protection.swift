@@ -1,9 +1,9 @@
-/// Finds the marks of protected files, also in those that cannot be opened without a key.
+/// Detects protected (encrypted) files, including those that cannot be opened without a key.
 enum Protection {
-    /// The four letters that stand for an encrypted track in MP4 and its kin.
+    /// The sample entry codes of encrypted tracks in MP4 and related formats.
     static let fourCCs: Set<String> = ["drms", "aavd", "enca", "drmi"]
 
-    /// The mark in a file that libav takes for `demuxer`; `nil` where there is none.
+    /// The protection mark in a file that libav opens with `demuxer`; `nil` if there is none.
     static func mark(in source: ByteSource, demuxer: String) -> String? {
         switch demuxer {
         case "mov,mp4,m4a,3gp,3g2,mj2": sampleEntry(source)
@@ -30,7 +30,7 @@ enum Protection {
         return nil
     }
 
-    /// The first entry of a sample description follows upon its name, its version and its count.
+    /// Looks for the first entry of a sample description, which follows its name, version and count.
     private static func firstProtectedEntry(_ bytes: [UInt8]) -> String? {
         let name = Array("stsd".utf8)
         guard bytes.count >= 20 else { return nil }

@@ -1,28 +1,27 @@
 public import Conversion
 
-/// Reads one source: says what is in it, and hands out the samples or packets of one of its tracks.
+/// Reads one source: describes it, and hands out the samples or packets of one of its tracks.
 ///
-/// The source is an open descriptor that stays the caller's. A reader opens nothing else: what it reads is the bytes
-/// behind that descriptor. It is not `Sendable`; give each its own thread, or use `AsyncReader`.
+/// The caller keeps ownership of the source's descriptor. A reader reads only the bytes behind it and opens nothing
+/// else. It is not `Sendable`: give each reader its own thread, or use `AsyncReader`.
 public final class Reader {
     /// How a source is opened.
     public struct Options: Sendable {
-        /// A file name whose extension helps with the few formats that have no signature. It is never opened.
+        /// A file name whose extension identifies the few formats without a signature. It is never opened.
         public var nameHint: String?
-        /// Set for headerless PCM, which cannot describe itself.
+        /// The format of headerless PCM, which cannot describe itself.
         public var raw: RawShape?
-        /// What to do where the source is damaged.
+        /// What to do when the source is damaged.
         public var damage: DamageMode
-        /// Seconds of silence that may stand for missing sound; `nil` for as much as `ConcealLimit` allows.
+        /// Seconds of silence that may replace missing sound; `nil` for the limit of `ConcealLimit`.
         public var concealSeconds: Int?
-        /// Whether to compare whole tracks with the digest that their container carries of them; it costs a little time.
-        /// Only FLAC has one.
+        /// Whether to check a whole track against its container's digest, at a small cost. Only FLAC has one.
         public var checksDigest: Bool
-        /// Seconds of processor time that opening may take; `nil` for no limit.
+        /// Processor time in seconds that opening may take; `nil` for no limit.
         public var openSeconds: Int?
-        /// Ends the reading from another thread.
+        /// Stops the reading from another thread.
         public var stop: StopSignal
-        /// From which length on MP4's sample tables are not left to libav.
+        /// The size from which MP4's sample tables are read here and not by libav.
         var sampleTables = SampleTableRules()
 
         public init(
@@ -48,7 +47,7 @@ public final class Reader {
     let options: Options
     let demuxer: Demuxer
     private var isInUse = false
-    /// `nil` where that cannot be told.
+    /// `nil` if the size is unknown.
     package var sourceBytes: Int64? { demuxer.source.size }
 
     /// Opens the source behind `descriptor` and describes it.
@@ -72,7 +71,7 @@ public final class Reader {
         try Reader.refuseWhatCannotBeRead(streams, description)
     }
 
-    /// The track with that stream number, or the main one. Throws `protected_content` for an encrypted one.
+    /// The track with this stream number, or the main track. Throws `protected_content` if it is encrypted.
     public func track(_ index: Int? = nil) throws -> Track {
         guard let index else { return try possible(description.mainTrack!) }
         if let track = description.tracks.first(where: { $0.index == index }) { return try possible(track) }
@@ -86,13 +85,13 @@ public final class Reader {
         )
     }
 
-    /// The decoded samples of a track, whole or in ranges, in their own shape. A reader has one output in its life.
+    /// The decoded samples of a track, whole or in ranges, in the track's format. A reader has one output.
     ///
-    /// Ranges come in the order given and may overlap; one that begins before the end of the last needs a source that can
-    /// be read again. A time between two frames counts as the nearer one, and in the middle as the later. A range must
-    /// lie within the source: `range_outside_source` is thrown here if the length is known, else on reaching the end.
-    /// What lies before a range is not decoded where packets tell their length, unless damage is to be borne: only
-    /// decoding finds it.
+    /// Ranges are read in the order given and may overlap. A range that begins before the end of the previous one
+    /// needs a seekable source. A time between two frames is rounded to the nearer frame, and in the middle to the
+    /// later one. A range must lie within the source: if it does not, `range_outside_source` is thrown here when
+    /// the length is known, else on reaching the end. Sound before a range is not decoded if packets state their
+    /// length, unless the damage mode tolerates damage: only decoding finds it.
     public func samples(of track: Track, ranges: [MediaTimeRange] = []) throws -> TrackOutput {
         _ = try Reader.readable(track)
         try takeOnce()
@@ -112,15 +111,14 @@ public final class Reader {
         }
     }
 
-    /// The packets of a track as they lie in the container.
+    /// The packets of a track, exactly as the container stores them.
     public func packets(of track: Track) throws -> PacketOutput {
         _ = try Reader.readable(track)
         try takeOnce()
         return try PacketOutput(demuxer, track, options)
     }
 
-    /// The track, if it is one that can be converted into something: what its header claims is the source's fault, and not
-    /// that of the wish.
+    /// Checks that the track can be converted at all. A failure is due to the source's header, not the request.
     private func possible(_ track: Track) throws -> Track {
         _ = try Reader.readable(track)
         if track.codecName == "none" { throw Reader.unsupported(track) }
@@ -184,7 +182,7 @@ extension Reader {
         return track
     }
 
-    /// No container here holds more, so no wish could be met.
+    /// No output container here holds more channels.
     private static let mostChannels = 64
 
     private static func unsupported(_ track: Track) -> MediaError {
@@ -196,7 +194,8 @@ extension Reader {
         )
     }
 
-    /// Refuses a track without rate or channels. PCM has them from its header alone, all others from their first frames.
+    /// Refuses a track without rate or channels. PCM has them from its header, other codecs from their first
+    /// frames.
     private static func refuseSilent(_ stream: InputStream, _ track: Track) throws {
         guard track.sampleRateHz <= 0 || track.channelCount <= 0 else { return }
         guard stream.decoder != nil else { throw unsupported(track) }

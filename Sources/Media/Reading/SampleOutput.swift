@@ -1,11 +1,11 @@
-/// Where a pump gets its samples: a track, and one day a mix of several tracks (`MixOutput`), which will be another
-/// output and change nothing behind it.
+/// Where a pump gets its samples: one track now, and later a mix of several tracks (`MixOutput`), which will be
+/// another output and change nothing downstream.
 public protocol SampleOutput: AnyObject {
-    /// Frames per second of the clock that positions count on.
+    /// Sample rate of the clock that positions count on, in frames per second.
     var clockRateHz: Int { get }
     /// Frames handed out so far.
     var deliveredFrames: Int64 { get }
-    /// Frames that there are to hand out; `nil` where the source does not say.
+    /// Total frames this output will deliver; `nil` if the source does not state it.
     var promisedFrames: Int64? { get }
 
     /// Fills `block` with the next samples; `false` when there are no more.

@@ -1,11 +1,11 @@
-/// How an Ogg file ends: with the mark of its last page, or without.
+/// The end of an Ogg file: its last page, and whether that page is marked as the last.
 struct SourceEnd {
-    /// The last whole page.
+    /// The last complete page.
     let lastPage: OggPages.Page?
-    /// Whether the source ends with that page, and the page with a packet.
+    /// Whether the source ends exactly with that page, and the page with a complete packet.
     let isAfterPacket: Bool
 
-    /// Looks at the end of `source`; pages are at most 65,307 bytes long.
+    /// Searches the end of `source`. A page is at most 65,307 bytes long.
     init(ofOgg source: ByteSource) {
         guard let size = source.size, let pages = OggPages(source) else {
             (lastPage, isAfterPacket) = (nil, false)
@@ -26,7 +26,7 @@ struct SourceEnd {
         (lastPage, isAfterPacket) = (nil, false)
     }
 
-    /// The position at the end of the first Ogg page with sound, if that page ends the stream as well.
+    /// The granule position of the first Ogg page with sound, if that page also ends the stream.
     static func granuleOfOnlyOggPage(_ source: ByteSource) -> Int64? {
         var place: Int64 = 0
         // Headers with a cover of 16 MB take 250 pages.
@@ -36,7 +36,7 @@ struct SourceEnd {
             else { return nil }
             let granule = bigEndian(head[6..<14].reversed())
             place += 27 + Int64(head[26]) + head[27..<(27 + Int(head[26]))].reduce(0) { $0 + Int64($1) }
-            // Another link of a chain may follow.
+            // Another link of a chained stream may follow.
             if head[5] & 0x04 != 0 {
                 return (1...Plausible.frames).contains(granule) && place == source.size ? granule : nil
             }
@@ -45,8 +45,8 @@ struct SourceEnd {
         return nil
     }
 
-    /// Whether the last page ends its stream, or at least nothing is behind it: a recording of a broadcast stops
-    /// anywhere. A pipe counts as ended.
+    /// Whether the last page ends its stream, or at least no data follows it: a recording of a broadcast may stop
+    /// anywhere. `true` for a pipe.
     static func hasOggEnd(_ source: ByteSource) -> Bool {
         if source.size == nil { return true }
         let end = SourceEnd(ofOgg: source)

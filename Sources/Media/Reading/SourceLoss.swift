@@ -1,8 +1,8 @@
 import Conversion
 
-/// What no output has of a source, whatever its format: chapters, further values of a tag, further pictures.
+/// Parts of a source that no output format carries: chapters, additional values of a tag, additional pictures.
 enum SourceLoss {
-    /// Tags in `settingTags`, in lower case, are set anew, and of those nothing is lost.
+    /// `settingTags`, in lower case, are the tags that the caller sets. Their old values do not count as lost.
     static func remarks(_ reader: Reader, settingTags: Set<String>) -> [Remark] {
         let source = reader.description
         return [
@@ -29,7 +29,7 @@ enum SourceLoss {
         return Remark(.tagValues, "tags with several values are carried over as one: \(names)", count: Int64(lost))
     }
 
-    /// Outputs hold one picture, and of that only the kinds that all players show.
+    /// Outputs hold one picture, and only of the kinds that all players show.
     private static func pictures(_ demuxer: Demuxer, _ source: SourceDescription) -> Remark? {
         let count = demuxer.streams.count(where: \.isCover)
         let lost = count - (source.cover == nil ? 0 : 1)
@@ -40,10 +40,10 @@ enum SourceLoss {
 }
 
 extension [Remark] {
-    /// The same remarks, those that speak of a loss first.
+    /// The same remarks, those about a loss first.
     var lossesFirst: [Remark] { filter(\.kind.isLoss) + filter { !$0.kind.isLoss } }
 
-    /// Throws `loss_refused` if one of them speaks of a loss.
+    /// Throws `loss_refused` if any of them reports a loss.
     func refuseLoss(at stage: MediaError.Stage) throws {
         let losses = filter(\.kind.isLoss)
         guard !losses.isEmpty else { return }

@@ -1,12 +1,12 @@
-/// A header that was written before the length of the sound was known, by a program whose output was a pipe or that was
-/// ended: its sizes are placeholders, and the sound ends with the source.
+/// A header written before the length of the sound was known, by a program that wrote to a pipe or was killed. Its
+/// sizes are placeholders, and the sound ends with the source.
 struct StreamedHeader {
-    /// Bytes of samples up to the end of the source.
+    /// Bytes of samples, up to the end of the source.
     let soundBytes: Int64
-    /// The sizes that libav needs to see; empty where it reads on by itself.
+    /// The true sizes, in the places where libav must see them; empty if libav ignores the placeholders by itself.
     private(set) var patches: [SourcePatch] = []
 
-    /// `nil` for headers that state a length, for other containers, and for pipes.
+    /// `nil` for a header that states a length, for other containers, and for pipes.
     init?(_ source: ByteSource, container: String) {
         guard let size = source.size, size > 0 else { return nil }
         let found: StreamedHeader? =
@@ -27,14 +27,14 @@ struct StreamedHeader {
         self.patches = patches
     }
 
-    /// Whether a size of 32 bits stands for one that was not known: nothing, or one of the greatest numbers of 31 or 32
-    /// bits, less a header or rounded to whole frames. SoX writes 0x7F000000 into AIFF.
+    /// Whether a 32-bit size is a placeholder: zero, or one of the greatest numbers of 31 or 32 bits, possibly less
+    /// a header or rounded to whole frames. SoX writes 0x7F000000 into AIFF.
     static func isPlaceholder(_ size: Int64) -> Bool {
         size == 0 || (0x7EFF_FF00...0x7F00_0100).contains(size) || (0x7FFF_EF00...0x8000_0100).contains(size)
             || (0xFFFF_EF00...0xFFFF_FFFF).contains(size)
     }
 
-    /// The same for sizes of 64 bits: nothing, less than nothing, or more than any disk holds.
+    /// The same for 64-bit sizes: zero, negative, or larger than any disk.
     private static func isWidePlaceholder(_ size: Int64) -> Bool { size <= 0 || size >= 1 << 60 }
 
     private static func wave(_ source: ByteSource, _ size: Int64) -> StreamedHeader? {
@@ -45,20 +45,20 @@ struct StreamedHeader {
             let sizes = source.bytes(at: wide, count: 16), sizes.count == 16
         else { return streamed }
         guard isWidePlaceholder(bigEndian(sizes[8..<16].reversed())) else { return nil }
-        // RF64, of which libav reads as much as this says.
+        // In RF64, libav reads as much as ds64 states.
         let patch =
             bigEndianBytes(size - 8, count: 8).reversed() + bigEndianBytes(size - data.place, count: 8).reversed()
         return StreamedHeader(soundBytes: size - data.place, patches: [SourcePatch(place: wide, bytes: patch)])
     }
 
-    /// libav takes no W64 whose sizes are none.
+    /// libav does not accept a W64 with placeholder sizes.
     private static func w64(_ source: ByteSource, _ size: Int64) -> StreamedHeader? {
         var place: Int64 = 40
         for _ in 0..<mostChunks {
             guard let head = source.bytes(at: place, count: 24), head.count == 24 else { return nil }
             let stated = bigEndian(head[16..<24].reversed())
             if head.starts(with: Array("data".utf8)) {
-                // Sizes count the head of their chunk.
+                // A chunk's size includes its header.
                 guard isWidePlaceholder(stated) || stated == 24 else { return nil }
                 return StreamedHeader(
                     soundBytes: size - place - 24,
@@ -74,7 +74,7 @@ struct StreamedHeader {
         return nil
     }
 
-    /// The number of frames stands in another chunk, and libav reads no more than that.
+    /// Another chunk (COMM) states the number of frames, and libav reads no more than that.
     private static func aiff(_ source: ByteSource, _ size: Int64) -> StreamedHeader? {
         guard let sound = chunk("SSND", in: source, sizesAre: .big), isPlaceholder(sound.size),
             let common = chunk("COMM", in: source, sizesAre: .big)?.place,
@@ -103,7 +103,7 @@ struct StreamedHeader {
         return StreamedHeader(soundBytes: size - bigEndian(head[4..<8]))
     }
 
-    /// The chunk begins with an edit count of four bytes.
+    /// The data chunk begins with an edit count of four bytes.
     private static func caf(_ source: ByteSource, _ size: Int64) -> StreamedHeader? {
         var place: Int64 = 8
         for _ in 0..<mostChunks {
@@ -122,10 +122,10 @@ struct StreamedHeader {
 
     private enum ByteOrder { case little, big }
 
-    /// Such files have a dozen chunks; one with more than a thousand is out to waste time.
+    /// Such files have a dozen chunks. A file with more than a thousand was made to waste time.
     private static let mostChunks = 1000
 
-    /// Finds a chunk of a RIFF or IFF file. `place` is that of its content.
+    /// Finds a chunk of a RIFF or IFF file. `place` is where its content begins.
     private static func chunk(
         _ name: String,
         in source: ByteSource,

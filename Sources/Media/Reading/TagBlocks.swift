@@ -1,6 +1,6 @@
-/// Tags that lie among the frames of a stream without a container: they are not sound, and not damage.
+/// Tags among the frames of a stream without a container. They are neither sound nor damage.
 enum TagBlocks {
-    /// Bytes of the tag that begins at `place`; `nil` where none does, or where it would reach behind `end`.
+    /// Length in bytes of the tag that begins at `place`; `nil` if none does, or if it would extend past `end`.
     static func length(in source: ByteSource, at place: Int64, before end: Int64) -> Int64? {
         guard let head = source.bytes(at: place, count: 32), head.count >= 3 else { return nil }
         if head.starts(with: id3v1) { return min(128, end - place) }
@@ -8,7 +8,7 @@ enum TagBlocks {
         return length.flatMap { $0 <= end - place ? $0 : nil }
     }
 
-    /// Where the tags at the start of a file end, which may be `end` itself.
+    /// Where the tags at the start of a file end. A file of nothing but tags gives `end`.
     static func end(in source: ByteSource, before end: Int64) -> Int64 {
         var place: Int64 = 0
         for _ in 0..<plenty {
@@ -30,7 +30,7 @@ enum TagBlocks {
         return end
     }
 
-    /// A file of so many tags in a row has something else in mind.
+    /// A file with this many tags in a row is hostile.
     private static let plenty = 1_000
     private static let id3v1 = Array("TAG".utf8)
     private static let ape = Array("APETAGEX".utf8)
@@ -43,7 +43,7 @@ enum TagBlocks {
         if tail.count >= 32, tail.suffix(32).starts(with: ape) {
             let footer = Array(tail.suffix(32))
             let length = little(footer, 12)
-            // The footer counts itself.
+            // The footer includes itself in its size.
             return length >= 32 ? length + (footer[23] & 0x80 != 0 ? 32 : 0) : nil
         }
         if tail.count >= 15, tail.suffix(9).elementsEqual(lyricsEnd2) {
@@ -52,7 +52,7 @@ enum TagBlocks {
             return digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) } + 15
         }
         if tail.suffix(9).elementsEqual(lyricsEnd1) {
-            // The first version does not state its size, and ends within 5,100 bytes.
+            // Version 1 does not state its size, but has to fit into 5,100 bytes.
             let count = min(end, 5_200)
             guard let bytes = source.bytes(at: end - count, count: Int(count)),
                 let start = place(of: lyricsStart, in: bytes)
@@ -71,7 +71,7 @@ enum TagBlocks {
 
     private static func apeLength(_ head: [UInt8]) -> Int64? {
         guard head.count == 32, head.starts(with: ape) else { return nil }
-        // The size covers items and footer; a header comes on top. A lone footer ends a tag that began before.
+        // The size covers items and footer; a header adds to it. A lone footer ends a tag that began earlier.
         return head[23] & 0x20 != 0 ? 32 + little(head, 12) : 32
     }
 

@@ -1,25 +1,25 @@
-/// Compares a container's clock with the count of decoded frames, and tells a gap from mere jitter.
+/// Compares a container's clock with the count of decoded frames, and distinguishes gaps from jitter.
 ///
-/// Some muxers round to milliseconds, some stamp packets when they happened to arrive, and clocks of recorders drift.
-/// What counts is a jump that this source's clock has not shown before.
+/// Some muxers round to milliseconds, some stamp packets with their time of arrival, and the clocks of recorders
+/// drift. A gap is a jump larger than any this source's clock has shown before.
 struct TimestampWatch {
-    /// How far the container's clock runs ahead of the frames, gaps that are known included.
+    /// How far the container's clock is ahead of the count of frames, known gaps included.
     private var base: Int64?
     private var timed = 0
-    /// The greatest deviation of late, in frames.
+    /// The greatest recent deviation, in frames.
     private var jitter: Int64 = 0
 
-    /// The finest and the coarsest deviation that is a gap, in frames.
+    /// The deviation that counts as a gap lies between `finest` and `coarsest`, in frames.
     private let finest: Int64
     private let coarsest: Int64
-    /// Whether the source itself shows what is usual in it.
+    /// Whether the limit adapts to the source's own jitter.
     private let learns: Bool
-    /// Packets before the offset is taken: decoders may hold back their first frames.
+    /// Packets to wait before taking the offset, because decoders may hold back their first frames.
     private let settling: Int
 
     private static let learningPackets = 8
 
-    /// `nil` for containers whose clock is made from the count of frames anyway.
+    /// `nil` for containers whose clock is derived from the count of frames anyway.
     init?(_ demuxer: String, _ track: Track) {
         let rate = Int64(track.sampleRateHz)
         switch demuxer {
@@ -29,27 +29,27 @@ struct TimestampWatch {
             (finest, coarsest, learns, settling) = (0, rate / 20, false, 0)
         case "flac", "wv":
             (finest, coarsest, learns, settling) = (0, 0, false, 0)
-            // A file that knows its length begins at its beginning.
+            // A file that states its length starts at zero.
             if track.length.exactFrames != nil { base = 0 }
         default: return nil
         }
     }
 
     enum Verdict {
-        /// Nothing is missing beyond what was believed lost, or the clock is of no help yet.
+        /// Nothing is missing beyond the estimated loss, or the clock cannot tell yet.
         case agrees
-        /// Since the last packet the clock went ahead of the count by so many frames.
+        /// The clock advanced by this many frames more than the count since the last packet.
         case ahead(Int64)
-        /// By so many frames, which may be less than nothing, and is less than was believed lost.
+        /// As `ahead`, but less than the estimated loss; may be negative.
         case behind(Int64)
     }
 
-    /// Judges a packet that the container puts at `frame`, when `decoded` frames were counted and `lost` more are
-    /// believed lost since the last packet; packets usually have `usual` frames. Nothing is remembered of a jump until
-    /// `accept` is called.
+    /// Classifies a packet that the container puts at `frame`, after `decoded` frames were counted and `lost` more
+    /// were estimated lost since the last packet. Packets usually have `usual` frames. A jump is not remembered
+    /// until `accept` is called.
     mutating func judge(_ frame: Int64, decoded: Int64, lost: Int64, usual: Int64, isSuspect: Bool) -> Verdict {
         timed += 1
-        // Pages that are missing at the start were pages of this stream, which then began at zero.
+        // Pages missing at the start belonged to this stream, which therefore began at zero.
         if base == nil, isSuspect { base = 0 }
         guard let base, timed > settling else {
             self.base = frame - decoded - lost
@@ -60,7 +60,7 @@ struct TimestampWatch {
         let slack = isSuspect || lost > 0 ? finest : slack(usual)
         if abs(rest) <= slack {
             if learns {
-                // No two clocks agree on the length of a second: a drift is followed, not summed up.
+                // Clocks never agree on the length of a second, so a drift is followed rather than accumulated.
                 self.base = base + rest / 16
                 jitter = max(abs(rest), jitter - jitter / 32)
             }
@@ -69,8 +69,8 @@ struct TimestampWatch {
         return rest > 0 ? .ahead(step) : .behind(step)
     }
 
-    /// Where a packet at `frame` lies in the count, of which so many frames were `counted` without decoding them: as the
-    /// clock says, where the two differ by more than jitter.
+    /// The place of a packet at `frame` in the count, when `counted` frames were counted without decoding. Follows
+    /// the clock if the two differ by more than jitter.
     mutating func place(of frame: Int64, counted: Int64, usual: Int64, isSuspect: Bool) -> Int64 {
         timed += 1
         let base = base ?? (isSuspect ? 0 : frame - counted)
@@ -83,23 +83,23 @@ struct TimestampWatch {
         return counted + wholePackets(step, of: usual)
     }
 
-    /// How far a packet at `frame` is from following upon `decoded` frames.
+    /// How far a packet at `frame` is from directly following `decoded` frames.
     func distance(_ frame: Int64, decoded: Int64) -> Int64 { base.map { abs(frame - $0 - decoded) } ?? .max }
 
-    /// Takes the clock as it is now: the packet at `frame` follows upon `decoded` frames, lost ones included.
+    /// Adopts the clock as it is now: the packet at `frame` follows `decoded` frames, lost ones included.
     mutating func accept(_ frame: Int64, decoded: Int64) { base = frame - decoded }
 
-    /// Takes the clock as it will be at the next packet.
+    /// Adopts the clock as the next packet shows it.
     mutating func forget() { base = nil }
 
-    /// `frames` as whole packets of `usual` frames, where the clock is too coarse to tell the difference.
+    /// `frames` rounded to whole packets of `usual` frames, if the clock is too coarse to show the difference.
     func wholePackets(_ frames: Int64, of usual: Int64) -> Int64 {
         guard usual > 0 else { return frames }
         let whole = (abs(frames) + usual / 2) / usual * usual * frames.signum()
         return abs(whole - frames) <= finest ? whole : frames
     }
 
-    /// What is missing is at least a packet: half of one is no reason to doubt a clock.
+    /// The allowed deviation. A gap is at least one packet, so half a packet is no reason to distrust a clock.
     private func slack(_ usual: Int64) -> Int64 {
         guard learns, timed > Self.learningPackets else { return coarsest }
         return min(coarsest, max(finest, 4 * jitter, usual / 2))

@@ -1,16 +1,16 @@
 public import Conversion
 
-/// One audio track of a source, as its container describes it. Nothing of it has been decoded.
+/// One audio track of a source, as its container describes it. Nothing has been decoded.
 public struct Track: Sendable, Hashable {
     /// The stream's number in the container.
     public let index: Int
     /// libav's name of the codec: `pcm_s16le`, `mp3`, `flac`, ...
     public let codecName: String
-    /// The container's four letters for the codec.
+    /// The container's four-character code for the codec.
     public let fourCC: String
     public let sampleRateHz: Int
     public let channelCount: Int
-    /// WAVE channel mask; zero where the source names no speakers.
+    /// WAVE channel mask; zero if the source names no speakers.
     public let channelMask: UInt64
     /// Significant bits per sample; 16 for lossy codecs.
     public let bitDepth: Int
@@ -18,31 +18,31 @@ public struct Track: Sendable, Hashable {
     public let isLossless: Bool
     public let isDefault: Bool
     public let bitRate: Int?
-    /// What the container says of the length, on the clock that ranges and positions use.
+    /// The length that the container states, on the clock that ranges and positions use.
     public let length: LengthPromise
-    /// Whether the bytes of the source can hold so much, or something is missing of it that may be concealed. What is not
-    /// plausible is no length to show; reading the track tells what is wrong.
+    /// Whether the source's bytes can hold that length, or lack so little that the rest may be concealed. Do not
+    /// show an implausible length; reading the track reports what is wrong.
     public let lengthIsPlausible: Bool
-    /// Frames that the encoder put before the sound, where the container says so. They are never handed out.
+    /// Frames that the encoder put before the sound, if the container states them. They are never handed out.
     public let primingFrames: Int?
-    /// Frames that the encoder put behind the sound, where the container says so. They are never handed out either.
+    /// Frames that the encoder put after the sound, if the container states them. They are never handed out.
     public let paddingFrames: Int?
-    /// Whether it is encrypted: it can be described, and neither decoded nor copied.
+    /// Whether the track is encrypted: it can be described, but neither decoded nor copied.
     public let isProtected: Bool
-    /// Frames of priming that libav does not drop.
+    /// Priming frames that libav does not drop.
     let undroppedPriming: Int
     public let tags: [Tag]
-    /// Whether the sound ends at its length and nothing that libav says of the last packets counts.
+    /// Whether the sound ends at its length, whatever libav says about the last packets.
     let isCutAtLength: Bool
-    /// Whether the source was cut out of a longer stream, of which the codec's header speaks.
+    /// Whether the source is an excerpt of a longer stream that the codec's header describes.
     let isExcerpt: Bool
-    /// Whether the sound goes on as long as there are packets, whatever its length is said to be.
+    /// Whether the sound ends with the last packet, whatever length is stated.
     let endsWithItsPackets: Bool
 
-    /// The promised frames, where they are plausible.
+    /// The promised frames, if they are plausible.
     package var plausibleFrames: Int64? { lengthIsPlausible ? length.frames : nil }
 
-    /// The track as formats see it.
+    /// The track's format.
     public var shape: AudioShape {
         AudioShape(
             sampleRateHz: sampleRateHz,
@@ -57,7 +57,7 @@ public struct Track: Sendable, Hashable {
     }
 }
 
-/// A name and a value out of a source's tags; a name may come more than once.
+/// A name and a value from a source's tags. A name may occur more than once.
 public struct Tag: Sendable, Hashable {
     public let key: String
     public let value: String
@@ -67,7 +67,8 @@ public struct Tag: Sendable, Hashable {
         self.value = value
     }
 
-    /// Whether a container wrote it about itself. Such tags are not carried on: in another file they would be lies.
+    /// Whether a container describes itself with this tag. Such tags are not copied: in another file they are
+    /// false.
     public var isTechnical: Bool { Tag.technicalKeys.contains(key.lowercased()) }
 
     private static let technicalKeys: Set<String> = [
@@ -83,15 +84,15 @@ public struct Chapter: Sendable, Hashable {
     public let title: String?
 }
 
-/// All that a container says of itself.
+/// Everything that a container states about itself and its tracks.
 public struct SourceDescription: Sendable, Hashable {
-    /// libav's name of the container, the first where it has several: `wav`, `mov`, `matroska`, ...
+    /// libav's name of the container, the first if it has several: `wav`, `mov`, `matroska`, ...
     public let container: String
     public let tracks: [Track]
     public let tags: [Tag]
     public let chapters: [Chapter]
     public let cover: Picture?
 
-    /// The track that is used when none is asked for: the default one, else the first.
+    /// The track that is used by default: the one marked as default, else the first.
     public var mainTrack: Track? { tracks.first(where: \.isDefault) ?? tracks.first }
 }

@@ -1,13 +1,13 @@
 import Conversion
 
-/// What an output does about damage: it throws, or keeps the account and the clock right.
+/// How an output handles damage: it throws, or records the damage and keeps the clock right.
 extension TrackOutput {
-    /// Compares what the last packet gave with what its container states, where that is exact.
+    /// Compares the frames that the last packet gave with those that its container states, if that is exact.
     func settlePacket() throws {
         guard let stated else { return }
         self.stated = nil
         let given = rawClock - statedStart
-        // Opus holds a little back when it changes its mode, and is exact in steps of 2.5 ms.
+        // Opus holds a few frames back when it changes its mode. It is exact in steps of 2.5 ms.
         let missing = track.codecName == "opus" ? (stated - given + 20) / 120 * 120 : stated - given
         guard missing > 0 || gaveTooMuch else { return }
         let detail =
@@ -21,12 +21,12 @@ extension TrackOutput {
         do {
             try settle(error)
         } catch let next as LibAVError {
-            // To judge the damage, what follows it is looked for, which fails in its own way.
+            // Assessing the damage reads on in the source, which can fail in another way.
             throw unreadable(next)
         }
     }
 
-    /// What is damaged is so again at the next attempt: only a source that could not be read is worth one.
+    /// Damage is permanent: only a source that failed to read is worth another attempt.
     func unreadable(_ error: LibAVError) -> MediaError {
         MediaError(
             error,
@@ -39,7 +39,7 @@ extension TrackOutput {
         )
     }
 
-    /// Says what kind of damage it is, and whether it is borne.
+    /// Classifies the damage, and throws if the damage mode does not tolerate it.
     private func settle(_ error: LibAVError) throws {
         stated = nil
         if feed.endsWhereItPromised, track.length.shortfall(reached) == 0 { return }
@@ -56,20 +56,20 @@ extension TrackOutput {
         )
     }
 
-    /// Takes note of damage that the next packet's place on the container's clock may put right.
+    /// Records damage whose extent the next packet's place on the container's clock may correct.
     func bear(_ loss: Loss) throws {
         if options.damage == .strict, isWanted(loss) { throw failure(loss) }
         pending = pending?.followed(by: loss) ?? loss
     }
 
-    /// Takes note that the container distrusts the packet in hand, of which nothing may be missing.
+    /// Records that the container marks the current packet as damaged. Nothing of it need be missing.
     func suspect() throws {
         let loss = Loss(code: .corruptStream, frames: 0, detail: "the container marks this packet as damaged")
         if options.damage == .strict, isWanted(loss) { throw failure(loss) }
         suspicion = suspicion ?? clock
     }
 
-    /// Enters `loss` at the clock, or throws when damage is not to be borne. What lies before the range is passed over.
+    /// Records `loss` at the clock, or throws if damage is not tolerated. Loss before the range is ignored.
     func enter(_ loss: Loss) throws {
         if options.damage == .strict, isWanted(loss) { throw failure(loss) }
         var frames = min(loss.frames, room)
@@ -82,19 +82,19 @@ extension TrackOutput {
         let counted = min(reached + frames, range.upperBound) - start
         if options.damage == .conceal { try checkConcealing(counted, loss) }
         if counted > 0 || isWanted(loss) {
-            // Damaged packets may have given more than there was: what is behind the end has no place of its own.
+            // Damaged packets may have given too many frames. Damage beyond the end is recorded at the end.
             damage.note(loss.code, at: min(start, certainEnd ?? .max), frames: max(0, counted))
             suspicion = nil
         }
         if options.damage == .conceal, counted > 0 { owedSilence += frames } else { clock += frames }
     }
 
-    /// Refuses more silence than a plausible length leaves room for, before any of it is handed out.
+    /// Throws if the silence would exceed the limit, before any of it is handed out.
     private func checkConcealing(_ frames: Int64, _ loss: Loss) throws {
         guard frames > 0 else { return }
         let rate = track.sampleRateHz
         let concealed = damage.frames + frames
-        // What lies behind a hole in the midst counts as well: as much as the bytes before it gave.
+        // Sound after a hole in the middle counts as well, at the same frames per byte as before it.
         let heard = feed.heardFrames(max(0, reached - damage.frames), isAtEnd: loss.code == .truncated)
         let limit = options.concealSeconds.map { Int64($0) * Int64(rate) } ?? ConcealLimit.frames(beside: heard, rate)
         guard concealed > limit else { return }
@@ -109,17 +109,17 @@ extension TrackOutput {
         )
     }
 
-    /// Whether `loss`, at the clock, touches the range in hand: decoders start cold after a jump, and what they trip
-    /// over before the range is not part of it.
+    /// Whether `loss`, at the clock, touches the current range. Decoders start cold after a seek, and errors before
+    /// the range are not part of it.
     private func isWanted(_ loss: Loss) -> Bool {
         let range = ranges[rangeIndex]
         return reached < range.upperBound && reached + max(1, loss.frames) > range.lowerBound
     }
 
-    /// Where nothing more is handed out, once there is damage.
+    /// Where the output ends at the latest once there is damage.
     private var certainEnd: Int64? { feed.endsWhereItPromised ? track.length.exactFrames : feed.soundEnd }
 
-    /// The longest loss that can be: damaged numbers must not make hours of silence.
+    /// The longest loss possible, so that damaged numbers do not produce hours of silence.
     private var room: Int64 {
         guard let promised = track.length.frames else { return Int64(track.sampleRateHz) * 600 }
         if let certainEnd { return max(0, certainEnd - reached) }
@@ -127,7 +127,7 @@ extension TrackOutput {
         return left > 0 ? left : Int64(track.sampleRateHz) * 600
     }
 
-    /// The clock with the silence that is still to be handed out.
+    /// The clock, including silence that has yet to be handed out.
     var reached: Int64 { clock + owedSilence }
 
     private func failure(_ loss: Loss) -> MediaError {
@@ -149,7 +149,7 @@ extension TrackOutput {
     func endEarly(_ error: LibAVError) throws {
         if feed.endsWhereItPromised, track.length.shortfall(reached + (pending?.frames ?? 0)) == 0 { return }
         let isCut = feed.isAtEndOfSource
-        // The promised length, where there is one, decides how much is missing.
+        // The promised length, if there is one, decides how much is missing.
         try bear(
             Loss(
                 code: isCut ? .truncated : .corruptStream,
@@ -160,7 +160,7 @@ extension TrackOutput {
         )
     }
 
-    /// At the end of the source: is all there that was promised?
+    /// Checks at the end of the source that everything promised was delivered.
     func settleEnd() throws {
         if !hasDecoded, pending == nil, clock == 0 {
             throw MediaError(

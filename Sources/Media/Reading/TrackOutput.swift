@@ -1,18 +1,18 @@
 public import Conversion
 
-/// The decoded samples of one track, in order, each exactly once, trimmed to the sound and to the wanted ranges.
+/// The decoded samples of one track, in order, each exactly once, trimmed to the sound and to the requested ranges.
 ///
-/// Positions count frames at the track's rate from the first frame of sound: priming and padding are no part of it.
+/// Positions count frames at the track's rate from the first frame of sound. Priming and padding do not count.
 public final class TrackOutput {
     public let track: Track
     /// Frames handed out so far.
     public private(set) var deliveredFrames: Int64 = 0
-    /// What was missing, and where.
+    /// The sound that was missing, and where.
     public internal(set) var damage = DamageAccount()
-    /// What there is to tell of the source beside damage.
+    /// Remarks about the source other than damage.
     public internal(set) var remarks: [Remark] = []
 
-    /// Packets that went through the decoder: what a range costs.
+    /// Packets sent to the decoder: the cost of a range.
     private(set) var decodedPackets = 0
 
     let options: Reader.Options
@@ -22,43 +22,43 @@ public final class TrackOutput {
     private var decoder: Decoder
     var feed: PacketFeed
     var packet: Packet
-    /// The next decoded frame's number; the sound starts at zero.
+    /// Number of the next decoded frame, on a count in which the sound starts at zero.
     var clock: Int64 = 0
-    /// The same with everything that was decoded and dropped: what timestamps count.
+    /// The same including all frames that were decoded and dropped, as timestamps count.
     var rawClock: Int64 = 0
-    /// Decoded frames still to be dropped before the sound begins.
+    /// Decoded frames still to drop before the sound begins.
     var priming: Int
     var hasDecoded = false
-    /// Frames of silence that stand for damage and are still to be handed out.
+    /// Frames of silence that replace damage and have yet to be handed out.
     var owedSilence: Int64 = 0
-    /// What is believed lost since the last good packet; the container's clock may know better when the next one comes.
+    /// The estimated loss since the last good packet. The container's clock may correct it when the next packet comes.
     var pending: Loss?
-    /// The first place that the container marks as damaged, until something is found missing.
+    /// The first place that the container marks as damaged; cleared once a loss is recorded.
     var suspicion: Int64?
-    /// What the packet in the decoder states, and where it begins.
+    /// The frames that the packet in the decoder should give. `statedStart` is where it begins.
     var stated: Int64?
     var statedStart: Int64 = 0
     var gaveTooMuch = false
     private var lastShape: SampleShape?
     private var lastFrameCount = 0
-    /// Whether blocks came at another rate than the track's, and what of them is less than one frame of the track.
+    /// The rate of blocks that differ in rate from the track, and their remainder of less than one frame of the track.
     private var otherRate: (rate: Int, rest: Int64)?
-    /// Whether the packets themselves say how much to drop, in ticks of their container.
+    /// Whether the packets state the frames to drop, in ticks of their container.
     private var skipsByPacket = false
-    /// The block in which a range ended, for the next one that begins in it.
+    /// The block in which a range ended, kept for a next range that begins in it.
     private var held: SampleBlock
     private var heldStart = Int64.max
     private var servesHeld = false
     private var phase = Phase.decoding
-    /// Set where the whole track is read and compared.
+    /// Set if the whole track is read and checked against its digest.
     let digest: FLACDigest?
 
     private enum Phase { case decoding, draining, ended }
 
-    /// Longest block of silence that stands for damage.
+    /// Longest block of silence that replaces damage.
     private static let silenceFrames: Int64 = 4096
 
-    /// `reopen` gives the same source from its start again, for a range that lies before the one just read.
+    /// `reopen` opens the same source again from its start, for a range that begins before the end of the previous one.
     init(
         _ demuxer: Demuxer,
         _ track: Track,
@@ -93,7 +93,7 @@ public final class TrackOutput {
         }
     }
 
-    /// Frames in all wanted ranges, as far as the container promises an end.
+    /// Frames in all requested ranges; `nil` if one has no end and the container states none.
     public var promisedFrames: Int64? {
         var sum: Int64 = 0
         for range in ranges {
@@ -106,7 +106,7 @@ public final class TrackOutput {
 
     /// Fills `block` with the next samples; `false` once all ranges are done.
     ///
-    /// The block's memory is the output's again at the next call.
+    /// The next call reuses the block's memory.
     public func next(into block: inout SampleBlock) throws -> Bool {
         while rangeIndex < ranges.count {
             let range = ranges[rangeIndex]
@@ -133,7 +133,7 @@ public final class TrackOutput {
 
     // MARK: Decoding
 
-    /// One step of the decoder; `true` when `block` holds sound.
+    /// One step of the decoder; `true` if `block` holds sound.
     private func decode(into block: inout SampleBlock) throws -> Bool {
         do {
             let (answer, skip) = try decoder.receive(into: &block)
@@ -165,7 +165,7 @@ public final class TrackOutput {
         try settlePacket()
         let found = feed.takeLoss()
         pending = pending?.followed(by: found) ?? found
-        // A stream that changed its rate is past comparing with the container's clock.
+        // Once the rate has changed, frames can no longer be compared with the container's clock.
         let loss =
             otherRate == nil
             ? try feed.missing(before: packet, decoded: rawClock, estimate: pending, usual: usualFrames) : pending
@@ -174,7 +174,7 @@ public final class TrackOutput {
             try enter(loss)
         }
         pending = nil
-        // A packet that is cut short by the end of the source is settled there.
+        // The end of the source handles a packet that it cuts short.
         if packet.isMarkedCorrupt, try feed.hasMore(), !feed.endsBeforeItsHeaderSays { try suspect() }
         if try feed.isSpliced() {
             let one = feed.frames(of: packet) ?? usualFrames
@@ -192,13 +192,13 @@ public final class TrackOutput {
         priming += frames
     }
 
-    /// What to drop of a block. What the AAC decoder takes from the name of an encoder counts only where the packet was
-    /// found to be the first.
+    /// The frames to drop from a block. The AAC decoder infers a skip from the encoder's name; that applies only if
+    /// the packet was identified as the first.
     private func trueSkip(_ told: (start: Int, end: Int)) -> (start: Int, end: Int) {
         track.codecName == "aac" || track.codecName == "aac_latm" ? (packet.skip.start, told.end) : told
     }
 
-    /// Drops priming and padding off a fresh block and puts the rest on the clock.
+    /// Drops priming and padding from a fresh block and advances the clock by the rest.
     private func keepSound(of block: inout SampleBlock, _ skip: (start: Int, end: Int)) throws -> Bool {
         guard let shape = block.shape else { return false }
         lastShape = shape
@@ -213,7 +213,7 @@ public final class TrackOutput {
             }
         }
         if !skipsByPacket { priming += skip.start }
-        // Behind the sound, or between two edits; before it, priming says it to the frame.
+        // After the sound, or between two edits. Before the sound, priming gives the exact number of frames.
         let isDropped = block.isMarkedDiscard && priming == 0 && clock > 0
         let front = isDropped ? block.frameCount : min(priming, block.frameCount)
         priming -= min(priming, front)
@@ -227,7 +227,7 @@ public final class TrackOutput {
         return kept > 0
     }
 
-    /// Cuts `block` to what `range` and the promised length want of it; `false` when nothing is left.
+    /// Trims `block` to `range` and to the promised length; `false` if nothing is left.
     private func deliver(_ block: inout SampleBlock, within range: Range<Int64>) throws -> Bool {
         try hold(block, behind: range)
         let rate = block.shape?.sampleRateHz ?? track.sampleRateHz
@@ -242,15 +242,15 @@ public final class TrackOutput {
         return true
     }
 
-    /// Where the sound ends for certain; what decoders give beyond it is padding.
+    /// Where the sound certainly ends. Anything that the decoder gives beyond it is padding.
     private var soundEnd: Int64 {
-        // More than was promised would be news, and is kept, but for padding and for what stands in for damage.
+        // Sound beyond the promised length is kept, except padding, and except frames after damage was recorded.
         (damage.isEmpty || !feed.endsWhereItPromised ? feed.soundEnd : track.length.exactFrames) ?? .max
     }
 
     // MARK: Ranges
 
-    /// Keeps the block in which `range` ends if the next range begins in it: a pipe gives it only once.
+    /// Keeps the block in which `range` ends if the next range begins in it: a pipe delivers it only once.
     private func hold(_ block: borrowing SampleBlock, behind range: Range<Int64>) throws {
         guard rangeIndex + 1 < ranges.count, range.upperBound <= clock else { return }
         guard (block.position..<clock).contains(ranges[rangeIndex + 1].lowerBound) else { return heldStart = .max }
@@ -274,7 +274,7 @@ public final class TrackOutput {
         (pending, stated, suspicion) = (nil, nil, nil)
     }
 
-    /// Jumps over what lies before `frame`, as far as that is exact.
+    /// Skips ahead towards `frame`, as far as positions stay exact.
     private func skipAhead(to frame: Int64) throws {
         guard frame > clock, priming == 0, hasDecoded, otherRate == nil else { return }
         do {
@@ -332,10 +332,10 @@ public final class TrackOutput {
 
     var position: MediaTime { MediaTime(frames: reached, rate: track.sampleRateHz) }
 
-    /// How many frames a packet of this codec gives.
+    /// The usual number of frames per packet of this codec.
     var usualFrames: Int64 { Int64(decoder.frameSize > 0 ? decoder.frameSize : lastFrameCount) }
 
-    /// Frames of a block in frames of the track; what is less than one is kept for the next block.
+    /// Converts frames of a block to frames of the track. A fraction of a frame carries over to the next block.
     private func onTrackClock(_ frames: Int64, rate: Int) -> Int64 {
         guard rate != track.sampleRateHz else { return frames }
         let rest = otherRate?.rate == rate ? otherRate!.rest : 0
@@ -353,7 +353,7 @@ public final class TrackOutput {
 }
 
 extension Track {
-    /// What silence looks like before the first block has shown it.
+    /// The format of silence before the first block has shown one.
     fileprivate var silentShape: SampleShape {
         SampleShape(
             format: isFloat ? .f32 : bitDepth > 16 ? .s32 : .s16,

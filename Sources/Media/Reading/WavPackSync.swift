@@ -1,8 +1,8 @@
-/// Finds blocks in WavPack.
+/// Finds WavPack blocks after damage.
 enum WavPackSync {
     private static let windowBytes = 64 * 1024
 
-    /// The first place from `start` on where a block begins that another one follows, or the end.
+    /// The first place from `start` on where a block begins that is followed by another block or by the end.
     static func next(in source: ByteSource, from start: Int64) -> Int64? {
         guard let size = source.size else { return nil }
         let soundEnd = TagBlocks.soundEnd(of: source, size: size)
@@ -21,7 +21,7 @@ enum WavPackSync {
         return nil
     }
 
-    /// Bytes of the block whose header `bytes` begin with.
+    /// Length in bytes of the block whose header starts `bytes`.
     private static func blockLength(_ bytes: ArraySlice<UInt8>) -> Int? {
         guard bytes.count >= 32, bytes.starts(with: [0x77, 0x76, 0x70, 0x6B]) else { return nil }
         let first = bytes.startIndex

@@ -1,5 +1,5 @@
-// Counts heap allocations that Swift code makes: those whose caller lies in the program itself or in Swift's runtime.
-// libav's own do not count.
+// Counts heap allocations by Swift code: those whose caller is in the program itself or in Swift's runtime.
+// Allocations by libav do not count.
 #ifndef SLUICE_ALLOCATION_COUNTER_H
 #define SLUICE_ALLOCATION_COUNTER_H
 

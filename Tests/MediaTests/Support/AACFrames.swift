@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The frames of an ADTS stream, to be changed where no encoder at hand would.
+/// The frames of an ADTS stream, for changes that no available encoder makes.
 struct AACFrames {
     private(set) var frames: [[UInt8]] = []
 
@@ -16,7 +16,7 @@ struct AACFrames {
 
     var bytes: [UInt8] { frames.flatMap { $0 } }
 
-    /// Puts a fill element with the name of an encoder in front of all others of a frame: all its bits move.
+    /// Inserts a fill element with an encoder's name before all other elements of a frame, which shifts all its bits.
     mutating func sign(_ number: Int, _ name: String) {
         let text = Array(name.utf8) + [0]
         let frame = frames[number]
@@ -49,7 +49,7 @@ struct AACFrames {
             for bit in (0..<count).reversed() { bits.append(number >> bit & 1 == 1) }
         }
 
-        /// The last byte filled up with zeros.
+        /// The bits as bytes, with the last byte padded with zeros.
         var bytes: [UInt8] {
             stride(from: 0, to: bits.count, by: 8).map { start in
                 (0..<8).reduce(UInt8(0)) { $0 << 1 | (start + $1 < bits.count && bits[start + $1] ? 1 : 0) }

@@ -2,7 +2,7 @@ import Dispatch
 
 @testable import Media
 
-/// Lets other tasks run until `condition` holds. A test in which it never does ends by its time limit.
+/// Lets other tasks run until `condition` holds. If it never does, the test ends by its time limit.
 func until(_ condition: () async throws -> Bool) async throws {
     while try await !condition() {
         try Task.checkCancellation()
@@ -11,12 +11,12 @@ func until(_ condition: () async throws -> Bool) async throws {
 }
 
 extension QueueExecutor {
-    /// Keeps back all work until `resume()`.
+    /// Holds back all work until `resume()`.
     func suspend() { queue.suspend() }
 
     func resume() { queue.resume() }
 
-    /// Waits until everything that was queued here is done and let go.
+    /// Waits until everything queued so far is done and released.
     func settle() async {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }

@@ -3,7 +3,7 @@ import TestSupport
 @testable import Media
 
 extension PCM {
-    /// These samples in blocks of `frames` frames, as a user of the library makes them.
+    /// These samples in blocks of `frames` frames, as a user of the library would make them.
     func blocks(of frames: Int) throws -> [PCMBlock] {
         try stride(from: 0, to: self.frames, by: frames).map { start in
             let part = try cut(start..<min(start + frames, self.frames))
@@ -11,7 +11,7 @@ extension PCM {
         }
     }
 
-    /// Only for formats that lie in memory as they lie in a file.
+    /// Only for formats with the same layout in memory as in a file.
     private var shape: SampleShape {
         let formats: [PCM.SampleFormat: Media.SampleFormat] = [
             .u8: .u8, .s16: .s16, .s32: .s32, .f32: .f32, .f64: .f64,
@@ -30,6 +30,6 @@ extension AsyncSequence where Element == PCMBlock {
 }
 
 extension [PCMBlock] {
-    /// The bytes of all of them, one after another.
+    /// The bytes of all blocks, concatenated.
     var bytes: [UInt8] { flatMap(\.bytes) }
 }

@@ -1,25 +1,25 @@
 import TestSupport
 
-/// FLAC whose blocks change their size from one to the next, as no encoder at hand writes it: 16 bits, uncompressed.
+/// FLAC with varying block sizes, which no available encoder writes: 16 bits, uncompressed.
 struct BlockyFLAC {
-    /// What the numbers in the frames' headers count.
+    /// What the numbers in the frame headers count.
     enum Numbering: String, CaseIterable, Sendable {
-        /// Samples, and a bit says so.
+        /// Samples, as declared by the header's blocking strategy bit.
         case samples
-        /// Samples, in the way that is older than the bit.
+        /// Samples, without the bit, as encoders wrote before it existed.
         case samplesUntold
-        /// Frames, as if blocks were all of one size.
+        /// Frames, as if all blocks had the same size.
         case frames
     }
 
     let head: [UInt8]
     private(set) var frames: [[UInt8]] = []
-    /// Where each frame begins in the sound, and where the last one ends.
+    /// Where each frame begins in the sound, followed by the end of the last frame.
     private(set) var starts: [Int] = []
 
     var bytes: [UInt8] { head + frames.flatMap { $0 } }
 
-    /// Blocks of `sizes`, round and round. The head names the smallest and the greatest of them, or `claimed`.
+    /// Makes blocks whose sizes cycle through `sizes`. The header states their range, or `claimed`.
     init(_ pcm: PCM, sizes: [Int], _ numbering: Numbering, claimed: (least: Int, most: Int)? = nil) throws {
         var head = Array("fLaC".utf8) + [0x80, 0, 0, 34]
         head.append(big: UInt16(claimed?.least ?? sizes.min()!))
@@ -52,7 +52,7 @@ struct BlockyFLAC {
         tellsSamples: Bool,
         _ table: [UInt16]
     ) -> [UInt8] {
-        // Sixteen bits of block size, the rate of the head, one of the layouts that stand for so many channels, 16 bits.
+        // 16-bit block size; the header's rate; the default layout for this number of channels; 16-bit samples.
         var frame: [UInt8] = [0xFF, tellsSamples ? 0xF9 : 0xF8, 0x70, UInt8((pcm.channels - 1) << 4 | 4 << 1)]
         frame += coded(number)
         frame.append(big: UInt16(range.count - 1))
@@ -62,7 +62,7 @@ struct BlockyFLAC {
             }
         )
         for channel in 0..<pcm.channels {
-            // Verbatim, no wasted bits: then whole bytes follow.
+            // Verbatim subframe without wasted bits, so that whole bytes follow.
             frame.append(0b0_000001_0)
             for index in range {
                 let place = index * pcm.bytesPerFrame + 2 * channel
@@ -80,7 +80,7 @@ struct BlockyFLAC {
         (0..<8).reduce(UInt16(byte) << 8) { value, _ in value & 0x8000 != 0 ? value << 1 ^ 0x8005 : value << 1 }
     }
 
-    /// A number as UTF-8 would have it, up to 36 bits.
+    /// A number in FLAC's extension of UTF-8, up to 36 bits.
     private static func coded(_ number: Int) -> [UInt8] {
         if number < 0x80 { return [UInt8(number)] }
         var length = 2
@@ -90,7 +90,7 @@ struct BlockyFLAC {
         return [lead | UInt8(truncatingIfNeeded: number >> (6 * (length - 1)))] + rest
     }
 
-    /// The MD5 of the samples, by the system's own program.
+    /// The MD5 of the samples, computed by the system's `md5sum`.
     private static func digest(_ bytes: [UInt8]) throws -> [UInt8] {
         let folder = try TemporaryFolder.create()
         try Bytes.write(bytes, to: folder.path("samples"))

@@ -2,7 +2,7 @@ import Conversion
 import Media
 import TestSupport
 
-/// A computed sound as a WAV file of its own, to be converted in tests.
+/// A computed sound in its own WAV file, for tests to convert.
 struct Clip {
     let folder: TemporaryFolder
     let path: String
@@ -13,7 +13,7 @@ struct Clip {
         try WAVFile.write(signal.pcm(format), to: path)
     }
 
-    /// Converts the clip into a new file beside it and says what came of it.
+    /// Converts the clip into a new file next to it and returns the outcome.
     @discardableResult
     func convert(
         _ format: AudioFormat,

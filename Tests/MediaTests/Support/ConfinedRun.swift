@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import Media
 
-/// Runs a test of this very program in a process of its own, where limits can be set that hold for a whole process.
+/// Runs a test of this program in a separate process, where limits can apply to the whole process.
 enum ConfinedRun {
-    /// What a conversion says when it may not write more than some kilobytes; a test in the child prints it.
+    /// The error of a conversion that may write only some kilobytes. A test in the child process prints it.
     static func errorOfFullDisk() throws -> MediaError {
-        // A write beyond the limit raises a signal, which would kill; ignored, the write fails with EFBIG.
+        // A write beyond the limit raises SIGXFSZ, which would kill the process. If ignored, it fails with EFBIG.
         let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" --testing-library swift-testing --filter outputHasRoom"
         let run = try Run.program("sh", ["-c", script, "/proc/\(getpid())/exe"])
         guard let line = run.outputText.split(separator: "\n").first(where: { $0.contains(marker) }),
@@ -20,14 +20,14 @@ enum ConfinedRun {
         return error
     }
 
-    /// Whether this process may write no large files.
+    /// Whether this process runs under a small file size limit.
     static var isConfined: Bool {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(1 /* RLIMIT_FSIZE */), &limit)
         return limit.rlim_cur < 1 << 20
     }
 
-    /// For the child: says on standard output what went wrong.
+    /// Prints the error to standard output, in the child process.
     static func tell(_ error: MediaError) throws {
         let told = Told(code: error.code, stage: error.stage, detail: error.detail, libavName: error.libavName)
         let json = try JSONEncoder().encode(told)

@@ -2,9 +2,9 @@ import Conversion
 import Media
 import TestSupport
 
-/// Conversions from one file to another, as tests want them.
+/// Conversions from file to file for tests.
 enum Converted {
-    /// Converts `source` to a new file at `path`, and says what came of it.
+    /// Converts `source` to a new file at `path` and returns the outcome.
     @discardableResult
     static func file(
         _ source: String,
@@ -30,7 +30,7 @@ enum Converted {
         return try Converter(request).run(from: input.descriptor, to: output.descriptor)
     }
 
-    /// The code of the error that `body` throws, or `nil` if it throws none of ours.
+    /// The code of the `MediaError` that `body` throws; `nil` for success and for other errors.
     static func code(_ body: () throws -> Void) -> MediaError.Code? {
         do {
             try body()

@@ -2,7 +2,7 @@ import TestSupport
 
 /// Sources with tags and a cover, made by `ffmpeg`.
 enum Covered {
-    /// What people really have in their files: standard names, their own, gain, letters beyond ASCII.
+    /// Typical tags of real files: standard names, custom names, ReplayGain, characters beyond ASCII.
     static let tags: [(name: String, text: String)] = [
         ("title", "Žluťoučký kůň"), ("artist", "Motörhead & 椎名林檎"), ("album", "Album"), ("album_artist", "Various"),
         ("composer", "J. S. Bach"), ("genre", "Baroque"), ("date", "1999-12-31"), ("track", "3/12"), ("disc", "1/2"),
@@ -13,10 +13,10 @@ enum Covered {
 
     enum Cover: String, CaseIterable, Sendable { case jpg, png }
 
-    /// A FLAC of 5,000 frames in stereo with all the tags and a cover of 60 by 40, made once for all tests.
+    /// A stereo FLAC of 5,000 frames with all the tags and a cover of 60 by 40 pixels, made once for all tests.
     static func flac(_ cover: Cover = .jpg) throws -> String { try sources.get()[cover]!.flac }
 
-    /// The cover alone.
+    /// The bytes of the cover.
     static func picture(_ cover: Cover = .jpg) throws -> [UInt8] { try Bytes.read(sources.get()[cover]!.picture) }
 
     private static let home = Result { try TemporaryFolder.create() }

@@ -1,8 +1,8 @@
 import TestSupport
 
-/// Files of formats for which there is no encoder at hand, made byte by byte.
+/// Files built byte by byte, in formats that no available encoder writes.
 enum CraftedFile {
-    /// A DSF of one bit per sample: a sigma-delta modulated tone.
+    /// A DSF file with one bit per sample: a tone modulated by sigma-delta.
     static func dsf(_ signal: Signal, blockBytes: Int = 4096) -> [UInt8] {
         let channels = RareFile.modulated(signal)
         let blocks = (channels[0].count + blockBytes - 1) / blockBytes
@@ -28,10 +28,10 @@ enum CraftedFile {
         return bytes + data
     }
 
-    /// AMR speech frames with any bits in them: every one decodes to 20 ms of something.
+    /// AMR speech frames with random bits. Each decodes to 20 ms of sound.
     static func amr(isWide: Bool, frames: Int, seed: UInt64) -> [UInt8] {
         var generator = SeededGenerator(seed: seed)
-        // The highest modes: 12.2 kbit/s, and 23.85.
+        // The highest modes: 12.2 kbit/s, and 23.85 kbit/s for wideband.
         let (mode, size) = isWide ? (8, 60) : (7, 31)
         var bytes = Array((isWide ? "#!AMR-WB\n" : "#!AMR\n").utf8)
         for _ in 0..<frames {
@@ -41,7 +41,7 @@ enum CraftedFile {
         return bytes
     }
 
-    /// A Monkey's Audio file of one frame with any bits in it. `checksum` is that of the samples it decodes to.
+    /// A Monkey's Audio file with a single frame of arbitrary bits. `checksum` is that of the decoded samples.
     static func ape(rate: Int, frames: Int, payload: [UInt8], checksum: UInt32) -> [UInt8] {
         var bytes = Array("MAC ".utf8)
         bytes.append(little: UInt16(3990))
@@ -67,7 +67,7 @@ enum CraftedFile {
         return ~bytes.reduce(~UInt32(0)) { crc, byte in crc >> 8 ^ table[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] }
     }
 
-    /// A CAF file of 16-bit big-endian samples whose layout has this tag, or none.
+    /// A CAF file of 16-bit big-endian samples with this layout tag, or without a layout.
     static func caf(_ pcm: PCM, layoutTag: UInt32?) throws -> [UInt8] {
         guard pcm.format == .s16 else { throw SupportError("craft CAF", "\(pcm) is not s16") }
         var bytes = Array("caff".utf8)
@@ -89,7 +89,7 @@ enum CraftedFile {
         return bytes + Bytes.swapped(pcm.bytes, width: 2)
     }
 
-    /// A WAV file whose kind is "Ambisonic B format" and not PCM.
+    /// A WAV file with the format "Ambisonic B format" instead of PCM.
     static func ambisonicWAV(_ pcm: PCM) throws -> [UInt8] {
         var bytes = try WAVFile.bytes(pcm, options: .init(isExtensible: true, leavesOutChannelMask: true))
         guard let tail = Bytes.find("\u{0}\u{0}\u{0}\u{0}\u{10}\u{0}", in: bytes) else {

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What may happen to a file on its way.
+/// Kinds of damage that a file may suffer.
 enum Damage {
     /// Zeros over `count` bytes.
     static func hole(_ bytes: [UInt8], at place: Int, count: Int) -> [UInt8] {
@@ -21,7 +21,7 @@ enum Damage {
         Array(bytes[..<place]) + junk + Array(bytes[place...])
     }
 
-    /// One bit in about `rate` of the bytes from `start` on.
+    /// Flips one bit in about `rate` of the bytes from `start` on.
     static func flipped(_ bytes: [UInt8], seed: UInt64, rate: Double, from start: Int = 0) -> [UInt8] {
         var damaged = bytes
         var generator = SeededGenerator(seed: seed)
@@ -35,7 +35,7 @@ enum Damage {
         return damaged
     }
 
-    /// Bytes that look like nothing: no frame begins in them.
+    /// Bytes in which no frame begins.
     static func junk(_ count: Int, seed: UInt64 = 5) -> [UInt8] {
         var generator = SeededGenerator(seed: seed)
         return (0..<count).map { _ in UInt8(generator.next() & 0x7F | 1) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// What holds for every source, however damaged, in the three modes.
+/// Expectations that hold for every source, however damaged, in the three damage modes.
 struct DamageCheck {
     let strict: Readout
     let conceal: Readout
@@ -12,7 +12,7 @@ struct DamageCheck {
     private let label: String
     private let location: SourceLocation
 
-    /// Reads `bytes` in all modes and expects what must always be true.
+    /// Reads `bytes` in all modes and checks the expectations that always hold.
     @discardableResult
     init(_ bytes: [UInt8], as kind: SampleFile.Kind, _ label: String, location: SourceLocation = #_sourceLocation)
         throws
@@ -22,7 +22,7 @@ struct DamageCheck {
         skip = try Readout(bytes, .skip, name: kind.fileName)
         self.label = "\(kind.rawValue), \(label)"
         self.location = location
-        // A damaged header that promises days is taken at its word; who has the disk space may hear it out.
+        // A damaged header that promises days is believed. Such a read is cut off here and not checked.
         if conceal.isCutOff || skip.isCutOff { return }
         successIsWhole()
         modesAgree()
@@ -43,28 +43,28 @@ struct DamageCheck {
 
     private func successIsWhole() {
         if strict.error == nil {
-            expect(strict.account.isEmpty, "strict bears no damage")
+            expect(strict.account.isEmpty, "strict tolerates no damage")
             expect(strict.frames >= strict.promised ?? 0, "a success has the promised length")
-            expect(strict.samples == conceal.samples && conceal.account.isEmpty, "no mode changes what is not damaged")
+            expect(strict.samples == conceal.samples && conceal.account.isEmpty, "no mode changes an undamaged source")
         } else if conceal.error == nil {
-            expect(!conceal.account.isEmpty, "what strict refuses is in the account")
+            expect(!conceal.account.isEmpty, "damage that strict refuses is in the account")
             expect(conceal.samples.starts(with: strict.samples), "the sound before the damage is the same")
         }
         if let error = strict.error, error.stage == .decode, error.code != .noDecodableFrame {
-            expect(error.stream == 0 && error.position != nil && error.frame != nil, "the error says where")
+            expect(error.stream == 0 && error.position != nil && error.frame != nil, "the error states its position")
         }
     }
 
     private func modesAgree() {
-        expect(conceal.error?.code == skip.error?.code, "conceal and skip end alike")
+        expect(conceal.error?.code == skip.error?.code, "conceal and skip end in the same way")
         guard conceal.error == nil, skip.error == nil, conceal.hasOneRate else { return }
-        expect(conceal.frames == skip.frames + Int(skip.account.frames), "what was skipped is what is missing")
-        expect(conceal.account == skip.account, "both modes keep the same account")
+        expect(conceal.frames == skip.frames + Int(skip.account.frames), "the skipped frames are the missing frames")
+        expect(conceal.account == skip.account, "both modes record the same damage")
         guard let promised = conceal.promised else { return }
         expect(conceal.frames >= promised, "silence keeps the promised length")
-        // What is joined on to an MP3 is sound of which its header knows nothing.
+        // In an appended MP3, the header does not count the sound of the second file.
         if !conceal.account.isEmpty, conceal.frames > promised {
-            expect(label.hasPrefix("mp3"), "and no more than that")
+            expect(label.hasPrefix("mp3"), "there is no more sound than promised")
         }
     }
 
@@ -72,12 +72,12 @@ struct DamageCheck {
         let stretches = conceal.account.stretches
         expect(
             zip(stretches, stretches.dropFirst()).allSatisfy { $0.start + $0.frames <= $1.start },
-            "stretches follow"
+            "stretches are in order"
         )
         expect(stretches.allSatisfy { $0.start >= 0 && $0.frames >= 0 }, "no stretch is negative")
         guard conceal.account.stretchCount == stretches.count, conceal.error == nil, conceal.hasOneRate else { return }
-        expect(stretches.reduce(0) { $0 + $1.frames } == conceal.account.frames, "stretches sum up")
-        expect(stretches.allSatisfy { $0.start + $0.frames <= conceal.frames }, "stretches lie in the sound")
+        expect(stretches.reduce(0) { $0 + $1.frames } == conceal.account.frames, "the stretches sum to the total")
+        expect(stretches.allSatisfy { $0.start + $0.frames <= conceal.frames }, "stretches lie within the sound")
         let silent = stretches.allSatisfy { conceal.isSilent(in: Int($0.start)..<Int($0.start + $0.frames)) }
         expect(silent, "damage is silent")
     }

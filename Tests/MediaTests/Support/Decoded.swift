@@ -2,19 +2,19 @@ import Conversion
 import Media
 import TestSupport
 
-/// What our own reader gives of a file: its description, and all samples of its main track.
+/// Everything that Sluice's reader gives for a file: its description, and all samples of its main track.
 struct Decoded {
     let description: SourceDescription
     let track: Track
-    /// The shape of the blocks; `nil` if there was none.
+    /// The format of the blocks; `nil` if there were none.
     let shape: SampleShape?
-    /// The samples interleaved, at the width in which the decoder gives them.
+    /// The interleaved samples, in the decoder's sample width.
     let bytes: [UInt8]
     let damage: DamageAccount
 
     var frames: Int { shape.map { bytes.count / $0.bytesPerFrame } ?? 0 }
 
-    /// The same as TestSupport's PCM.
+    /// The same samples as TestSupport's PCM.
     var pcm: PCM {
         PCM(
             rate: shape?.sampleRateHz ?? track.sampleRateHz,
@@ -59,7 +59,7 @@ struct Decoded {
 }
 
 extension SampleBlock {
-    /// Adds the samples of all channels, frame after frame.
+    /// Appends the samples of all channels, interleaved.
     borrowing func appendInterleaved(to bytes: inout [UInt8]) {
         guard let shape else { return }
         guard shape.format.isPlanar, shape.channelCount > 1 else {

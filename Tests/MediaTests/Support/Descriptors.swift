@@ -1,12 +1,12 @@
 import Foundation
 
-/// What this process has open.
+/// The open descriptors of this process.
 enum Descriptors {
-    /// How many descriptors stand for the file at `path`.
+    /// How many descriptors refer to the file at `path`.
     static func count(of path: String) throws -> Int {
         let folder = "/proc/self/fd"
         return try FileManager.default.contentsOfDirectory(atPath: folder).count { number in
-            // One that was closed meanwhile is not ours.
+            // `try?`: a descriptor that was closed meanwhile does not count.
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")) == path
         }
     }

@@ -1,15 +1,15 @@
 import TestSupport
 
-/// Many files decoded by one run of `ffmpeg`: starting it costs far more than a short clip does.
+/// Decodes many files in one run of `ffmpeg`: starting it costs far more than decoding a short clip.
 enum FFmpegBatch {
     struct Source {
         let path: String
-        /// What goes before `-i`, for files that cannot describe themselves.
+        /// Arguments before `-i`, for files that cannot describe themselves.
         var arguments: [String] = []
         var channels: Int
     }
 
-    /// The frames that `ffmpeg` gives of each file.
+    /// The number of frames that `ffmpeg` decodes from each file.
     static func frames(_ sources: [Source], in folder: TemporaryFolder) throws -> [Int] {
         let paths = sources.indices.map { folder.path("decoded-\($0).raw") }
         try run(sources, zip(sources.indices, paths).map { ["-c:a", "pcm_u8", "-f", "u8", $1] })

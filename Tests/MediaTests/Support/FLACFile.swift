@@ -1,12 +1,12 @@
 import TestSupport
 
-/// Writes FLAC files sample by sample, uncompressed within: any depth from 4 to 24 bits, and changes no encoder makes.
+/// Writes uncompressed FLAC sample by sample, at any depth from 4 to 24 bits, with changes that no encoder makes.
 struct FLACFile {
     private(set) var bytes: [UInt8]
     private var frameNumber = 0
     private let blockFrames: Int
 
-    /// The head of a stream; `bits` and the rest are what it promises.
+    /// Starts a stream whose header states these values.
     init(rate: Int, channels: Int, bits: Int, frames: Int, blockFrames: Int = 1024) {
         self.blockFrames = blockFrames
         bytes = Array("fLaC".utf8) + [0x80, 0, 0, 34]
@@ -19,7 +19,7 @@ struct FLACFile {
         bytes += [UInt8](repeating: 0, count: 16)
     }
 
-    /// Adds samples, one array per channel, in blocks that state their own rate and depth.
+    /// Appends samples, one array per channel, in blocks that state their own rate and depth.
     mutating func append(_ channels: [[Int32]], rate: Int, bits: Int) {
         let frames = channels[0].count
         for start in stride(from: 0, to: frames, by: blockFrames) {
@@ -40,7 +40,7 @@ struct FLACFile {
         bytes.append(Self.crc8(bytes[start...]))
         var writer = BitWriter()
         for samples in channels {
-            // Verbatim: a zero, the kind, no wasted bits.
+            // Verbatim subframe: a zero bit, the type, no wasted bits.
             writer.append(0b0_000001_0, 8)
             for sample in samples { writer.append(UInt32(bitPattern: sample), bits) }
         }
@@ -67,7 +67,7 @@ struct FLACFile {
     }
 }
 
-/// Bits from the most significant on.
+/// Writes bits, most significant first.
 private struct BitWriter {
     private var bytes: [UInt8] = []
     private var pending: UInt64 = 0

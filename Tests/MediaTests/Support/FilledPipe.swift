@@ -1,9 +1,9 @@
 import Glibc
 import TestSupport
 
-/// Pipes that hold all that will ever come out of them: nobody has to write while a test reads.
+/// Pipes filled in advance, so that no writer is needed while a test reads.
 enum FilledPipe {
-    /// A pipe with `bytes` in it and no writer; up to 1 MiB fit.
+    /// A pipe that holds `bytes` and has no writer. Its capacity is 1 MiB.
     static func holding(_ bytes: [UInt8]) throws -> OpenPipe {
         let pipe = try OpenPipe.open()
         let room = fcntl(pipe.writing, 1031 /* F_SETPIPE_SZ, hidden behind _GNU_SOURCE */, CInt(1 << 20))

@@ -3,7 +3,7 @@ import Media
 import TestSupport
 import Testing
 
-/// One row of the format table at one rate, depth and layout: something that can be written.
+/// One row of the format table at one rate, depth and layout: a format that can be written.
 struct FormatCase: CustomTestStringConvertible, CustomStringConvertible, Sendable {
     let rule: FormatRule
     var rate: Int
@@ -31,7 +31,7 @@ struct FormatCase: CustomTestStringConvertible, CustomStringConvertible, Sendabl
         return "\(rule.container)/\(rule.codec) \(rate) Hz \(layout)\(samples)"
     }
 
-    /// The samples that go in: as deep as what comes out, so that lossless means bit-exact.
+    /// The source's sample format: as deep as the output's, so that lossless means bit-exact.
     var sourceFormat: PCM.SampleFormat {
         guard let depth, rule.isLossless else { return .s16 }
         switch (depth.kind, depth.bits) {

@@ -1,14 +1,14 @@
 import TestSupport
 
-/// Writes MPEG-1 audio layer I, of which hardly an encoder is left: subband samples out of a seed, no psychoacoustics.
+/// Writes MPEG-1 audio layer I, for which hardly any encoder is left: seeded subband samples, no psychoacoustics.
 struct LayerIFile {
     enum Mode: UInt8, CaseIterable { case stereo = 0, joint = 1, dual = 2, mono = 3 }
 
     var mode = Mode.stereo
-    /// Joint stereo shares the subbands from `4 * (extension + 1)` on.
+    /// Joint stereo shares the subbands from `4 * (modeExtension + 1)` on.
     var modeExtension: UInt8 = 0
     var isProtected = false
-    /// Whether checksums are wrong.
+    /// Whether to write wrong checksums.
     var isWrong = false
 
     private static let bytesPerFrame = 384 * 384_000 / 8 / 48_000
@@ -24,7 +24,7 @@ struct LayerIFile {
         let bound = mode == .joint ? 4 * (Int(modeExtension) + 1) : 32
         // 384 kbit/s at 48 kHz.
         let header: [UInt8] = [0xFF, isProtected ? 0xFE : 0xFF, 0xC4, mode.rawValue << 6 | modeExtension << 4]
-        // The lowest eight subbands have samples of four bits.
+        // The lowest eight subbands have four-bit samples.
         let used = 8
         var allocation = Bits()
         for subband in 0..<32 {
@@ -34,7 +34,7 @@ struct LayerIFile {
         for _ in 0..<used { for _ in 0..<channels { body.append(Int(generator.next() % 20) + 15, width: 6) } }
         for _ in 0..<12 {
             for subband in 0..<used {
-                // 15, all bits set, would look like a header.
+                // 15, all bits set, would look like a frame header.
                 for _ in 0..<(subband < bound ? channels : 1) { body.append(Int(generator.next() % 15), width: 4) }
             }
         }

@@ -1,9 +1,9 @@
 import TestSupport
 
-/// Changes in MP4 files whose `moov` is the last box, as `ffmpeg` writes them.
+/// Edits MP4 files whose `moov` is the last box, as `ffmpeg` writes them.
 enum MP4Bytes {
-    /// Gives the movie another timescale, and the first track one edit: from `start` on its own clock, so many ticks of
-    /// the movie long.
+    /// Sets the movie's timescale, and a single edit in the first track. `start` is in ticks of the track, `length`
+    /// in ticks of the movie.
     static func setEdit(_ path: String, movieTimescale: UInt32, start: UInt32, length: UInt32) throws {
         let bytes = try Bytes.read(path)
         let movie = try place(of: "mvhd", in: bytes)
@@ -12,7 +12,7 @@ enum MP4Bytes {
         try Bytes.overwrite(path, at: list + 12, with: big(length) + big(start))
     }
 
-    /// Adds the tag in which iTunes keeps priming, padding and length.
+    /// Adds the tag in which iTunes stores priming, padding and length.
     static func addGaplessTag(_ path: String, priming: Int, padding: Int, frames: Int) throws {
         func hex(_ number: Int, _ digits: Int) -> String {
             let text = String(number, radix: 16, uppercase: true)

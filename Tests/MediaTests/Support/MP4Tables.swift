@@ -2,9 +2,9 @@ import TestSupport
 
 @testable import Media
 
-/// The sample tables of the one track in an MP4 whose `moov` is the last box, to be written anew.
+/// The sample tables of the only track in an MP4 whose `moov` is the last box. They can be changed and written back.
 struct MP4Tables {
-    /// The file as it was.
+    /// The original file.
     private let bytes: [UInt8]
     private let moov: Int
     private let tree: BoxTree
@@ -53,7 +53,7 @@ struct MP4Tables {
         }
     }
 
-    /// The same sound under tables of another kind. Chunks hold as many samples as `perChunk` says, round and round.
+    /// The same sound under other tables. The numbers of samples per chunk cycle through `perChunk`.
     func written(
         durations: [Int]? = nil,
         sizes: [Int]? = nil,
@@ -92,7 +92,7 @@ struct MP4Tables {
         }
     }
 
-    /// Chunks that all lie in one place, where `samples` of one length are.
+    /// Repeats `samples`, all of the same duration, `times` times: all chunks point to the same place.
     func looped(samples: Range<Int>, times: Int) throws -> [UInt8] {
         let (count, ticks) = (samples.count * times, durations[samples.lowerBound])
         func repeated(_ numbers: some Sequence<Int>) -> [UInt8] {

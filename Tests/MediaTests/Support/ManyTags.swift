@@ -1,12 +1,12 @@
 import TestSupport
 
-/// Files with far more tags than anybody writes, laid out by hand around the sound of an ordinary one.
+/// Files with far more tags than are realistic, built by hand around the sound of an ordinary file.
 enum ManyTags: String, CaseIterable, Sendable {
     case matroskaOneTag, matroskaManyTags, matroskaManyLists, matroskaNested, matroskaChapters
     case flacNames, flacOneName, flacBlocks, flacPadding, oggNames, oggOneName
     case id3Frames, id3Private, id3Tags, waveID3, waveInfo, apeItems, mp4Items, cafStrings
 
-    /// The sound's own file.
+    /// The file that supplies the sound.
     var kind: SampleFile.Kind {
         switch self {
         case .matroskaOneTag, .matroskaManyTags, .matroskaManyLists, .matroskaNested, .matroskaChapters: .mkaPCM
@@ -20,7 +20,7 @@ enum ManyTags: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it has tags, and so loses some.
+    /// Whether the file has real tags, so that some are lost.
     var losesTags: Bool { self != .flacPadding }
 
     func bytes(_ count: Int) throws -> [UInt8] {
@@ -36,7 +36,7 @@ enum ManyTags: String, CaseIterable, Sendable {
             }
             return try matroska(file, list(tag(groups)))
         case .matroskaChapters:
-            // Numbers that fall: libav then compares each with all.
+            // Descending numbers, so that libav compares each with all the others.
             let atoms = (0..<count).flatMap { number in
                 element([0xB6], element([0x73, 0xC4], big(count - number, 4)) + element([0x91], big(number * 1000, 5)))
             }
@@ -58,7 +58,7 @@ enum ManyTags: String, CaseIterable, Sendable {
             let items = (0..<count).flatMap { info($0) + little(2) + Array("v\u{0}".utf8) }
             return wave(file, Array("LIST".utf8) + little(items.count + 4) + Array("INFO".utf8) + items)
         case .apeItems:
-            // libav takes no more than 65,536.
+            // libav accepts at most 65,536 items.
             let (head, end) = (little(1) + little(0), [0] + Array("v".utf8))
             let items: [UInt8] = names.prefix(65_000).flatMap { name -> [UInt8] in head + name + end }
             let numbers = [2000, items.count + 32, min(count, 65_000), 0, 0, 0]
@@ -92,14 +92,14 @@ enum ManyTags: String, CaseIterable, Sendable {
     private func tag(_ body: [UInt8]) -> [UInt8] { element([0x73, 0x73], body) }
     private func list(_ body: [UInt8]) -> [UInt8] { element([0x12, 0x54, 0xC3, 0x67], body) }
 
-    /// Puts `added` before the first cluster, into a segment of unknown size.
+    /// Inserts `added` before the first cluster, into a segment of unknown size.
     private func matroska(_ file: [UInt8], _ added: [UInt8]) throws -> [UInt8] {
         guard let segment = Bytes.find([0x18, 0x53, 0x80, 0x67], in: file),
             let seek = Bytes.find([0x11, 0x4D, 0x9B, 0x74], in: file),
             let cluster = Bytes.find([0x1F, 0x43, 0xB6, 0x75], in: file)
         else { throw SupportError("add tags", "this is not Matroska as ffmpeg writes it") }
         var bytes = file
-        // The list of places is no longer true: it becomes an element that nobody looks into.
+        // The seek head is no longer correct, so this gives it an unknown id, which readers skip.
         bytes.replaceSubrange(seek..<(seek + 4), with: [0x1A, 0xBC, 0xDE, 0xF1])
         bytes.replaceSubrange((segment + 4)..<(segment + 12), with: [0x01] + [UInt8](repeating: 0xFF, count: 7))
         return Array(bytes[..<cluster]) + added + bytes[cluster...]
@@ -111,7 +111,7 @@ enum ManyTags: String, CaseIterable, Sendable {
         little(3) + Array("abc".utf8) + little(all.count) + all.flatMap { little($0.count) + $0 }
     }
 
-    /// Puts `blocks` behind the first one.
+    /// Inserts `blocks` after the first block.
     private func flac(_ file: [UInt8], _ blocks: [(kind: UInt8, bytes: [UInt8])]) throws -> [UInt8] {
         var sound = 4
         while file[sound] & 0x80 == 0 {
@@ -134,7 +134,7 @@ enum ManyTags: String, CaseIterable, Sendable {
             let part = packet[place..<min(place + 255 * 255, packet.count)]
             let isLast = place + 255 * 255 > packet.count
             let lacing = [UInt8](repeating: 255, count: part.count / 255) + (isLast ? [UInt8(part.count % 255)] : [])
-            // A page that ends no packet has the position -1.
+            // A page on which no packet ends has the position -1.
             let position = [UInt8](repeating: isLast ? 0 : 0xFF, count: 8)
             added.append(
                 head[..<5] + [place == 0 ? 0 : 1] + position + head[14..<18] + [UInt8](repeating: 0, count: 8)
@@ -158,7 +158,7 @@ enum ManyTags: String, CaseIterable, Sendable {
         Array(file[..<4]) + little(file.count - 8 + chunk.count) + file[8..<12] + chunk + file[12...]
     }
 
-    /// A chunk's name of four letters and digits.
+    /// A unique chunk name of four letters and digits.
     private func info(_ number: Int) -> [UInt8] {
         let letters = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
         return [

@@ -3,11 +3,11 @@ import TestSupport
 
 @testable import Media
 
-/// Conversions in a process of their own, by the program `media-process` that is built beside the tests.
+/// Conversions in a separate process, by the program `media-process`, which is built next to the tests.
 enum MediaProcess {
     static let path = BuiltProgram.path("media-process")
 
-    /// What a conversion says in a process that may take only so many kilobytes of memory more than it has at its start.
+    /// The error of a conversion in a process that may use only this many kilobytes more memory than at its start.
     static func errorInARoom(of kilobytes: Int, _ source: String, _ destination: String, _ format: String) throws
         -> MediaError
     {
@@ -19,11 +19,11 @@ enum MediaProcess {
         return MediaError(code, at: stage, String(words[2]))
     }
 
-    /// Converts, and returns what the program printed: the bytes written, or the code of the error.
+    /// Converts, and returns the output of the program: the bytes written, or the code of the error.
     static func convert(_ words: [String], fileSizeLimit kilobytes: Int? = nil) throws -> String {
         let run: Run
         if let kilobytes {
-            // The signal would end the process before the write could fail.
+            // Without the trap, SIGXFSZ would kill the process before the write could fail.
             let script = "trap '' XFSZ; ulimit -f \(kilobytes * 2); exec \"$@\""
             run = try Run.program("sh", ["-c", script, "sh", path] + words)
         } else {

@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// Files that lie in memory and have no name.
+/// Files in memory, without a name.
 enum MemoryFile {
     private typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
 
@@ -10,7 +10,7 @@ enum MemoryFile {
     private static let addSeals: Int32 = 1033
     private static let sealGrow: Int32 = 4
 
-    /// Opens an empty one.
+    /// Opens an empty file.
     static func open() throws -> OpenFile {
         guard let address = dlsym(nil, "memfd_create") else { throw SupportError("find memfd_create", "not in glibc") }
         let create = unsafeBitCast(address, to: Create.self)
@@ -19,7 +19,7 @@ enum MemoryFile {
         return OpenFile(adopting: descriptor)
     }
 
-    /// Opens one of `size` bytes that cannot grow: writes beyond it fail for real, as on a disk that is full.
+    /// Opens a file of `size` bytes that cannot grow. Writes beyond its size really fail, as on a full disk.
     static func sealed(size: Int) throws -> OpenFile {
         let file = try open()
         guard ftruncate(file.descriptor, size) == 0, fcntl(file.descriptor, addSeals, sealGrow) == 0 else {
@@ -28,7 +28,7 @@ enum MemoryFile {
         return file
     }
 
-    /// How many bytes are in the file behind `descriptor`.
+    /// The size in bytes of the file behind `descriptor`.
     static func size(of descriptor: Int32) throws -> Int64 {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { throw SupportError("stat a file in memory", errno: errno) }

@@ -1,8 +1,8 @@
 import TestSupport
 
-/// Sound that encoders find as hard as music.
+/// Sound that is as hard to encode as music.
 enum Music {
-    /// A minute of the melody, over and over.
+    /// One minute of the repeated melody.
     static func minute(rate: Int, channels: Int) throws -> PCM {
         let melody = Signal.melody(rate: rate)
         let tune = channels == 1 ? Signal(rate: rate, channels: [melody.channels[0]]).pcm(.s16) : melody.pcm(.s16)

@@ -1,8 +1,8 @@
 import TestSupport
 
-/// The pages of an Ogg file, to be left out, numbered anew and joined.
+/// The pages of an Ogg file, so that tests can drop, renumber and join them.
 struct OggFile {
-    /// Pages without sound, then the others.
+    /// The pages without sound; the others are in `sound`.
     var headers: [[UInt8]] = []
     var sound: [[UInt8]] = []
 
@@ -20,7 +20,7 @@ struct OggFile {
 
     var bytes: [UInt8] { (headers + sound).flatMap { $0 } }
 
-    /// The same pages, numbered without a gap.
+    /// The same pages, renumbered without gaps and with correct checksums.
     var renumbered: [UInt8] {
         (headers + sound).enumerated().flatMap { number, page in
             var page = page
@@ -32,7 +32,7 @@ struct OggFile {
         }
     }
 
-    /// The polynomial of the Ethernet, most significant bit first, without inversion: RFC 3533.
+    /// CRC-32 with Ethernet's polynomial, most significant bit first, without inversion: RFC 3533.
     private static func checksum(_ page: [UInt8]) -> UInt32 {
         page.reduce(0) { sum, byte in
             (0..<8).reduce(sum ^ UInt32(byte) << 24) { sum, _ in

@@ -1,10 +1,10 @@
 import TestSupport
 
-/// A decoder that has nothing in common with libav, run as a program.
+/// A decoder program that shares no code with libav.
 enum Player: Sendable {
     case mpg123, lame, oggdec, opusdec, speexdec, flac, sox
 
-    /// What it plays of `path`, as 16-bit samples.
+    /// Decodes `path` to 16-bit samples.
     func decode(_ path: String, in folder: TemporaryFolder) throws -> PCM {
         let output = folder.path("\(self).wav")
         try Run.program(program, arguments(path, output)).checked()

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import Media
 
-/// What takes more than it may.
+/// Conversions that exceed a budget or limit.
 extension Provocation {
     static let budgets: [Provocation] = [
         Provocation(.metadataTooLarge, .open) { _ in
@@ -14,7 +14,7 @@ extension Provocation {
             try read(tag + SampleFile.of(.mp3VBR).bytes, "a.mp3")
         },
         Provocation(.implausibleLength, .decode) { folder in
-            // Five thousand bytes, and a header that promises half a gigabyte.
+            // Five thousand bytes of sound, and a header that promises half a gigabyte.
             let sound = Signal.noise(seed: 2, rate: 8_000, frames: 2_500).pcm(.s16)
             let bytes = try WAVFile.bytes(sound, options: .init(claimedDataSize: 500_000_000))
             let output = try OpenFile.creating(folder.path("out"))

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Media
 
-/// A way to reach each error code for real, through the public face of the library.
+/// A way to provoke each error code through the public interface of the library.
 struct Provocation: Sendable {
     let code: MediaError.Code
     let stage: MediaError.Stage
@@ -20,7 +20,7 @@ struct Provocation: Sendable {
         self.attempt = attempt
     }
 
-    /// What came of it; a success is no error and throws something else.
+    /// The resulting error. Throws a different error if the attempt succeeds.
     func error() throws -> MediaError {
         do {
             try attempt(TemporaryFolder.create())
@@ -30,7 +30,7 @@ struct Provocation: Sendable {
         throw SupportError("provoke \(code.rawValue)", "nothing went wrong")
     }
 
-    /// Monkey's Audio with an index of sixty million entries, in a file of four kilobytes.
+    /// A Monkey's Audio file of four kilobytes that claims an index of sixty million entries.
     static var hugeIndex: [UInt8] {
         var bytes = Array("MAC ".utf8)
         bytes += littleEndian(3990 as UInt16) + [0, 0]
@@ -43,7 +43,7 @@ struct Provocation: Sendable {
 
     static let all: [Provocation] = sources + damage + requests + outputs + budgets
 
-    // MARK: What is no source
+    // MARK: Unusable sources
 
     private static let sources: [Provocation] = [
         Provocation(.emptyInput, .open) { _ in try read([], "a.mp3") },
@@ -71,13 +71,13 @@ struct Provocation: Sendable {
         },
         Provocation(.unsupportedCodec, .probe) { _ in
             var bytes = try WAVFile.bytes(Signal.tone(440, rate: 8_000, frames: 4_000).pcm(.s16))
-            // TrueSpeech, which libav knows and we do not read.
+            // TrueSpeech, which libav knows and Sluice does not read.
             bytes[20] = 0x22
             try read(bytes, "a.wav")
         },
         Provocation(.unsupportedBitDepth, .probe) { _ in
             var bytes = try SampleFile.of(.flac).bytes
-            // The depth less one, across two bytes of STREAMINFO.
+            // Changes the depth minus one, which spans two bytes of STREAMINFO.
             bytes[20] |= 1
             bytes[21] |= 0xF0
             try read(bytes, "a.flac")
@@ -101,7 +101,7 @@ struct Provocation: Sendable {
         },
     ]
 
-    // MARK: What is no sound
+    // MARK: Damaged sound
 
     private static let damage: [Provocation] = [
         Provocation(.noDecodableFrame, .open) { _ in
@@ -126,7 +126,7 @@ struct Provocation: Sendable {
         },
     ]
 
-    // MARK: What cannot be done
+    // MARK: Impossible requests
 
     private static let requests: [Provocation] = [
         Provocation(.noSuchTrack, .probe) { _ in
@@ -173,7 +173,7 @@ struct Provocation: Sendable {
         },
     ]
 
-    // MARK: What cannot be written
+    // MARK: Failing outputs
 
     private static let outputs: [Provocation] = [
         Provocation(.resampleFailed, .resample) { folder in
@@ -206,7 +206,7 @@ struct Provocation: Sendable {
             }
         },
         Provocation(.frameCountMismatch, .finish) { folder in
-            // Somebody else writes into the output while it is made.
+            // Another writer overwrites the output during the conversion.
             let output = try OpenFile.creating(folder.path("out.w64"))
             let writer = try writer(AudioFormat(container: .w64), output.descriptor)
             try fill(writer, seconds: 20)
@@ -301,7 +301,7 @@ extension Provocation {
         return try Writer(descriptor: descriptor, format: format.resolved(for: source))
     }
 
-    /// Appends a little silence; a hundred channels are more than anybody mixes.
+    /// Appends a little silence. No downmix exists for a hundred channels.
     private static func append(channels: Int, to input: WriterInput) throws {
         var block = try SampleBlock()
         try block.reserve(100, SampleShape(format: .s16, sampleRateHz: 8_000, channelCount: channels, channelMask: 0))
@@ -309,7 +309,7 @@ extension Provocation {
         try input.append(&block)
     }
 
-    /// Appends seconds of seeded noise.
+    /// Appends seeded noise of this many seconds.
     private static func fill(_ writer: Writer, seconds: Int) throws {
         let input = try writer.samples()
         var block = try SampleBlock()

@@ -3,16 +3,16 @@ import TestSupport
 
 @testable import Media
 
-/// All that a reader gave of a source, as PCM.
+/// Everything that a reader gave for a source, as PCM.
 struct ReadBack {
-    /// A stretch of samples of one shape.
+    /// A stretch of samples in one format.
     struct Stretch {
         let pcm: PCM
-        /// The first frame's number by the reader.
+        /// The number of the first frame, according to the reader.
         let position: Int64
     }
 
-    /// Samples in the order in which they came, parted wherever rate, channels or format changed or the position leapt.
+    /// Samples in the order of arrival, split wherever rate, channels, format or position jump.
     private(set) var stretches: [Stretch] = []
     let description: SourceDescription
     let track: Track
@@ -21,7 +21,7 @@ struct ReadBack {
     let decodedPackets: Int
     let readBytes: Int64
 
-    /// All of it, where it is of one shape.
+    /// All samples, if they have the same format.
     var pcm: PCM { get throws { try PCM.joined(stretches.map(\.pcm)) } }
 
     static func file(
@@ -65,7 +65,7 @@ struct ReadBack {
     }
 }
 
-/// A stretch while blocks still come.
+/// A stretch that still grows as blocks arrive.
 private struct Growing {
     let shape: SampleShape
     let position: Int64
@@ -77,7 +77,7 @@ private struct Growing {
     }
 
     func isFollowed(by next: SampleShape, at place: Int64, _ track: Track) -> Bool {
-        // At another rate than the track's the reader's clock is a rounded one.
+        // At a rate other than the track's, the reader's clock is rounded.
         let end = position + Int64(bytes.count / shape.bytesPerFrame)
         return next == shape && (shape.sampleRateHz != track.sampleRateHz || place == end)
     }

@@ -1,16 +1,15 @@
 import Foundation
 import TestSupport
 
-/// What `reading-process` makes of files: the program that `make test` builds for release, where numbers overflow as they do
-/// for users.
+/// Runs `reading-process`, which `make test` builds for release, so that numbers overflow as they would for users.
 enum ReadingProcess {
-    /// What came of each step with a file, and the hundredths of a second of processor time that it took.
+    /// The result of each step with a file, and the processor time that it took, in hundredths of a second.
     struct Answer: Sendable {
         let path: String
         let steps: [String: (word: String, hundredths: Int)]
     }
 
-    /// Has all of `paths` read. Throws with the name of the file that ended the program.
+    /// Reads all of `paths`. If the program crashes, the error names the file.
     static func read(_ paths: [String], limit: Duration = .seconds(300)) throws -> [Answer] {
         let run = try Run.program(BuiltProgram.releasePath("reading-process"), paths, limit: limit)
         let lines = run.outputText.split(separator: "\n", omittingEmptySubsequences: true)

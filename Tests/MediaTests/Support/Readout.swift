@@ -3,18 +3,18 @@ import TestSupport
 
 @testable import Media
 
-/// What a read of some bytes gave, up to its end or to the error that ended it.
+/// The result of reading some bytes, up to the end or to an error.
 struct Readout: Sendable, CustomStringConvertible {
-    /// The first channel, full scale at 1.
+    /// The samples of the first channel, with full scale at 1.
     private(set) var samples: [Float] = []
     private(set) var blocks = 0
     private(set) var length = LengthPromise.none
     private(set) var account = DamageAccount()
     private(set) var error: MediaError?
     private(set) var rate = 0
-    /// Whether all blocks came at the track's rate: damaged headers may claim others.
+    /// Whether all blocks had the track's rate: damaged headers may state others.
     private(set) var hasOneRate = true
-    /// Whether there was more than anybody would want to keep: a damaged header can promise days.
+    /// Whether the read was cut off at a limit: a damaged header can promise days.
     private(set) var isCutOff = false
 
     private static let greatestLength = 4_000_000
@@ -25,7 +25,7 @@ struct Readout: Sendable, CustomStringConvertible {
     }
     var promised: Int? { length.exactFrames.map { Int($0) } }
 
-    /// Reads the main track of `bytes`, whose name ends like `name`. Only what is no fault of the bytes throws.
+    /// Reads the main track of `bytes`, in a file called `name`. Throws only for failures other than `MediaError`.
     init(
         _ bytes: [UInt8],
         _ damage: DamageMode = .strict,
@@ -95,8 +95,8 @@ struct Readout: Sendable, CustomStringConvertible {
         }
     }
 
-    /// How well the sound of `range` fits that of `other` at the same place: 1 for the same sound, about 0 for noise
-    /// that lies a frame off.
+    /// How well the sound in `range` fits that of `other` at the same place: 1 for the same sound, about 0 for
+    /// noise that is shifted by one frame.
     func fit(_ other: Readout, in range: Range<Int>) -> Float {
         guard range.upperBound <= frames, range.upperBound <= other.frames else { return 0 }
         var (product, mine, theirs): (Float, Float, Float) = (0, 0, 0)

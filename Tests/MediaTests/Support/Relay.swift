@@ -1,7 +1,7 @@
 import TestSupport
 
 extension Signal {
-    /// One channel after the other sounds for `step` frames; the one called `low` sounds lower.
+    /// One channel after the other sounds for `step` frames; channel `low` has a lower tone.
     static func relay(channels: Int, step: Int, rate: Int = 48_000, low: Int? = nil) -> Signal {
         stacked(
             (0..<channels).map { channel in
@@ -15,7 +15,7 @@ extension Signal {
 }
 
 extension PCM {
-    /// Which channel sounds in each step of a relay; -1 where none stands out by 14 dB.
+    /// The loudest channel in each step of a relay; -1 if none stands out by 14 dB.
     func loudestChannels(step: Int, from start: Int = 0) throws -> [Int] {
         try (0..<channels).map { number in
             let begin = start + number * step

@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import Media
 
-/// One short file of every format whose damage is tested, made once and read once.
+/// One short file of every format whose damage is tested. Each is made once and read once.
 struct SampleFile: Sendable {
     let kind: Kind
     let bytes: [UInt8]
-    /// What an undamaged read gives.
+    /// The result of reading the undamaged file.
     let clean: Readout
 
     enum Kind: String, CaseIterable, Sendable {
@@ -19,7 +19,7 @@ struct SampleFile: Sendable {
         case mkaAAC, mkaOpus, mkaFLAC, mkaVorbis, mkaPCM, mkaMP3, webmOpus, tsAAC, wma
     }
 
-    /// The file of that kind; making it takes `ffmpeg` once in the life of the process.
+    /// The file of this kind. The first request runs `ffmpeg`; the process then keeps the result.
     static func of(_ kind: Kind) throws -> SampleFile {
         try made.withLock { made in
             if let known = made[kind] { return known }
@@ -31,7 +31,7 @@ struct SampleFile: Sendable {
 
     private static let made = Mutex<[Kind: SampleFile]>([:])
 
-    /// White noise: at any lag but the right one it fits nothing.
+    /// White noise, which fits only at the right lag.
     static let sound = Signal.noise(seed: 21, rate: 44_100, frames: 55_125, amplitude: 0.3).pcm(.s16)
 
     private static func make(_ kind: Kind) throws -> SampleFile {
@@ -72,9 +72,9 @@ extension SampleFile.Kind {
     }
 
     fileprivate var arguments: [String] {
-        // Clusters, fragments and blocks as short as the sound is, so that a hole does not swallow all of it.
+        // Clusters, fragments and blocks are short like the sound, so that a hole does not swallow all of it.
         let clusters = ["-cluster_time_limit", "200"]
-        // Substituted noise is drawn anew whenever a frame is missing.
+        // Substituted noise (PNS) changes whenever a frame is missing.
         let aac = ["-c:a", "aac", "-aac_pns", "0", "-b:a", "96k"]
         return switch self {
         case .mp3CBR: ["-c:a", "libmp3lame", "-b:a", "128k"]

@@ -3,9 +3,9 @@ import TestSupport
 
 @testable import Media
 
-/// Outputs of nothing but silence, for asking how large they are.
+/// Silent outputs, for measuring their size.
 enum SilentOutput {
-    /// Bytes that the writer makes of `frames` frames in `format`.
+    /// The size of the writer's output for `frames` frames in `format`, in bytes.
     static func bytes(_ format: ResolvedFormat, frames: Int, in file: borrowing OpenFile) throws -> Int64 {
         let writer = try Writer(descriptor: file.descriptor, format: format)
         let input = try writer.samples()

@@ -1,8 +1,8 @@
 import TestSupport
 
-/// Tags with covers as taggers write them into files that have a chunk for it, or in front of files that have none.
+/// Tags with covers as taggers write them: in a chunk if the format has one, else before the sound.
 enum TaggedCover {
-    /// An ID3v2.3 tag with one picture after another, the front cover first.
+    /// An ID3v2.3 tag with consecutive pictures, the front cover first.
     static func id3(_ pictures: [[UInt8]]) -> [UInt8] {
         let frames = pictures.enumerated().flatMap { number, picture -> [UInt8] in
             var body: [UInt8] = [0] + Array("image/jpeg".utf8)
@@ -11,7 +11,7 @@ enum TaggedCover {
             frame.append(big: UInt32(body.count))
             return frame + [0, 0] + body
         }
-        // Seven bits to a byte.
+        // Seven bits per byte.
         let size = [21, 14, 7, 0].map { UInt8(frames.count >> $0 & 0x7F) }
         return Array("ID3".utf8) + [3, 0, 0] + size + frames
     }
@@ -27,10 +27,10 @@ enum TaggedCover {
         return head(0xA000_0000) + item + head(0x8000_0000)
     }
 
-    /// Where among the chunks of a WAV the tag lies.
+    /// The tag's place among the chunks of a WAV.
     enum Place: String, CaseIterable, Sendable { case beforeFormat, beforeSound, behindSound }
 
-    /// A WAV as it was, with one chunk more.
+    /// The WAV with one additional chunk.
     static func wav(_ bytes: [UInt8], _ tag: [UInt8], _ place: Place, name: String = "id3 ") throws -> [UInt8] {
         guard let sound = Bytes.find("data", in: bytes) else { throw SupportError("add a tag", "no data chunk") }
         let at =
@@ -46,7 +46,7 @@ enum TaggedCover {
         return tagged
     }
 
-    /// An AIFF as it was, with one chunk more in front of all others or behind them.
+    /// The AIFF with one additional chunk, before or after all others.
     static func aiff(_ bytes: [UInt8], _ tag: [UInt8], isInFront: Bool) -> [UInt8] {
         var chunk = Array("ID3 ".utf8)
         chunk.append(big: UInt32(tag.count))

@@ -3,21 +3,21 @@ import TestSupport
 
 @testable import Media
 
-/// What a source gives when its sample tables are walked here, beside what it gives when libav reads all of them.
+/// The result of reading a source whose sample tables are walked here, next to the result when libav reads all of them.
 struct WalkedBothWays {
     let walked: Outcome
     let whole: Outcome
-    /// The streams of which libav saw no more than the ends.
+    /// The streams of which libav saw only the first and last samples.
     let walkedStreams: [Int]
 
-    /// All that can be told of a read.
+    /// Every observable result of a read.
     struct Outcome: Equatable {
         var description: SourceDescription?
-        /// The packets of the main track, and how they ended.
+        /// The packets of the main track; `packetEnd` is how they ended.
         var packets: [PacketRecord] = []
         var packetEnd: String?
         var error: String?
-        /// Positions of blocks and bits of samples.
+        /// The positions of blocks and the bits of samples.
         var readouts: [[UInt32]] = []
         var accounts: [DamageAccount] = []
         var ends: [String] = []
@@ -33,7 +33,7 @@ struct WalkedBothWays {
         let bytes: [UInt8]
     }
 
-    /// Tables of a few dozen samples, of which libav sees so many at the ends.
+    /// Rules for tables of a few dozen samples, of which libav sees `head` at the start and `tail` at the end.
     static func rules(head: Int64 = 16, tail: Int64 = 3, longest: Int64 = 1 << 30) -> SampleTableRules {
         SampleTableRules(
             leastSamples: 1,
@@ -67,7 +67,7 @@ struct WalkedBothWays {
         (self.walked, self.whole, self.walkedStreams) = (walked, whole, walkedStreams)
     }
 
-    /// What differs first; `nil` where nothing does.
+    /// The first difference; `nil` if there is none.
     var difference: String? {
         if walked == whole { return nil }
         if walked.description != whole.description {
@@ -121,7 +121,7 @@ extension WalkedBothWays.Outcome {
     fileprivate mutating func readPackets(_ demuxer: Demuxer, _ stream: Int) throws {
         var packet = try Packet()
         do {
-            // Behind the end of the bytes libav tries the samples that follow, one at each call.
+            // Past the end of the bytes, libav tries the following samples, one at each call.
             for _ in 0..<2 {
                 while try demuxer.read(into: &packet, of: stream) { packets.append(.init(packet)) }
             }

@@ -1,9 +1,9 @@
-/// What the boxes of an MP4 or QuickTime file say of a track's length.
+/// The length of a track according to the boxes of an MP4 or QuickTime file.
 ///
-/// libav tells the length of an edit in ticks of the track, but the file states it in ticks of the movie, which are
-/// often 1/600 or 1/1000 of a second: what looks exact there may be rounded by a hundred frames.
+/// libav states the length of an edit in ticks of the track, but the file states it in ticks of the movie, which
+/// are often 1/600 or 1/1000 of a second. A length that looks exact may be rounded by a hundred frames.
 enum MP4Facts {
-    /// `nil` where the boxes say nothing better than libav does.
+    /// `nil` if the boxes are no more precise than libav.
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
         let source = demuxer.source
         let rate = Int64(stream.sampleRateHz)
@@ -14,7 +14,7 @@ enum MP4Facts {
             mediaScale > 0
         else { return nil }
         if source.box("mvex", in: movie) != nil {
-            // The sound follows in fragments: what is known at the start is part of it.
+            // The sound follows in fragments, so the length known at the start covers only part of it.
             return ContainerFacts(isOpenEnded: true)
         }
         let table: TimeTable? = PacketPace(stream).flatMap { pace in
@@ -24,7 +24,7 @@ enum MP4Facts {
         let total = played?.frames ?? mediaLength * rate / mediaScale
         let edits = edits(source, track).filter { $0.start >= 0 && $0.length > 0 }
         let editStart = (edits.first?.start ?? 0) * rate / mediaScale
-        // Decoders of Opus drop their delay, shown or not.
+        // Opus decoders always drop their delay, whether the edit list states it or not.
         let start = max(editStart, Int64(stream.opusDelay))
         let gapless = gapless(demuxer)
         if edits.count <= 1, let gapless,
@@ -38,10 +38,10 @@ enum MP4Facts {
             )
         }
         guard let edit = edits.first else {
-            // Nothing but the codec says that there is priming.
+            // Only the codec shows that there is priming.
             let start = min(total, stream.beginsWithFAACMark(source) ? Int64(FAACMark.priming) : start)
             if let played { return played.facts(from: start) }
-            // Where every block is said to be a whole one, the last one of a lossless codec may know better.
+            // If the table states only full blocks, the last block of a lossless codec may still be shorter.
             let whole: Int64? = table?.isUniform == true && stream.isLossless ? PacketPace(stream)?.whole : nil
             guard start > 0 || whole != nil else { return nil }
             let rounding: Int64 = mediaLength * rate % mediaScale == 0 ? 0 : rate / 100
@@ -51,7 +51,7 @@ enum MP4Facts {
                 tolerance: (whole ?? 1) - 1 + rounding
             )
         }
-        // libav joins several edits at whole packets.
+        // libav joins several edits at packet boundaries.
         if edits.count > 1 { return ContainerFacts(isOpenEnded: true) }
         let length = (edit.length * rate + movieScale / 2) / movieScale - (start - editStart)
         let rest = total - start
@@ -59,9 +59,10 @@ enum MP4Facts {
         if let played, length >= min(played.frames, played.stated) - start - rounding {
             return played.facts(from: start)
         }
-        // An edit that by its coarse ticks may show all that is there shows all: the track knows its end exactly.
+        // If the edit may cover the whole track within the resolution of its ticks, assume that it does: the track
+        // states its end exactly.
         if mediaLength * rate % mediaScale == 0, abs(rest - length) <= rounding, rest > 0 {
-            // Writers that shorten the last packet leave its padding out of the track's length.
+            // Writers that shorten the last packet omit its padding from the track's length.
             let isTold = gapless.map { $0.priming == start && $0.frames == rest } ?? false
             let padding = isTold ? gapless.map { Int($0.padding) } : nil
             return ContainerFacts(droppedFrames: Int(start), paddingFrames: padding, soundFrames: rest)
@@ -75,16 +76,16 @@ enum MP4Facts {
         )
     }
 
-    /// A track whose times are no whole packets, so that its packets say how long it is.
+    /// A track whose sample durations are not whole packets. Its length then follows from its packets.
     private struct Played {
-        /// What all packets hold, as far as that is known.
+        /// Frames in all packets, as far as known.
         let frames: Int64
-        /// What the times add up to, gaps included.
+        /// The sum of the sample durations in frames, gaps included.
         let stated: Int64
-        /// By how much less than `frames` the packets may come to.
+        /// By how much the packets may fall short of `frames`.
         let doubt: Int64
 
-        /// Rounding loses no sound; what is more than all packets hold are gaps, or a clock that ran fast.
+        /// Rounding loses no sound. A stated length beyond all packets comes from gaps, or from a clock that ran fast.
         func facts(from start: Int64) -> ContainerFacts {
             ContainerFacts(
                 droppedFrames: start > 0 ? Int(start) : nil,
@@ -95,7 +96,7 @@ enum MP4Facts {
         }
     }
 
-    /// `nil` where the times are those of whole packets, or nothing is known of the packets.
+    /// `nil` if the sample durations are whole packets.
     private static func packets(
         in table: TimeTable,
         _ stream: InputStream,
@@ -107,11 +108,11 @@ enum MP4Facts {
         guard let whole = PacketPace(stream)?.whole else {
             return Played(frames: stated, stated: stated, doubt: rate / 5 + 4096)
         }
-        // The last block of lossless codecs is as long as the sound.
+        // The last block of a lossless codec may be shorter than the others.
         return Played(frames: table.samples * whole, stated: stated, doubt: whole - 1)
     }
 
-    /// iTunes' own account: hexadecimal numbers, of which the second to fourth are priming, padding and length.
+    /// iTunes' own gapless tag: hexadecimal numbers. The second to fourth are priming, padding and length.
     private static func gapless(_ demuxer: Demuxer) -> (priming: Int64, padding: Int64, frames: Int64)? {
         guard demuxer.streams.filter(\.isAudio).count == 1,
             let text = demuxer.tags.first(where: { $0.0 == "iTunSMPB" })?.1
@@ -135,7 +136,7 @@ enum MP4Facts {
         }
     }
 
-    /// Timescale and length of a `mvhd` or `mdhd`, which begin alike.
+    /// Timescale and length from `mvhd` or `mdhd`, which begin alike.
     private static func header(_ source: ByteSource, _ content: Range<Int64>) -> (scale: Int64, length: Int64)? {
         guard let bytes = source.bytes(at: content.lowerBound, count: 32), bytes.count >= 20 else { return nil }
         if bytes[0] == 0 { return (bigEndian(bytes[12..<16]), bigEndian(bytes[16..<20])) }
@@ -144,7 +145,7 @@ enum MP4Facts {
         return length >= 0 && length < 1 << 40 ? (bigEndian(bytes[20..<24]), length) : nil
     }
 
-    /// Edits with the first tick of the track that each shows, -1 for none, and their length in ticks of the movie.
+    /// The edits: first tick of the track (-1 for an empty edit), and length in ticks of the movie.
     private static func edits(_ source: ByteSource, _ track: Range<Int64>) -> [(start: Int64, length: Int64)] {
         guard let list = source.box("edts", in: track).flatMap({ source.box("elst", in: $0) }),
             let bytes = source.bytes(at: list.lowerBound, count: Int(min(list.upperBound - list.lowerBound, 65_536))),
@@ -160,7 +161,7 @@ enum MP4Facts {
             }
             let length = bigEndian(bytes[place..<(place + 8)])
             let start = bigEndian(bytes[(place + 8)..<(place + 16)])
-            // Beyond a year of microseconds nothing is meant, and nothing below overflows.
+            // Values beyond a year of microseconds are not meaningful. Below that, nothing overflows.
             return length >= 0 && length < 1 << 40 && start < 1 << 40 ? (start, length) : nil
         }
     }

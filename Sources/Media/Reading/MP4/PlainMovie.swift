@@ -1,23 +1,23 @@
-/// An MP4 or QuickTime file with long tracks that lie in it so plainly that their tables can be walked.
+/// An MP4 or QuickTime file with long tracks and a layout so plain that this code can walk their sample tables.
 ///
-/// Plain is: one moov and no fragments, boxes that fill each other exactly, samples in this file under one description,
-/// and no table that would change what packets are like. Whatever is not stays with libav as it is.
+/// Plain means: one `moov` and no fragments; boxes that exactly fill their parent; samples in this file, under one
+/// description; and no table that alters packets. libav reads every other file unaided.
 struct PlainMovie {
-    /// The audio tracks, and what is shown of them.
+    /// The audio tracks and their shortened tables for libav.
     private(set) var standIns: [SampleStandIn] = []
-    /// What libav sees otherwise than it is. Nothing moves by it.
+    /// The bytes that libav sees changed. They do not move any other byte.
     private(set) var patches: [SourcePatch] = []
-    /// Bytes of the tables that were looked through.
+    /// Bytes of all tables read.
     private var tableBytes: Int64 = 0
 
-    /// A box among others.
+    /// A box with its place in the file.
     private struct Box {
         let name: String
         let start: Int64
         let content: Range<Int64>
     }
 
-    /// What a track's boxes lead to.
+    /// The facts and tables of one track.
     private struct Track {
         let id: Int64
         let kind: String
@@ -26,40 +26,40 @@ struct PlainMovie {
         let isSelfContained: Bool
     }
 
-    /// `nil` where there is nothing that it would pay to hide.
+    /// `nil` if hiding samples from libav is not worthwhile.
     init?(_ source: ByteSource, _ rules: SampleTableRules) throws {
-        // Most files end here: a size is four bytes for each sample.
+        // Rejects most files at once: a sample takes at least four bytes for its size.
         guard let size = source.size, size / 4 > rules.leastSamples,
             let movie = Self.movie(in: source, size: size), let boxes = Self.boxes(in: source, movie),
             !boxes.contains(where: { ["mvex", "cmov", "rmra", "moov"].contains($0.name) })
         else { return nil }
         let places = boxes.filter { $0.name == "trak" }
-        // More are refused anyway.
+        // Files with more tracks are refused anyway.
         guard places.count <= Demuxer.mostStreams else { return nil }
         let tracks = places.compactMap { Self.track(in: source, $0.content) }
-        // A track that is not understood may be any other's.
+        // A track that was not understood may share its id with any other track.
         guard tracks.count == places.count, Set(tracks.map(\.id)).count == tracks.count else { return nil }
         let hasChapters = places.contains { source.box("tref", in: $0.content) != nil }
         for track in tracks {
             switch track.kind {
             case "soun": try hide(track, in: source, rules)
-            // Chapters may show their pictures, or count on the first of them.
+            // Chapters may use the pictures of a video track, or rely on the first of them.
             case "vide" where !hasChapters: hideAll(track, in: source, rules)
             default: continue
             }
         }
-        // Each read looks at all of them.
+        // Each read of the source goes through all patches.
         guard (1...Self.mostPatches).contains(patches.count) else { return nil }
     }
 
     // MARK: Hiding
 
-    /// A track has a dozen tables.
+    /// Far more than needed: a track has a dozen tables.
     private static let mostPatches = 4096
     private static let codecs: Set<String> = ["mp4a", "alac", "Opus", "fLaC"]
     private static let name = (start: Int64(4), free: Array("free".utf8))
 
-    /// Shows the ends of an audio track, and hides what lies between them.
+    /// Shows libav the start and the end of an audio track, and hides the samples in between.
     private mutating func hide(_ track: Track, in source: ByteSource, _ rules: SampleTableRules) throws {
         let named = Dictionary(grouping: track.tables, by: \.name)
         guard track.isSelfContained, let description = named["stsd"], description.count == 1,
@@ -104,12 +104,12 @@ struct PlainMovie {
 
     // MARK: What is plain
 
-    /// All that a plain track has. Others may mark packets, shift them or say how to decrypt them.
+    /// All tables that a plain track may have. Others may mark packets, shift them or describe their encryption.
     private static let plainTables: Set<String> = [
         "stsd", "stts", "stsc", "stsz", "stco", "co64", "sgpd", "sbgp", "free", "skip",
     ]
 
-    /// Whether groups of samples say no more than from where a decoder finds its state.
+    /// Whether the sample groups state only how much preroll a decoder needs.
     private static func groupsAreRolls(_ source: ByteSource, _ boxes: [Box]) -> Bool {
         boxes.allSatisfy { box in
             guard let head = source.bytes(at: box.content.lowerBound, count: 8), head.count == 8 else { return false }
@@ -117,13 +117,13 @@ struct PlainMovie {
         }
     }
 
-    /// Whether there is one description, of a codec whose packets are the samples as they lie there.
+    /// Whether there is one description, of a codec whose packets are exactly the samples in the file.
     private static func isOneOfOurs(_ source: ByteSource, _ description: Range<Int64>) -> Bool {
         guard let head = source.bytes(at: description.lowerBound, count: 16), head.count == 16 else { return false }
         return bigEndian(head[4..<8]) == 1 && codecs.contains { head[12..<16].elementsEqual($0.utf8) }
     }
 
-    /// The length that an `mdhd` states, in ticks; `nil` where it states none.
+    /// The length in `mdhd`, in ticks; `nil` if it states none.
     private static func length(_ source: ByteSource, _ header: Range<Int64>) -> Int64? {
         guard let bytes = source.bytes(at: header.lowerBound, count: 32), bytes.count == 32, bytes[0] <= 1 else {
             return nil
@@ -138,13 +138,13 @@ struct PlainMovie {
 
     private static let topBoxes: Set<String> = ["ftyp", "free", "skip", "wide", "mdat", "moov", "udta", "meta"]
 
-    /// The only moov of a file that has nothing beside it but samples.
+    /// The content of the only `moov`, in a file that otherwise holds only samples and boxes without effect.
     private static func movie(in source: ByteSource, size: Int64) -> Range<Int64>? {
         var (place, found) = (Int64(0), Range<Int64>?.none)
         for _ in 0..<256 {
             if place == size { return found }
             guard let box = source.boxHead(at: place, before: size), topBoxes.contains(box.name) else { return nil }
-            // What is cut short are samples: of those in front of the cut, all is known.
+            // A box cut short must hold samples: then the tables of those before the cut are complete.
             if box.size > size - place { return box.name == "mdat" ? found : nil }
             if box.name == "moov" {
                 guard found == nil else { return nil }
@@ -155,7 +155,7 @@ struct PlainMovie {
         return nil
     }
 
-    /// The boxes in `range`; `nil` where they do not fill it exactly.
+    /// The boxes in `range`; `nil` if they do not fill it exactly.
     private static func boxes(in source: ByteSource, _ range: Range<Int64>) -> [Box]? {
         var (place, found) = (range.lowerBound, [Box]())
         while place < range.upperBound {
@@ -169,7 +169,7 @@ struct PlainMovie {
         return found
     }
 
-    /// `nil` where boxes are missing, come twice, or come in an order in which libav reads them otherwise.
+    /// `nil` if boxes are missing, occur twice, or come in an order in which libav reads them differently.
     private static func track(in source: ByteSource, _ content: Range<Int64>) -> Track? {
         guard let (header, media) = pair("tkhd", "mdia", in: source, content),
             let (mediaHeader, _) = pair("mdhd", "hdlr", in: source, media),
@@ -189,7 +189,7 @@ struct PlainMovie {
         )
     }
 
-    /// The contents of two boxes that come once each, in that order.
+    /// The contents of two boxes that occur once each, in this order.
     private static func pair(
         _ first: String,
         _ second: String,
@@ -202,7 +202,7 @@ struct PlainMovie {
         return (found[0].content, found[1].content)
     }
 
-    /// Whether the samples are said to lie in this file: one reference, without a path, or none at all.
+    /// Whether the samples are in this file: one data reference without a path, or none at all.
     private static func isSelfContained(_ source: ByteSource, _ boxes: [Box]) -> Bool {
         guard let box = boxes.first else { return true }
         guard boxes.count == 1, let references = source.box("dref", in: box.content),

@@ -1,13 +1,13 @@
-/// A place in a track's sample tables: which sample, when, and where its bytes lie.
+/// A position in a track's sample tables: the current sample with its time and the place of its bytes.
 struct SampleCursor {
     private let tables: SampleTables
     /// The sample's number, from zero.
     private(set) var number: Int64 = 0
-    /// When it begins, in ticks since the first one.
+    /// When the sample begins, in ticks since the first sample.
     private(set) var time: Int64 = 0
-    /// How many ticks it lasts.
+    /// The sample's duration in ticks.
     private(set) var duration: Int64 = 0
-    /// Where it begins in the source.
+    /// Byte position of the sample in the source.
     private(set) var place: Int64 = 0
     private(set) var size: Int64 = 0
 
@@ -16,14 +16,14 @@ struct SampleCursor {
     private var chunkRuns: TableWindow
     private var offsets: TableWindow
     private var run: Int64 = 0
-    /// Samples of the run from this one on.
+    /// Samples left in the run, this one included.
     private var leftInRun: Int64 = 0
     private var chunkRun: Int64 = 0
     private var chunk: Int64 = 0
-    /// Samples of the chunk from this one on.
+    /// Samples left in the chunk, this one included.
     private var leftInChunk: Int64 = 0
 
-    /// At the sample with that number.
+    /// Starts at the sample with this number.
     init(_ tables: SampleTables, at number: Int64) throws {
         self.tables = tables
         sizes = TableWindow(tables.sizes, of: tables.source)
@@ -33,7 +33,7 @@ struct SampleCursor {
         try move(to: number)
     }
 
-    /// Goes to the next sample. Behind the last one there is none, and nothing but the number counts.
+    /// Moves to the next sample. After the last one, only `number` is valid.
     mutating func advance() throws {
         place += size
         time += duration
@@ -102,8 +102,8 @@ struct SampleCursor {
 
     // MARK: Chunks
 
-    /// The chunks, from zero, for which the run of chunks in hand speaks. What is read here was looked through when the
-    /// file was opened; a file that is changed while it is read gives an error.
+    /// The chunks, from zero, that the current run of chunks covers. The tables were checked when the file was
+    /// opened; a file that changes while it is read gives an error.
     private mutating func chunksInRun() throws -> Range<Int64> {
         let first = try chunkRuns.number(3 * chunkRun) - 1
         let isLast = chunkRun + 1 == tables.chunkRunCount

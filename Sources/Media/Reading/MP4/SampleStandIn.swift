@@ -1,8 +1,8 @@
-/// What libav is shown of a long track: its first samples and its last ones as they are, and between them a few that
-/// stand for thousands each.
+/// The shortened tables of a long track that libav sees: the first and last samples unchanged, and between them a
+/// few stand-ins for thousands of samples each.
 ///
-/// The times of all that it is shown are the true ones. What libav makes of them, edit lists and priming included, is
-/// what it would have made of all samples, as long as an edit neither begins nor ends among those that are not shown.
+/// All times in them are true. libav therefore derives the same edit lists and priming as from the full tables, as
+/// long as no edit begins or ends among the hidden samples.
 struct SampleStandIn {
     struct Sample {
         let place: Int64
@@ -10,24 +10,24 @@ struct SampleStandIn {
         let duration: Int64
     }
 
-    /// The number that the container gives the track.
+    /// The track's id in the container.
     let trackID: Int64
     let tables: SampleTables
-    /// The track's length by its own header, in ticks.
+    /// The track's length in its own header, in ticks.
     let statedTicks: Int64
-    /// The samples for which others stand.
+    /// The samples that stand-ins replace.
     let hidden: Range<Int64>
-    /// All that is shown, in order.
+    /// All samples that libav sees, in order.
     let samples: [Sample]
-    /// Where in `samples` those are that stand for others.
+    /// The indices of the stand-ins in `samples`.
     let standIns: Range<Int>
 
-    /// The least that a sample can have: libav may look at one, and should not read much then.
+    /// The smallest size possible: libav may read a stand-in, and should then not read much.
     private static let standInBytes: Int64 = 1
-    /// More are too much to keep.
+    /// More stand-ins would take too much memory.
     private static let mostStandIns: Int64 = 4096
 
-    /// `nil` where there is nothing to hide, or where times leap so far that hardly a sample could stand for another.
+    /// `nil` if there is nothing to hide, or if samples last so long that a stand-in could replace hardly any.
     init?(for tables: SampleTables, ofTrack id: Int64, statedTicks: Int64, _ rules: SampleTableRules) throws {
         guard tables.sampleCount - rules.headSamples - rules.tailSamples >= 2 else { return nil }
         hidden = rules.headSamples..<(tables.sampleCount - rules.tailSamples)
@@ -46,9 +46,9 @@ struct SampleStandIn {
         while cursor.number < hidden.upperBound {
             let (place, time) = (cursor.place, cursor.time)
             let end = min(cursor.number + each, hidden.upperBound)
-            // Step by step: each leap would look through the tables from their start again.
+            // One step at a time: a jump would search the tables from their start again.
             while cursor.number < end { try cursor.advance() }
-            // libav gives the same error when the file is opened.
+            // libav reports the same error when it opens the file.
             if tables.source.stop.isStopped { return nil }
             samples.append(Sample(place: place, size: Self.standInBytes, duration: cursor.time - time))
         }
@@ -60,7 +60,7 @@ struct SampleStandIn {
         self.samples = samples
     }
 
-    /// The four boxes that say so, together as long as the box whose place they take; `nil` where that is too short.
+    /// The four boxes with these samples, together as long as the box they replace; `nil` if that is too short.
     func boxes(inPlaceOf bytes: Int64) -> [UInt8]? {
         let count = Int64(samples.count)
         var boxes: [UInt8] = []
@@ -77,10 +77,10 @@ struct SampleStandIn {
             }
         }
         begin("stts", [Int64(runs.count)] + runs.flatMap { [$0.count, $0.ticks] }, bytes: 16 + 8 * Int64(runs.count))
-        // Each lies in a chunk of its own.
+        // Each sample has its own chunk.
         begin("stsc", [1, 1, 1, 1], bytes: 28)
         begin("stsz", [0, count] + samples.map(\.size), bytes: 20 + 4 * count)
-        // The last one takes up all that is left. Readers pass over what lies behind a table's entries.
+        // The last box takes all remaining bytes. Readers ignore data after a table's entries.
         let rest = bytes - Int64(boxes.count)
         guard rest >= 16 + 8 * count else { return nil }
         begin("co64", [count], bytes: rest)

@@ -1,12 +1,12 @@
-/// A table of numbers in a source, most significant byte first. Nothing of it is in memory.
+/// A table of big-endian numbers in a source. None of it is held in memory.
 struct SampleTable {
     let place: Int64
-    /// Numbers, not entries: of tables with several columns, all of them.
+    /// Count of numbers, not of rows: in a table with several columns, each number counts.
     let count: Int64
-    /// Bytes of a number: four or eight.
+    /// Bytes per number: four or eight.
     let width: Int
 
-    /// The numbers behind the first `headBytes` of a box's content; `nil` where they do not fit in.
+    /// The numbers after the first `headBytes` of a box's content; `nil` if they do not fit in it.
     init?(in content: Range<Int64>, behind headBytes: Int64, count: Int64, width: Int) {
         let room = content.upperBound - content.lowerBound - headBytes
         guard count > 0, room > 0, count <= room / Int64(width) else { return nil }

@@ -1,26 +1,26 @@
-/// The tables that say of every sample of a track how large it is, when it comes and where it lies.
+/// The tables that state size, time and place of every sample of a track.
 ///
-/// They are at one with each other, or there are none: every sample has a size, a time and a place, and nothing else has.
+/// They are consistent: each describes exactly `sampleCount` samples. Inconsistent tables are rejected.
 struct SampleTables {
     let source: ByteSource
-    /// Of `stsz`: the bytes of each sample.
+    /// `stsz`: the size of each sample in bytes.
     let sizes: SampleTable
-    /// Of `stts`: runs of so many samples of so many ticks.
+    /// `stts`: runs of samples with the same duration (count and ticks).
     let runs: SampleTable
-    /// Of `stsc`: from which chunk on there are how many samples in a chunk, and their description.
+    /// `stsc`: runs of chunks with the same number of samples (first chunk, samples per chunk, description).
     let chunkRuns: SampleTable
-    /// Of `stco` or `co64`: where each chunk begins.
+    /// `stco` or `co64`: where each chunk begins.
     let offsets: SampleTable
     let sampleCount: Int64
     let sampleBytes: Int64
     let ticks: Int64
-    /// The ticks of the longest sample.
+    /// The duration of the longest sample in ticks.
     let longest: Int64
 
     var runCount: Int64 { runs.count / 2 }
     var chunkRunCount: Int64 { chunkRuns.count / 3 }
 
-    /// Where the contents of the four boxes lie.
+    /// The contents of the four boxes.
     struct Boxes {
         var sizes: Range<Int64>
         var runs: Range<Int64>
@@ -29,11 +29,11 @@ struct SampleTables {
         var offsetsAreWide: Bool
     }
 
-    /// Looks all through the tables in `boxes`; `nil` where they are not plain or contradict each other, or where there
-    /// are fewer or more samples than `wanted`.
+    /// Reads through all the tables in `boxes`. `nil` if they are not plain or contradict each other, or if the
+    /// number of samples is not in `wanted`.
     init?(_ boxes: Boxes, in source: ByteSource, samples wanted: ClosedRange<Int64>) throws {
         guard let sizeHead = source.bytes(at: boxes.sizes.lowerBound, count: 12), sizeHead.count == 12,
-            // One size for all is PCM's way, of which libav makes packets by rules of its own.
+            // PCM uses one size for all samples, and libav makes packets of them by its own rules.
             bigEndian(sizeHead[4..<8]) == 0, case let count = bigEndian(sizeHead[8..<12]), wanted.contains(count),
             let sizes = SampleTable(in: boxes.sizes, behind: 12, count: count, width: 4),
             let runs = Self.table(source, boxes.runs, columns: 2, width: 4),
@@ -50,15 +50,15 @@ struct SampleTables {
         (ticks, longest) = (times.ticks, times.longest)
     }
 
-    /// A table behind version, flags and the number of its entries.
+    /// The table after version, flags and the number of its entries.
     private static func table(_ source: ByteSource, _ box: Range<Int64>, columns: Int64, width: Int) -> SampleTable? {
         guard let head = source.bytes(at: box.lowerBound, count: 8), head.count == 8 else { return nil }
         return SampleTable(in: box, behind: 8, count: bigEndian(head[4..<8]) * columns, width: width)
     }
 
-    // MARK: Looking through
+    // MARK: Checking
 
-    /// `nil` unless each of `samples` has its ticks, at least one. libav mends longer steps by guessing.
+    /// `nil` unless each of `samples` lasts at least one tick. libav repairs longer durations by guessing.
     private static func times(
         _ window: consuming TableWindow,
         entries: Int64,
@@ -76,7 +76,7 @@ struct SampleTables {
         return counted == samples && longest > 1 ? (ticks, longest) : nil
     }
 
-    /// Whether the chunks, in order, hold exactly `samples`, all of the first description.
+    /// Whether the chunks, in order, hold exactly `samples`, all under the first description.
     private static func chunksHold(
         _ samples: Int64,
         _ window: consuming TableWindow,
@@ -97,16 +97,16 @@ struct SampleTables {
         return counted == samples && first == chunks + 1
     }
 
-    /// Offsets of 32 bits always are.
+    /// Whether all offsets are valid. 32-bit offsets always are.
     private static func arePlaces(_ window: consuming TableWindow, _ offsets: SampleTable) throws -> Bool {
         if offsets.width == 8 { for chunk in 0..<offsets.count { _ = try window.number(chunk) } }
         return true
     }
 
-    /// Sizes in libav's index have thirty bits, and one of them is the sign.
+    /// Sizes in libav's index have thirty bits, one of which is the sign.
     private static let greatestSize: Int64 = 1 << 29
 
-    /// `nil` where a sample is empty or larger than libav takes.
+    /// The sum of all sizes; `nil` if a sample is empty or larger than libav allows.
     private static func sum(_ window: consuming TableWindow, _ count: Int64) throws -> Int64? {
         var bytes: Int64 = 0
         for sample in 0..<count {
@@ -121,7 +121,7 @@ struct SampleTables {
 // MARK: - Times
 
 extension SampleTables {
-    /// The last sample that begins by `time`, in ticks since the first one, and when it does.
+    /// The last sample that begins at or before `time`, in ticks since the first sample, and when it begins.
     func sample(at time: Int64) throws -> (number: Int64, time: Int64) {
         var window = TableWindow(runs, of: source)
         var (number, ticks) = (Int64(0), Int64(0))
@@ -138,7 +138,7 @@ extension SampleTables {
         throw LibAVError.invalid("sample tables")
     }
 
-    /// Whether all of `samples` last so many ticks each.
+    /// Whether each of `samples` lasts `ticks`.
     func areAll(_ samples: Range<Int64>, lasting ticks: Int64) throws -> Bool {
         var window = TableWindow(runs, of: source)
         var (number, run) = (Int64(0), Int64(0))
@@ -151,7 +151,7 @@ extension SampleTables {
         return true
     }
 
-    /// A run's samples and the ticks of each. Throws where the file is no longer the one that was looked through.
+    /// The number of samples in a run, and the ticks of each. Throws if the file has changed since it was checked.
     func run(_ run: Int64, _ window: inout TableWindow) throws -> (count: Int64, length: Int64) {
         let (count, length) = (try window.number(2 * run), try window.number(2 * run + 1))
         guard count > 0, count <= sampleCount, length > 0 else { throw LibAVError.invalid("sample tables") }

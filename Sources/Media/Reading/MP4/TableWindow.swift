@@ -1,13 +1,13 @@
-/// Reads a table's numbers through a small buffer: in order they cost next to nothing.
+/// Reads a table's numbers through a small buffer. Sequential reads cost next to nothing.
 struct TableWindow {
     private let table: SampleTable
     private let source: ByteSource
     private var buffer: [UInt8] = []
-    /// The numbers in the buffer.
+    /// The indices of the numbers in the buffer.
     private var held: Range<Int64> = 0..<0
 
     private static let bytes = 16 * 1024
-    /// Offsets beyond it are no place in any file, and sums with them could overflow.
+    /// Larger offsets are not valid in any file, and sums with them could overflow.
     private static let greatest: Int64 = 1 << 62
 
     init(_ table: SampleTable, of source: ByteSource) {
@@ -15,7 +15,7 @@ struct TableWindow {
         self.source = source
     }
 
-    /// The number at `index`. Throws where the source can no longer be read there.
+    /// The number at `index`. Throws if the source cannot be read there.
     mutating func number(_ index: Int64) throws -> Int64 {
         if !held.contains(index) { try fill(from: index) }
         let place = Int(index - held.lowerBound) * table.width

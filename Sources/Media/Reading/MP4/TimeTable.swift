@@ -1,19 +1,19 @@
-/// What a track's `stts` says of all its samples together.
+/// Totals from a track's `stts`.
 struct TimeTable {
     private(set) var samples: Int64 = 0
     private(set) var ticks: Int64 = 0
-    /// Whether the ticks of every sample but the last are whole packets, and the last one has some.
+    /// Whether every sample but the last lasts a whole number of packets, and the last lasts at least one tick.
     private(set) var isSteady = true
-    /// Whether all samples last as long as each other, the last one included.
+    /// Whether all samples, including the last, have the same duration.
     let isUniform: Bool
 
-    /// A table of more runs has a run for every sample, as only times have it that are no whole packets.
+    /// A table with more runs has one run per sample, which happens only if durations are not whole packets.
     private static let mostRuns: Int64 = 1 << 20
-    /// Years of sound; nothing below overflows.
+    /// Years of sound. Below this, nothing overflows.
     private static let greatest: Int64 = 1 << 40
 
-    /// Looks through the table in the `mdia` at `media`; `nil` where it cannot be read. Samples last a multiple of `unit`
-    /// frames at `rate`, of which `scale` ticks make a second.
+    /// Reads the table in the `mdia` at `media`; `nil` if that fails. Samples last a multiple of `unit` frames at
+    /// `rate`; a second has `scale` ticks.
     init?(_ source: ByteSource, in media: Range<Int64>, unit: Int64, rate: Int64, scale: Int64) {
         guard let information = source.box("minf", in: media), let tables = source.box("stbl", in: information),
             let box = source.box("stts", in: tables), let head = source.bytes(at: box.lowerBound, count: 8),
@@ -23,11 +23,11 @@ struct TimeTable {
         isUniform = runs == 1
         var window = TableWindow(table, of: source)
         for run in 0..<runs {
-            // What cannot be read is met again where samples are.
+            // A read error here occurs again, and is reported, when samples are read.
             guard let count = try? window.number(2 * run), let length = try? window.number(2 * run + 1) else {
                 return nil
             }
-            // How long the last sample is was not known to the writer, and an edit may leave it out.
+            // The writer did not know the duration of the last sample, and an edit may leave it out.
             if length == 0, run + 1 == runs {
                 isSteady = false
                 break

@@ -1,14 +1,14 @@
-/// How many tags of a file libav is shown.
+/// Limits the tags of a file that libav sees.
 ///
-/// libav looks a tag's name up among all tags before it, and joins values of one name by copying what it has: the time grows
-/// with the square of their number, before the first frame and without a read in which it could be stopped.
+/// libav searches all earlier tags for each tag's name, and joins values of one name by copying. Its time grows
+/// with the square of their number, before the first frame, and without a read at which it could be stopped.
 struct TagBudget {
-    /// Tags and chapters. Songs have dozens, audio books hundreds of chapters.
+    /// Tags and chapters together. Songs have dozens of tags, audio books hundreds of chapters.
     static let mostTags = 10_000
-    /// Bytes that joining values of one name may copy.
+    /// Limit on the bytes that joining values of one name may copy.
     static let mostCopiedBytes: Int64 = 1 << 30
 
-    /// Comparisons of names when libav goes through all tags again, as it does behind every block of them.
+    /// Limit on the comparisons of names when libav goes through all tags again, as it does after every block of them.
     static let mostComparisons = 200_000_000
 
     private var left = TagBudget.mostTags
@@ -16,18 +16,18 @@ struct TagBudget {
     private var copied: Int64 = 0
     private var lengths: [String: Int64] = [:]
 
-    /// Whether nothing more is shown.
+    /// Whether the budget is used up, so that no more tags are shown.
     private(set) var isSpent = false
 
-    /// Notes that a block of tags has ended.
+    /// Records the end of a block of tags.
     mutating func endBlock() {
         let shown = Self.mostTags - left
         comparisons += shown * shown / 2
         if comparisons > Self.mostComparisons { isSpent = true }
     }
 
-    /// Takes a tag; `false` where it is not to be shown, nor any behind it. `name` is `nil` where values are not joined.
-    /// `times` is how often libav enters it.
+    /// Counts a tag; `false` if neither it nor any later tag may be shown. `name` is `nil` if values are not
+    /// joined. `times` is how often libav adds the tag.
     mutating func takes(_ name: String? = nil, bytes: Int64 = 0, times: Int = 1) -> Bool {
         guard !isSpent else { return false }
         left -= times

@@ -1,4 +1,4 @@
-/// Tags in chunks and boxes: what is not shown becomes a chunk, a box or a list that no reader looks into.
+/// Caps tags in chunks and boxes: hidden ones become a chunk, a box or a list that readers skip.
 extension TagCap {
     // MARK: RIFF and IFF
 
@@ -48,7 +48,7 @@ extension TagCap {
 
     // MARK: CAF and ASF
 
-    /// Strings in pairs, behind their number.
+    /// Pairs of strings after their count.
     mutating func capCAF() {
         var place: Int64 = 8
         for _ in 0..<4096 {
@@ -72,7 +72,7 @@ extension TagCap {
 
     mutating func capASF() { capObjects(30, size) }
 
-    /// Lists of attributes, each behind its number of 16 bits.
+    /// Lists of attributes, each after a 16-bit count.
     private mutating func capObjects(_ start: Int64, _ end: Int64) {
         var place = start
         for _ in 0..<4096 {
@@ -112,7 +112,7 @@ extension TagCap {
                 return
             }
             if isFolder, depth < 8 {
-                // Version and flags come before what is in a `meta`, but not in QuickTime's.
+                // The content of a `meta` follows version and flags, but not in QuickTime.
                 let isFull = box.name == "meta" && source.bytes(at: place + box.headBytes, count: 4) == [0, 0, 0, 0]
                 let body = place + box.headBytes + (isFull ? 4 : 0)
                 if body < place + box.size { capBoxes(body..<(place + box.size), within: box.name, depth: depth + 1) }

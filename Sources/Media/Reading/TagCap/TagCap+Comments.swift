@@ -1,13 +1,13 @@
-/// Vorbis comments in FLAC and Ogg: what is not shown is not counted.
+/// Caps Vorbis comments in FLAC and Ogg by lowering their count, so that readers skip the hidden ones.
 extension TagCap {
     private static let comments: UInt8 = 4
-    /// Blocks that say nothing of the sound: those between comments that are hidden may be hidden with them.
+    /// Blocks without information about the sound. Those between hidden comments may be hidden with them.
     private static let others: Set<UInt8> = [1, 2, 4]
 
     mutating func capFLAC(from start: Int64) {
         guard source.bytes(at: start, count: 4) == Array("fLaC".utf8) else { return }
         var place = start + 4
-        // The blocks that are hidden together, as one of padding.
+        // Adjacent hidden blocks, merged into one block of padding.
         var hidden: (place: Int64, end: Int64)?
         func hide(_ isLast: Bool, _ cap: inout TagCap) {
             guard let range = hidden else { return }
@@ -34,7 +34,7 @@ extension TagCap {
         hide(false, &self)
     }
 
-    /// Returns where the number of comments lies in `block`, and how many are shown, where that is not all.
+    /// The place of the comment count in `block`, and how many comments are shown; `nil` if all are.
     private mutating func shown(_ block: SplicedBytes) -> (place: Int64, count: Int64)? {
         guard let vendor = block.bytes(at: 0, count: 4), vendor.count == 4 else { return nil }
         let start = 4 + littleEndian(vendor)
@@ -64,7 +64,7 @@ extension TagCap {
         }
     }
 
-    /// A page says by a checksum what is on it: that is reckoned anew.
+    /// Also recomputes the checksum of each page that changes.
     mutating func capOgg() {
         guard let block = VorbisComments.inOgg(source, size), let (place, count) = shown(block) else { return }
         let changes = block.pieces(at: place, of: bigEndianBytes(count, count: 4).reversed())

@@ -1,6 +1,6 @@
-/// ID3v2 and APE tags: behind the frames that are shown lies padding, and items that are not shown are not counted.
+/// Caps ID3v2 tags by turning hidden frames into padding, and APE tags by lowering their item count.
 extension TagCap {
-    /// Caps the ID3v2 tags that lie at `start` one behind the other, and says where they end.
+    /// Caps the consecutive ID3v2 tags that begin at `start`. Returns where they end.
     @discardableResult
     mutating func capID3(at start: Int64) -> Int64 {
         var place = start
@@ -19,7 +19,7 @@ extension TagCap {
             }
             place = end
         }
-        // All tags behind the last one that is shown become one, with nothing in it. More than it can hold is left.
+        // All tags after the last one shown become a single empty tag, unless they are too long for one.
         if let hidden, place - hidden - 10 < 1 << 28, place - hidden >= 20 {
             let length = place - hidden - 10
             let digits = (0..<4).map { UInt8(length >> (21 - 7 * Int64($0)) & 0x7F) }
@@ -53,7 +53,7 @@ extension TagCap {
         bytes.reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
     }
 
-    /// The tag at the end, in front of an ID3v1 tag or not.
+    /// The APE tag at the end, with or without an ID3v1 tag after it.
     mutating func capAPE() {
         guard let (items, number, footer) = APEItems.items(in: source, size) else { return }
         var (place, count) = (items.lowerBound, Int64(0))

@@ -1,9 +1,9 @@
-/// Tags and chapters of Matroska: what is not shown becomes a Void element of the same length.
+/// Caps tags and chapters of Matroska: hidden ones become a Void element of the same length.
 extension TagCap {
     private static let tags: UInt64 = 0x1254_C367
     private static let chapters: UInt64 = 0x1043_A770
     private static let cluster: UInt64 = 0x1F43_B675
-    /// libav enters a tag with a language once more without it, and so all within it, level by level.
+    /// libav adds a tag with a language a second time without it, including all nested tags, level by level.
     private static let deepest = 3
 
     mutating func capMatroska() {
@@ -31,7 +31,7 @@ extension TagCap {
         self = rest
     }
 
-    /// Caps one outermost element. Neighbours that are not shown at all are gathered in `hidden`.
+    /// Caps one top-level element. Adjacent elements that are hidden entirely accumulate in `hidden`.
     private mutating func cap(_ element: MatroskaElement, _ hidden: inout Range<Int64>?) {
         let isWanted = element.id == Self.tags || element.id == Self.chapters
         guard isWanted, budget.isSpent, let end = element.end, end <= size else {
@@ -52,7 +52,7 @@ extension TagCap {
                 rest.void(part.place..<end)
                 return false
             }
-            // A tag with a target and its values; an edition and its chapters.
+            // 0x7373 is a tag with a target and its values, 0x45B9 an edition with its chapters.
             if part.id == 0x7373 {
                 rest.capItems(0x67C8, in: part.body..<partEnd, depth: 0)
                 rest.budget.endBlock()
@@ -79,7 +79,7 @@ extension TagCap {
         self = rest
     }
 
-    /// An empty element over `range`, whose head is as long as it may be.
+    /// Writes an empty Void element over `range`, with the longest header possible.
     private mutating func void(_ range: Range<Int64>) {
         let total = range.upperBound - range.lowerBound
         guard total >= 2 else { return }

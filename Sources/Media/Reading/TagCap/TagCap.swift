@@ -1,23 +1,23 @@
 import Conversion
 
-/// Hides from libav the tags and chapters of a file beyond `TagBudget`, by showing it something harmless in their place.
+/// Hides tags and chapters beyond `TagBudget` from libav, by overwriting them with harmless content as libav reads.
 ///
-/// It follows the layout of files that are in order. One that leads it astray has libav see all; the limit for opening ends that.
+/// It expects well-formed files. If a file misleads it, libav sees all tags, until the limit for opening.
 struct TagCap {
-    /// What libav sees instead. Nothing moves by it.
+    /// The bytes that libav sees changed. They do not move any other byte.
     var patches: [SourcePatch] = []
     var budget = TagBudget()
     let source: ByteSource
     let size: Int64
 
-    /// A file of less has no room for so many.
+    /// A smaller file cannot hold enough tags to matter.
     private static let leastBytes: Int64 = 64 << 10
-    /// Each read looks at all of them.
+    /// Each read of the source goes through all patches.
     private static let mostPatches = 4096
-    /// Pieces that are looked at: the rest of a file of more is left as it is.
+    /// Limit on the pieces to examine. Anything after them in the file stays as it is.
     static let mostPieces = 1 << 20
 
-    /// Looks through the file that libav takes for `container`; `nil` where all of it may be shown.
+    /// Examines the file that libav opens as `container`; `nil` if libav may see all of it.
     init?(_ source: ByteSource, container: String) throws {
         guard let size = source.size, size >= Self.leastBytes else { return nil }
         self.source = source
@@ -48,7 +48,7 @@ struct TagCap {
         }
     }
 
-    /// What a conversion has to tell of it.
+    /// The remark of a conversion that hid tags.
     static let remark = Remark(
         .tags,
         "the source has more tags and chapters than are read (\(TagBudget.mostTags) at most); the first ones were kept"

@@ -1,4 +1,4 @@
-/// The items of an APE tag at the end of a file: an item of text may hold several values.
+/// The items of the APE tag at the end of a file. A text item may hold several values.
 enum APEItems {
     static func count(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
         guard let (items, number, _) = items(in: source, size) else { return }
@@ -9,7 +9,7 @@ enum APEItems {
             let name = head.dropFirst(8).prefix { $0 != 0 }
             let start = place + 8 + Int64(name.count) + 1
             guard name.count < TagValues.longestName, length <= items.upperBound - start else { return }
-            // Two bits say what the item is; 0 is text.
+            // Two bits state the kind of the item; 0 is text.
             if head[4] & 6 == 0, length > 0, length <= 1 << 20, let text = source.bytes(at: start, count: Int(length)) {
                 let parts = text.split(separator: 0, omittingEmptySubsequences: true)
                 values.add(String(decoding: name, as: UTF8.self), values: parts.count)
@@ -18,9 +18,9 @@ enum APEItems {
         }
     }
 
-    /// Where the items lie and how many there are, by the footer of the last tag, and where that lies.
+    /// The place and number of the items according to the footer of the last tag, and the place of that footer.
     static func items(in source: ByteSource, _ size: Int64) -> (items: Range<Int64>, number: Int64, footer: Int64)? {
-        // An ID3v1 tag of 128 bytes may lie behind it.
+        // An ID3v1 tag of 128 bytes may follow it.
         for end in [size, size - 128] where end >= 32 {
             guard let footer = source.bytes(at: end - 32, count: 32), footer.count == 32,
                 footer.starts(with: Array("APETAGEX".utf8))

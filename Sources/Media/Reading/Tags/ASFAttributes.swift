@@ -1,4 +1,4 @@
-/// The attributes of an ASF file (WMA): a name may come again.
+/// The attributes of an ASF file (WMA). A name may occur more than once.
 enum ASFAttributes {
     private static let header: [UInt8] = [
         0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11, 0xA6, 0xD9, 0x00, 0xAA, 0x00, 0x62, 0xCE, 0x6C,
@@ -39,7 +39,7 @@ enum ASFAttributes {
             let head = place + 2 + length
             guard let kind = source.bytes(at: head, count: 4), kind.count == 4, head + 4 <= end else { return }
             let letters = length > 0 ? source.bytes(at: place + 2, count: Int(min(length, 512))) ?? [] : []
-            // Kind 0 is text; pictures and numbers are no values of a list.
+            // Kind 0 is text. Pictures and numbers are not values of a list.
             if littleEndian(kind[0..<2]) == 0 {
                 let units = stride(from: 0, to: letters.count - 1, by: 2).map {
                     UInt16(letters[$0]) | UInt16(letters[$0 + 1]) << 8

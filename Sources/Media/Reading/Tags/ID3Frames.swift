@@ -1,6 +1,6 @@
-/// The text frames of an ID3v2 tag: a frame may hold several values, and TXXX frames of one name may come again.
+/// The text frames of an ID3v2 tag. A frame may hold several values, and TXXX frames may share a name.
 enum ID3Frames {
-    /// Counts the values in the tag at `place`, if one is there.
+    /// Counts the values in the tag at `place`, if there is one.
     static func count(in source: ByteSource, at place: Int64, into values: inout TagValues) {
         guard let head = source.bytes(at: place, count: 10), head.count == 10, head.starts(with: Array("ID3".utf8)),
             (2...4).contains(head[3])
@@ -38,7 +38,7 @@ enum ID3Frames {
         }
     }
 
-    /// The `id3 ` chunk of a WAV, W64 or AIFF file; `nil` where it has none.
+    /// The content of the `id3 ` chunk of a WAV, W64 or AIFF file; `nil` if it has none.
     static func inChunks(_ source: ByteSource, _ size: Int64, isBig: Bool) -> Int64? {
         var place: Int64 = 12
         for _ in 0..<4096 {
@@ -51,7 +51,7 @@ enum ID3Frames {
         return nil
     }
 
-    /// Texts beyond this are lyrics or worse, and no list of values.
+    /// Longer texts are lyrics or garbage, not lists of values.
     private static let longestText: Int64 = 1 << 20
 
     private static func count(_ text: [UInt8], of name: String, into values: inout TagValues) {
@@ -65,7 +65,7 @@ enum ID3Frames {
         values.add(description, values: parts.count { !$0.isEmpty })
     }
 
-    /// The pieces between the NULs of a text, byte order marks taken off.
+    /// Splits a text at its NULs and removes byte order marks.
     private static func split(_ text: ArraySlice<UInt8>, isWide: Bool) -> [[UInt8]] {
         var parts: [[UInt8]] = [[]]
         let unit = isWide ? 2 : 1
@@ -86,7 +86,7 @@ enum ID3Frames {
         bytes.reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
     }
 
-    /// The bytes without the zeros that keep players from taking them for sound.
+    /// Reverses unsynchronisation: removes the zeros that keep players from taking tag bytes for sound.
     private static func resynchronised(_ bytes: [UInt8]) -> [UInt8] {
         var plain: [UInt8] = []
         for byte in bytes where byte != 0 || plain.last != 0xFF { plain.append(byte) }
@@ -95,7 +95,7 @@ enum ID3Frames {
 }
 
 extension TagValues {
-    /// What the frames of ID3 are called elsewhere.
+    /// The common names of ID3 frames.
     static let common = [
         "TIT2": "title", "TPE1": "artist", "TALB": "album", "TPE2": "album_artist", "TCOM": "composer",
         "TCON": "genre", "TRCK": "track", "TPOS": "disc", "TDRC": "date", "TYER": "date", "TCOP": "copyright",

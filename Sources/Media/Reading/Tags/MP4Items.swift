@@ -1,9 +1,9 @@
-/// The items of an MP4 file: one may hold several values, and items of one's own may come again.
+/// The items of an MP4 file. An item may hold several values, and custom items may share a name.
 enum MP4Items {
     static func count(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
         guard let movie = source.box("moov", in: 0..<size), let user = source.box("udta", in: movie),
             let meta = source.box("meta", in: user), meta.upperBound - meta.lowerBound > 4,
-            // A version and flags come before what is in it.
+            // The content follows version and flags.
             let list = source.box("ilst", in: (meta.lowerBound + 4)..<meta.upperBound)
         else { return }
         var (found, left) = (TagValues(), TagValues.mostParts)
@@ -21,7 +21,7 @@ enum MP4Items {
                 }
                 return nil
             }
-            // Covers are pictures, and more than one is told elsewhere.
+            // Covers are pictures; `SourceLoss` reports additional ones separately.
             if name != "covr" { found.add(common[own] ?? own, values: number) }
             return left < 0 ? () : nil
         }

@@ -1,4 +1,4 @@
-/// The tags of a Matroska file: a name may come again under one target.
+/// The tags of a Matroska file. A name may occur more than once under one target.
 enum MatroskaTags {
     private static let tags: UInt64 = 0x1254_C367
     private static let seekHead: UInt64 = 0x114D_9B74
@@ -23,14 +23,14 @@ enum MatroskaTags {
                     if part.id == 0x67C8, let name = name(source, part) { names.append(name) }
                     return true
                 }
-                // What a tag aims at tells those of the file from those of its tracks and chapters.
+                // The target separates tags of the file from those of its tracks and chapters.
                 for name in names { values.add(name, of: target) }
                 return left > 0
             }
         }
     }
 
-    /// Where tags are: before the sound, or where the list of places says.
+    /// The places of tags: before the sound, or where the seek head points.
     static func places(of source: ByteSource, _ segment: MatroskaElement, _ size: Int64) -> Set<Int64> {
         var places: Set<Int64> = []
         guard segment.body < size else { return places }
@@ -43,7 +43,7 @@ enum MatroskaTags {
         return places
     }
 
-    /// Where the list of places says that tags are, counted from the start of the segment's body.
+    /// The places of tags according to the seek head, relative to the start of the segment's body.
     private static func seeks(_ source: ByteSource, _ head: MatroskaElement) -> [Int64] {
         var places: [Int64] = []
         guard let end = head.end else { return [] }
@@ -75,7 +75,7 @@ enum MatroskaTags {
 }
 
 extension ByteSource {
-    /// The first letters of an element's body.
+    /// The start of an element's body as text.
     fileprivate func text(of element: MatroskaElement) -> String {
         guard let end = element.end, end > element.body else { return "" }
         let count = Int(min(end - element.body, Int64(TagValues.longestName)))

@@ -1,4 +1,4 @@
-/// Bytes that lie in several pieces of a source, read as if they were one: a packet on several pages.
+/// Several pieces of a source read as one sequence of bytes, such as a packet on several pages.
 struct SplicedBytes {
     private let source: ByteSource
     private var pieces: [Range<Int64>] = []
@@ -18,7 +18,7 @@ struct SplicedBytes {
         count += piece.upperBound - piece.lowerBound
     }
 
-    /// The same without the first `dropped` bytes.
+    /// The same bytes without the first `dropped`.
     func dropping(first dropped: Int64) -> SplicedBytes {
         var rest = SplicedBytes(source)
         var left = dropped
@@ -30,7 +30,7 @@ struct SplicedBytes {
         return rest
     }
 
-    /// Where in the source `bytes` lie that stand from `place` on, piece by piece.
+    /// Maps `bytes` at `place` of the sequence to places in the source, one per piece.
     func pieces(at place: Int64, of bytes: some Sequence<UInt8>) -> [(place: Int64, bytes: [UInt8])] {
         var (rest, before, found) = (Array(bytes)[...], Int64(0), [(place: Int64, bytes: [UInt8])]())
         for piece in pieces where !rest.isEmpty {
@@ -46,7 +46,7 @@ struct SplicedBytes {
         return found
     }
 
-    /// The bytes from `place`, fewer at the end; `nil` where none are.
+    /// The bytes from `place`, fewer at the end; `nil` if there are none.
     func bytes(at place: Int64, count wanted: Int) -> [UInt8]? {
         var bytes: [UInt8] = []
         var before: Int64 = 0

@@ -1,7 +1,7 @@
-/// How many values each tag has in a source, by its raw tags.
+/// Counts the values of each tag in a source, from its raw bytes.
 ///
-/// libav keeps the first value or the last, or puts all into one text. What is lost so can be told only by looking at
-/// the source itself. A name counts without its case.
+/// libav keeps the first or the last value, or joins all of them into one text. Only the source itself shows what
+/// is lost that way. Names are case-insensitive.
 struct TagValues {
     private var counts: [String: Int] = [:]
     private var order: [String] = []
@@ -14,7 +14,7 @@ struct TagValues {
         }
     }
 
-    /// Counts further values of a tag. Tags of one name that belong to different parts of the file have different owners.
+    /// Counts more values of a tag. Tags of the same name in different parts of the file have different owners.
     mutating func add(_ name: String, of owner: String = "", values: Int = 1) {
         let key = name.lowercased() + (owner.isEmpty ? "" : "\0" + owner)
         guard values > 0, counts[key] != nil || order.count < Self.mostNames else { return }
@@ -22,15 +22,15 @@ struct TagValues {
         counts[key, default: 0] += values
     }
 
-    /// A file with more names has something else in mind.
+    /// A file with more names is hostile.
     private static let mostNames = 1_000
-    /// Values in one block of tags that are looked at.
+    /// Limit on the values examined in one block of tags.
     static let mostValues = 10_000
-    /// The same where each has parts of its own.
+    /// The same limit if values consist of parts.
     static let mostParts = 10 * mostValues
-    /// Bytes of text that are looked at.
+    /// Limit on the bytes of text examined.
     static let mostTextBytes: Int64 = 16 << 20
-    /// A name of a tag is no longer.
+    /// Limit on the bytes of a tag's name.
     static let longestName = 256
 
     init() {}

@@ -1,6 +1,6 @@
-/// The comments of FLAC and Ogg: a list of `NAME=value`, in which a name may come again.
+/// The comments of FLAC and Ogg: a list of `NAME=value`. A name may occur more than once.
 enum VorbisComments {
-    /// Counts the values in a list of comments.
+    /// Counts the values in a comment block.
     static func count(in block: SplicedBytes, into values: inout TagValues) {
         guard let vendor = block.bytes(at: 0, count: 4), vendor.count == 4 else { return }
         var place = 4 + littleEndian(vendor)
@@ -16,12 +16,12 @@ enum VorbisComments {
         }
     }
 
-    /// The comment block of a FLAC file; `nil` where it has none.
+    /// The comment block of a FLAC file; `nil` if it has none.
     static func inFLAC(_ source: ByteSource, _ size: Int64) -> SplicedBytes? {
         var place = TagBlocks.end(in: source, before: size)
         guard source.bytes(at: place, count: 4) == Array("fLaC".utf8) else { return nil }
         place += 4
-        // There are 127 kinds, and few come twice.
+        // There are 127 types of blocks, and few occur twice.
         for _ in 0..<512 {
             guard let head = source.bytes(at: place, count: 4), head.count == 4 else { return nil }
             let length = bigEndian(head[1..<4])
@@ -32,11 +32,11 @@ enum VorbisComments {
         return nil
     }
 
-    /// The comment packet of the first stream that has one; `nil` where none shows among the first pages.
+    /// The comment packet of the first stream that has one; `nil` if the first pages hold none.
     static func inOgg(_ source: ByteSource, _ size: Int64) -> SplicedBytes? {
         var place: Int64 = 0
         var packets: [UInt32: SplicedBytes] = [:]
-        // A page holds 64 KB: so many hold the largest tags that are read.
+        // A page holds 64 KB, so this many hold the largest tags that are read.
         for _ in 0..<512 {
             guard let head = source.bytes(at: place, count: 282), head.count >= 27,
                 head.starts(with: Array("OggS".utf8)), head.count >= 27 + Int(head[26])
@@ -58,7 +58,7 @@ enum VorbisComments {
         return nil
     }
 
-    /// What follows the mark of a comment packet; `nil` for any other packet.
+    /// The comments after the signature of a comment packet; `nil` for any other packet.
     private static func comments(in packet: SplicedBytes) -> SplicedBytes? {
         guard let head = packet.bytes(at: 0, count: 8) else { return nil }
         let mark: Int64
@@ -67,7 +67,7 @@ enum VorbisComments {
         } else if head.starts(with: [3] + Array("vorbis".utf8)) {
             mark = 7
         } else if head.count >= 4, head[0] & 0x7F == 4, bigEndian(head[1..<4]) == packet.count - 4 {
-            // FLAC in Ogg has the block's own head.
+            // FLAC in Ogg keeps the header of the metadata block.
             mark = 4
         } else {
             return nil
