@@ -89,7 +89,7 @@ struct Checker {
         let present = Set(try FileManager.default.contentsOfDirectory(atPath: out))
         let wanted = Set(completed.map(\.output))
         #expect(present.subtracting(wanted).sorted() == [], "files left over", sourceLocation: location)
-        #expect(wanted.subtracting(present).sorted() == [], "completed, but the output is missing", sourceLocation: location)
+        #expect(wanted.subtracting(present).sorted() == [], "completed without an output", sourceLocation: location)
         let digests = try SHA256.digests(in: out, wanted.intersection(present).sorted())
         let references = Dictionary(uniqueKeysWithValues: cluster.references.map { ($0.source, $0.digest) })
         let torn = completed.filter { digests[$0.output] != $0.digest || digests[$0.output] != references[$0.source] }
