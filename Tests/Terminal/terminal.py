@@ -36,7 +36,7 @@ def environment(**more):
 
 
 def listen_to_signals():
-    """Restores the default signal actions: tests in the background inherit ignored keyboard signals and would pass them on."""
+    """Restores default signal actions: background processes inherit ignored keyboard signals and pass them on."""
     for number in [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM]:
         signal.signal(number, signal.SIG_DFL)
 

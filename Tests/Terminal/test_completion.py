@@ -53,7 +53,7 @@ def complete(shell, typed, expected):
 
 
 def offers(shell, typed, expected):
-    """Types a prefix and two tabs, and waits until all of `expected` are listed. Leaves the list, so this must come last."""
+    """Types a prefix and two tabs, and waits until all of `expected` are listed. The list stays, so this comes last."""
     shell.send(typed + "\t\t")
     shell.wait(lambda: all(word in shell.text() for word in expected), f"{expected}")
 
