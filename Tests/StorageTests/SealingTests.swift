@@ -75,8 +75,8 @@ struct SealingTests {
         #expect(withExtendedLifetime(reader) { output.seal() } == false)
     }
 
-    /// The check holds a read lease for a moment. A lease left behind would block the open, and its signal would
-    /// end this process.
+    /// `seal` holds a read lease only for a moment, so a later open for writing is not held up. An open during
+    /// that moment makes the kernel signal this process, and the signal must not end it.
     @Test func openingToWriteAfterwardsIsNotHeldUp() throws {
         let output = try ready(path)
         #expect(output.seal() == false)
