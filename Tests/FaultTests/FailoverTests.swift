@@ -13,7 +13,7 @@ struct FailoverTests {
         let processes = try [
             cluster.startCoordinator(), cluster.startWorker("w0"), cluster.startWorker("w1"),
         ]
-        // The replica knows all jobs, and it knows that the first 200 are completed.
+        // The replica has received all jobs, and the completion of the first 200.
         let (known, forgotten) = (200, 400)
         let jobs = known + forgotten
         try await cluster.submit(known, "known")

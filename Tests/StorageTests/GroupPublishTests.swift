@@ -225,7 +225,7 @@ struct GroupPublishTests {
         #expect(word(roots.publish([alive])[0]) == "published")
     }
 
-    /// The holder of a job knows that the job's earlier attempts are over. It knows nothing of other attempts.
+    /// The holder of a job's lease removes the files of the job's earlier attempts, which are over, and no other files.
     @Test func earlierAttemptsAreRemovedAndNoOthers() throws {
         let ledger: UInt128 = 7 << 96
         let mine = AttemptName(job: 1, epoch: 3, lease: ledger | 1)

@@ -73,7 +73,7 @@ class Terminal:
         is_alive = self.child.isalive()
         if is_alive and not select.select([self.child.child_fd], [], [], seconds)[0]:
             return True
-        # The last output of a process that has ended may still be in transit, and only a blocking read waits for
+        # The last output of a process that has ended may still be in transit, and only an actual read waits for
         # it: pexpect polls first, and would miss late output.
         try:
             heard = os.read(self.child.child_fd, 65536)

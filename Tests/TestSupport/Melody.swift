@@ -42,7 +42,7 @@ extension Signal {
     }
 }
 
-/// One plucked note: a few harmonics, of which the higher ones decay sooner.
+/// One plucked note: a few harmonics; the higher ones decay sooner.
 private struct Note {
     let number: Int
     let start: Double

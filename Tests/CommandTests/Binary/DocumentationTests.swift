@@ -14,8 +14,7 @@ struct DocumentationTests {
         var answer = ""
     }
 
-    /// The examples in ```console blocks: each command follows "$ ", and its output are the lines up to the next
-    /// command.
+    /// The examples in ```console blocks: each command follows "$ ", and the lines up to the next one are its output.
     private static func examples(in text: String) -> [Example] {
         var examples: [Example] = []
         var isInside = false

@@ -65,7 +65,7 @@ struct ContextFileTests {
         defer { umask(old) }
         try add("prod", "postgresql://ada:secret@db/audio")
         #expect(try mode(file.path) == 0o600 && mode(folder.path("sluice")) == 0o700)
-        // The next change closes a file that was readable by others.
+        // The next change makes a readable file private again.
         try #require(chmod(file.path, 0o644) == 0)
         try add("second")
         #expect(try mode(file.path) == 0o600)

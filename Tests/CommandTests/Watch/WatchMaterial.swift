@@ -9,7 +9,7 @@ import Testing
 /// A ledger with jobs in many states, and the facts that `watch` reads from it, which tests modify.
 struct WatchMaterial {
     let bench: LedgerBench
-    /// Two running jobs, of which the first has reported progress, and the waiting ones.
+    /// Two running jobs (only the first has reported progress), and the waiting ones.
     let running: [Int64]
     let waiting: [Int64]
     let failed: Int64

@@ -2,8 +2,8 @@ import FuzzedTexts
 import TestSupport
 import Testing
 
-/// Readers of outside text accept or refuse any text of commands, workers and rooms. No text ends the process, and
-/// what a reader accepts survives writing and reading again. `make fuzz` searches further, guided by coverage.
+/// The readers of outside text in commands, workers and rooms accept or refuse any text. No text ends the process,
+/// and what a reader accepts survives writing and reading again. `make fuzz` searches further, guided by coverage.
 struct FuzzedTextTests {
     private static let count = 4_000
 

@@ -22,7 +22,7 @@ final class Cluster: Sendable {
 
     /// Creates a migrated ledger with leases of `lease`, and clips of the given lengths in seconds.
     ///
-    /// With `hasReplica` all processes know both servers and use the one that accepts writes.
+    /// With `hasReplica` all processes get the addresses of both servers and use the one that accepts writes.
     init(
         lease: Duration = .seconds(2),
         settings: String = "",
