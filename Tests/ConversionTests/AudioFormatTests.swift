@@ -27,7 +27,7 @@ import Testing
         isLossless: true
     )
 
-    /// The refusal of `format` for `source`, or a failed test.
+    /// The refusal of `format` for `source`. The test fails if there is none.
     private func refusal(
         _ format: AudioFormat,
         for source: AudioShape = cd,
@@ -198,7 +198,7 @@ import Testing
         #expect(try refusal(AudioFormat(container: .aiff), for: passes).reasons.map(\.field) == ["length"])
     }
 
-    // MARK: What is left open
+    // MARK: Open fields
 
     @Test func openFormatKeepsTheSource() throws {
         let format = try AudioFormat(container: .wav).resolved(for: Self.studio)
@@ -410,7 +410,7 @@ import Testing
         #expect(try w64.resolved(for: Self.cd).estimatedBytes(frames: 1001)?.bytes == 104 + 1008)
     }
 
-    // Sizes of ffmpeg 5.1.9's own files, 60 s of stereo; and 1 s at 8 kHz.
+    // Sizes of files that ffmpeg 5.1.9 wrote: 60 s of stereo, and 1 s at 8 kHz.
     @Test(arguments: [
         (44_100, 128_000, 2_646_000, 960_932), (44_100, 320_000, 2_646_000, 2_402_264), (8000, 64_000, 8000, 9837),
     ])

@@ -1,7 +1,7 @@
 import Conversion
 import Testing
 
-/// The matrix by which channels are mixed: one for every codec and sample format.
+/// The downmix and upmix matrix, which is the same for every codec and sample format.
 @Suite struct ChannelMixTests {
     private static let half = 0.5.squareRoot()
 
@@ -80,7 +80,7 @@ import Testing
         #expect(mix.rows[2].allSatisfy { $0 == 0 } && mix.rows[3].allSatisfy { $0 == 0 })
     }
 
-    /// All pairs that a format can ask for.
+    /// All pairs of layouts that a format can request.
     @Test func noNamedPairExceedsFullScaleOrLosesMoreThanLowFrequencies() throws {
         for (_, from) in ChannelLayout.named {
             for (_, to) in ChannelLayout.named {
@@ -88,7 +88,7 @@ import Testing
                 #expect(mix.rows.allSatisfy { $0.reduce(0) { $0 + abs($1) } <= 1 + 1e-12 }, "\(from) \(to)")
                 #expect(mix.lostSpeakers.allSatisfy { $0 == 3 }, "\(from) \(to) \(mix.lostSpeakers)")
                 if to.mask & from.mask == from.mask { #expect(mix.keepsEveryChannel, "\(from) \(to)") }
-                // Left stays left of right.
+                // Left and right keep their sides and have equal gain.
                 if to.mask & 3 == 3, from.mask & 3 == 3 {
                     #expect(mix.rows[0][0] == mix.rows[1][1] && mix.rows[0][1] == 0, "\(from) \(to)")
                 }
@@ -109,12 +109,12 @@ import Testing
     @Test func oneAndTwoChannelsAreMonoAndStereo() throws {
         expect(try rows(.discrete(2), .mono), [[0.5, 0.5]])
         expect(try rows(.discrete(1), .stereo), [[1], [1]])
-        // A microphone that calls itself the left one is mono all the same.
+        // A single channel whose mask says front left counts as mono.
         expect(try rows(#require(ChannelLayout(mask: 1)), .mono), [[1]])
     }
 
     @Test func speakersAboveTheHeadAreFoldedDown() throws {
-        // 5.1.2: the usual 5.1 and two above the front.
+        // 5.1.2: 5.1 and two height speakers above the front.
         let high = try #require(ChannelLayout(mask: 0x3F | 1 << 12 | 1 << 14))
         let mix = try #require(ChannelMix(from: high, to: .fivePointOne))
         #expect(mix.lostSpeakers.isEmpty)

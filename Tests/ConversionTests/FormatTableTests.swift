@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct FormatTableTests {
-    // MARK: Whole
+    // MARK: The whole table
 
     @Test func everyContainerTakesItsDefaultCodec() {
         for container in Container.allCases {
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func bitRatesOfMP3AreThoseOfTheStandardOnly() throws {
-        // LAME takes 144000 at 44.1 kHz and writes 128000 without a word.
+        // LAME accepts 144000 at 44.1 kHz and silently writes 128000.
         let rule = try #require(FormatTable.rule(.mp3, .mp3))
         #expect(!rule.bitRates.contains(144_000, sampleRateHz: 44_100, channelCount: 2))
         #expect(rule.bitRates.contains(144_000, sampleRateHz: 22_050, channelCount: 2))
@@ -100,13 +100,13 @@ import Testing
 
     // MARK: The page
 
-    // One test for both: they rewrite the same file.
+    // A single test for both, because both rewrite the same file.
     @Test func pageShowsTheTableAndThePresets() throws {
         try expectPage(toShow: FormatTable.markdown, between: "<!-- formats: ")
         try expectPage(toShow: Preset.markdown, between: "<!-- presets: ")
     }
 
-    /// Compares what stands between the two lines that begin with `mark`, or writes it if the environment asks.
+    /// Compares the text between the two lines that begin with `mark`, or rewrites it if the environment says so.
     private func expectPage(toShow text: String, between mark: String) throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/formats.md")
         var lines = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n")

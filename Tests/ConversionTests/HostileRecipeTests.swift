@@ -1,7 +1,7 @@
 import Conversion
 import Testing
 
-/// Recipes that are written to hurt: whoever may submit writes them, and every worker reads them.
+/// Malicious recipes. Anyone who may submit jobs can write one, and every worker reads it.
 @Suite struct HostileRecipeTests {
     private static let whole = """
         {"version":1,"damage":"conceal","verify":true,"strictLoss":true,"tags":{"title":"It"},"sources":[{"location":"in:a.raw","track":1,\
@@ -22,7 +22,8 @@ import Testing
         "2562047788015215:30:07", "1e9", "", "/", ":",
     ]
 
-    /// What is read at all is a recipe that can be checked and written, and comes back as it was.
+    /// If a recipe is read at all, it can be validated and written, and reads back unchanged. Each `try?` accepts
+    /// a refusal: only a trap or a changed recipe is a defect.
     private func expectAnAnswer(_ json: String) throws {
         guard let recipe = try? Recipe(json: json) else { return }
         _ = try? recipe.validate()

@@ -93,7 +93,7 @@ import Testing
 
     // MARK: Sets
 
-    /// Ranges on a line of 64 instants, checked against sets of bits.
+    /// Compares ranges over 64 instants with sets of bits.
     @Test func rangesBehaveAsSetsOfInstants() throws {
         var generator = SeededGenerator(seed: 12)
         var failures = Counterexamples()
@@ -118,7 +118,7 @@ import Testing
         #expect(failures.count == 0, "\(failures.first)")
     }
 
-    /// The instant `index / 44100` seconds, written in another timescale.
+    /// The instant `index / 44100` seconds, in a timescale that is `factor` times finer.
     private static func instant(_ index: Int64, factor: Int64) -> MediaTime {
         MediaTime(value: index * factor, timescale: 44100 * Int32(factor))
     }
@@ -138,7 +138,7 @@ import Testing
         return (1 << end) - (1 << start)
     }
 
-    /// The bits from the lowest set one to the highest.
+    /// All bits from the lowest set bit to the highest.
     private static func span(_ bits: UInt64) -> UInt64 {
         guard bits != 0 else { return 0 }
         return (UInt64.max >> UInt64(bits.leadingZeroBitCount)) & (UInt64.max << UInt64(bits.trailingZeroBitCount))

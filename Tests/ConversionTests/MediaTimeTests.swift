@@ -93,10 +93,10 @@ import Testing
     }
 
     @Test func additionOfTimesIsExactWhenTheResultFits() {
-        // The common timescale does not fit; the sum in lowest terms does.
+        // The common timescale is too large, but the sum in lowest terms fits.
         let one = MediaTime(value: 1_000_000_007, timescale: 1_000_000_007)
         #expect((one + MediaTime(value: 1, timescale: 3)).rationalDescription == "4/3")
-        // The value at the common timescale does not fit; in whole seconds it does.
+        // The value in the common timescale is too large, but in whole seconds it fits.
         let large = MediaTime(value: .max, timescale: 2)
         #expect((large + large).rationalDescription == "9223372036854775807/1")
     }
@@ -158,7 +158,7 @@ import Testing
             let (left, right) = (generator.time(), generator.time())
             failures.expect(Oracle.areIdentical(left + right, right + left), "\(left) \(right)")
             let (difference, opposite) = (left - right, right - left)
-            // Int64.min alone has no opposite.
+            // Int64.min is the only value without an opposite.
             guard difference.value != .min, opposite.value != .min else { continue }
             failures.expect(Oracle.areIdentical(difference, -opposite), "\(left) \(right)")
         }
@@ -270,7 +270,7 @@ import Testing
             let (time, timescale) = (generator.number(), generator.timescale())
             let method = methods[round % methods.count]
             let converted = time.converted(to: timescale, rounding: method)
-            // Both sides as counts of 1 / (old scale * new scale) seconds.
+            // Both sides in units of 1 / (old scale * new scale) seconds.
             let wanted = Int128(time.value) * Int128(timescale)
             let unit = Int128(time.timescale)
             let holds: Bool
@@ -321,13 +321,13 @@ import Testing
 
 // MARK: - Oracle
 
-/// What results must be, worked out by other means than the ones under test: no common timescale, no halving.
+/// The expected results, computed by a different method than the code under test: no common timescale, no halving.
 private enum Oracle {
     static func areIdentical(_ left: MediaTime, _ right: MediaTime) -> Bool {
         left.value == right.value && left.timescale == right.timescale && left.flags == right.flags
     }
 
-    /// Whole seconds first, then the rest.
+    /// Compares whole seconds first, then the remainders.
     static func isLess(_ left: MediaTime, _ right: MediaTime) -> Bool {
         let (leftSeconds, leftRest) = floorDivision(left)
         let (rightSeconds, rightRest) = floorDivision(right)
@@ -341,7 +341,8 @@ private enum Oracle {
         return rest < 0 ? (quotient - 1, rest + scale) : (quotient, rest)
     }
 
-    /// Whether a conversion may err by `error` from `wanted`, both in parts of which a unit has `unit`.
+    /// Whether a conversion may deviate by `error` from `wanted`. Both are in fractions of the new unit, which has
+    /// `unit` of them.
     static func isAllowed(
         _ error: Int128,
         of wanted: Int128,
@@ -362,14 +363,15 @@ private enum Oracle {
         }
     }
 
-    /// Whether `time` is what `numerator / denominator` seconds must become.
+    /// Whether `time` is the correct result for `numerator / denominator` seconds.
     ///
-    /// Unmarked if and only if exact; if inexact, then because no time is, on the finest timescale that holds
-    /// the value, and within half a unit. Products are compared in 256 bits, so no input is too large.
+    /// An exact result must not be marked as rounded. A rounded result is correct only if no exact one exists, if
+    /// it has the finest timescale that holds the value, and if the error is at most half a unit. Products have
+    /// 256 bits, so no input is too large.
     static func isBest(_ time: MediaTime, _ numerator: Int128, _ denominator: UInt128) -> Bool {
         let magnitude = numerator.magnitude
         let limit = UInt128(numerator < 0 ? Int64.min.magnitude : Int64.max.magnitude)
-        // Twice the first value that does not fit once rounded: limit + 1/2 moves away from zero.
+        // Twice the smallest magnitude that does not fit after rounding: limit + 1/2 rounds away from zero.
         let beyond = (2 * limit + 1).multipliedFullWidth(by: denominator)
         func overflows(at timescale: UInt128) -> Bool {
             !isLess((2 * magnitude).multipliedFullWidth(by: timescale), beyond)

@@ -114,7 +114,7 @@ import Testing
                 value: generator.integer(),
                 timescale: scales[Int(generator.below(UInt64(scales.count)))]
             )
-            let read = try? MediaTime(parsing: time.description)  // nil is the failure looked for
+            let read = try? MediaTime(parsing: time.description)  // a refusal gives nil, which fails the comparison
             failures.expect(read == time && read?.hasBeenRounded == false, time.rationalDescription)
         }
         #expect(failures.count == 0, "\(failures.first)")
@@ -126,7 +126,7 @@ import Testing
         for _ in 0..<5_000 {
             let time = MediaTime(value: generator.integer() >> 31, timescale: generator.timescale())
             let read = try MediaTime(parsing: time.description)
-            // |read - time| <= 1 / 2_000_000_000, in whole numbers: 2^35 * 2^31 * 2^31 fits easily.
+            // |read - time| <= 1 / 2_000_000_000, in integers: 2^35 * 2^31 * 2^31 fits easily.
             let error =
                 Int128(read.value) * Int128(time.timescale) - Int128(time.value) * Int128(read.timescale)
             let bound = Int128(read.timescale) * Int128(time.timescale)

@@ -43,7 +43,7 @@ import Testing
         #expect(format.codec == preset.format.codec)
     }
 
-    // MARK: What they make
+    // MARK: Resolved formats
 
     private func made(_ name: String, from source: AudioShape = AudioFormatTests.studio) throws -> ResolvedFormat {
         try Preset.named(name).format.resolved(for: source)
@@ -71,7 +71,7 @@ import Testing
         #expect((format.bitDepth, format.layout, format.sampleRateHz) == (24, .fivePointOne, 48_000))
     }
 
-    // MARK: Wishes over a preset
+    // MARK: Fields that override a preset
 
     @Test func wishReplacesWhatSaysTheSameInAnotherWay() throws {
         let preset = try Preset.named("mp3-v0").format

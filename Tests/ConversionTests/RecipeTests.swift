@@ -9,7 +9,7 @@ import Testing
         try #require(throws: RecipeError.self, sourceLocation: location) { try Recipe(json: json) }
     }
 
-    /// A recipe with `source` and `output` put into the two objects.
+    /// The JSON of a recipe, with `source` and `output` inserted into the two objects, and `rest` at the end.
     private func text(source: String = "", output: String = "", rest: String = "") -> String {
         let source = #"{"location":"a.wav"\#(source)}"#
         let output = #"{"location":"b.mp3"\#(output)}"#
@@ -77,7 +77,7 @@ import Testing
         #expect(try recipe.json().contains(#"{"from":"1/44100","to":"2/3"}"#))
     }
 
-    // MARK: Refusals by name and place
+    // MARK: Errors with name and path
 
     @Test func newerVersionIsRefusedBeforeItsFields() throws {
         let error = try refusal(#"{"version":2,"graph":{}}"#)

@@ -1,6 +1,6 @@
 import Conversion
 
-/// Random numbers that are the same on every run and every machine (SplitMix64).
+/// A pseudo-random generator (SplitMix64) with the same numbers on every run and every machine.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -14,10 +14,10 @@ struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`. The generic `Int.random(in:using:)` costs too much in a debug build's inner loop.
+    /// A number below `limit`. The generic `Int.random(in:using:)` is too slow in the inner loop of a debug build.
     mutating func below(_ limit: UInt64) -> UInt64 { next() % limit }
 
-    /// True once in `count` times.
+    /// True once in `count` calls on average.
     mutating func onceIn(_ count: UInt64) -> Bool { next() % count == 0 }
 }
 
@@ -26,24 +26,24 @@ extension SeededGenerator {
     private static let commonTimescales: [Int32] = [1, 2, 600, 1000, 44100, 48000, 90000, 1_000_000_000, .max]
     private static let beyondNumbers: [MediaTime] = [.positiveInfinity, .negativeInfinity, .indefinite, .invalid]
 
-    /// Any integer, each length in bits as likely as any other, with the edges thrown in.
+    /// Any integer: every length in bits is equally likely, and limits are mixed in.
     mutating func integer() -> Int64 {
         if onceIn(32) { return Self.edges[Int(below(UInt64(Self.edges.count)))] }
         let bits = next()
         return Int64(bitPattern: next()) >> Int64(bits & 63)
     }
 
-    /// A timescale of audio in half of the cases, and any other of any length in the rest.
+    /// An audio timescale in half of the cases, and otherwise any other of any length.
     mutating func timescale() -> Int32 {
         let bits = next()
         if bits & 1 == 0 { return Self.commonTimescales[Int((bits >> 1) % UInt64(Self.commonTimescales.count))] }
         return max(1, Int32(next() >> 33) >> Int32((bits >> 1) % 31))
     }
 
-    /// Any number, unmarked.
+    /// Any number, not marked as rounded.
     mutating func number() -> MediaTime { MediaTime(value: integer(), timescale: timescale()) }
 
-    /// A number whose value has at most 40 bits and whose timescale is one of audio.
+    /// A number whose value has at most 40 bits and whose timescale is common in audio.
     mutating func ordinaryNumber() -> MediaTime {
         MediaTime(
             value: Int64(bitPattern: next()) >> 24,
@@ -51,19 +51,19 @@ extension SeededGenerator {
         )
     }
 
-    /// Any time: mostly numbers, some marked, and some that are not numbers.
+    /// Any time: mostly numbers, some of them marked as rounded, and some values that are not numbers.
     mutating func time() -> MediaTime {
         if onceIn(16) { return Self.beyondNumbers[Int(below(4))] }
         return MediaTime(value: integer(), timescale: timescale(), hasBeenRounded: onceIn(4))
     }
 }
 
-/// What a property did not hold for. Counting and reporting once keeps a loop of a hundred thousand cases light.
+/// The cases that violate a property. One report at the end keeps a loop of a hundred thousand cases fast.
 struct Counterexamples {
     private(set) var count = 0
     private(set) var first = "none"
 
-    /// Keeps the case if `holds` is false.
+    /// Records the case if `holds` is false.
     mutating func expect(_ holds: Bool, _ example: @autoclosure () -> String) {
         guard !holds else { return }
         if count == 0 { first = example() }

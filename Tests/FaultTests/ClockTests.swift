@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Only the database's clock decides about leases, whatever a worker's wall clock says.
+/// Only the database's clock decides when a lease ends, whatever a worker's wall clock says.
 @Suite(.serialized)
 struct ClockTests {
     @Test func aWorkerWhoseClockJumpsIsNeitherEarlyNorLate() async throws {
@@ -11,18 +11,19 @@ struct ClockTests {
         let time = cluster.folder.path("time")
         try Bytes.write(Array("+0\n".utf8), to: time)
         let library = try Self.fakeClock()
-        // Behind another program that has loaded the library: the first that does gets no words, if it is written in Swift.
+        // `env` goes first, because the first program that loads the library gets no arguments if it is written in
+        // Swift.
         let jumping = try cluster.startWorker(
             "jumping",
             behind: ["env"],
-            // The library moves the clock of another process's processor time as well, which no kernel does.
+            // The library also shifts readings of another process's processor time, which no kernel does.
             more: ["--job-cpu", "1000d"],
             environment: [
                 "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": time, "FAKETIME_NO_CACHE": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             ]
         )
-        // Alone at first, so that some of the work is its own whatever the other is like.
+        // This worker starts alone, so that it does some of the work however fast the other one is.
         try await cluster.submit(40, "alone")
         var jobs = 40
         try await cluster.untilEnded(jobs)
@@ -39,7 +40,7 @@ struct ClockTests {
         try steady.stop()
         try coordinator.stop()
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
-        // Nobody lost a lease over it.
+        // No worker lost a lease because of the steps.
         #expect(counts.attempts == jobs)
         let busy = try cluster.server.run(
             "select count(distinct name) from sluice.attempt a join sluice.worker w on w.id = a.worker"
@@ -48,7 +49,7 @@ struct ClockTests {
         FaultTable.note("wall clock of a worker stepped by hours and days", times: steps.count, counts)
     }
 
-    /// Where Debian has it, on any architecture.
+    /// The path of libfaketime, where Debian installs it on either architecture.
     private static func fakeClock() throws -> String {
         let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"]
         let found = folders.map { $0 + "/faketime/libfaketimeMT.so.1" }.first(where: FileManager.default.fileExists)

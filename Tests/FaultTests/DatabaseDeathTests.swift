@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The ledger goes away under load and comes back.
+/// The ledger's server fails under load and comes back.
 @Suite(.serialized)
 struct DatabaseDeathTests {
     @Test func connectionsMayBeCutAtAnyMoment() async throws {
@@ -25,13 +25,13 @@ struct DatabaseDeathTests {
         FaultTable.note("connections cut (3 at a time)", times: cuts, counts)
     }
 
-    /// One backend that dies by SIGKILL makes the server throw out all, and recover.
+    /// If SIGKILL ends one backend, the server disconnects all clients and recovers.
     @Test func theServerMayCrashAndRecover() async throws {
         let cluster = try await Cluster()
         let crashes = Rounds.scaled(10)
         let (jobs, processes) = try await underLoad(cluster) { _, generator in
             try await Task.sleep(for: .milliseconds(generator.whole(in: 200..<800)))
-            // After the last crash.
+            // The server may still be recovering from the last crash.
             try await cluster.server.untilItAnswers()
             let victims = try cluster.server.run(
                 "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
@@ -59,7 +59,7 @@ struct DatabaseDeathTests {
         try await finish(cluster, processes)
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.spentBesides == 0)
-        // An outage shorter than a lease costs nobody the work in hand.
+        // An outage shorter than a lease costs no worker its running jobs.
         FaultTable.note("immediate stop and restart of PostgreSQL", times: restarts, counts)
     }
 
@@ -77,7 +77,7 @@ struct DatabaseDeathTests {
         try worker.stop()
         try coordinator.stop()
         let counts = try Checker(cluster: cluster).check(jobs: 12)
-        // Nothing was begun twice.
+        // No job was started twice.
         #expect(counts.attempts == 12)
         FaultTable.note("outage of 2 s, lease of 30 s", times: 1, counts)
     }
@@ -93,7 +93,7 @@ struct DatabaseDeathTests {
         }
     }
 
-    /// What was on its way is carried out after all, long after the one who sent it has given it up.
+    /// The server executes the requests that were in flight, long after their sender has given up on them.
     @Test(arguments: [(lease: 30, length: 3), (lease: 2, length: 6)])
     func theServerMayStandStill(lease: Int, length: Int) async throws {
         let cluster = try await Cluster(lease: .seconds(lease))
@@ -106,7 +106,7 @@ struct DatabaseDeathTests {
 
     // MARK: - Outages
 
-    /// Two workers and a coordinator at work while the server is away for `seconds`, `times` times.
+    /// Runs two workers and a coordinator, and takes the server away `times` times for `seconds` each.
     private func throughOutages(
         _ cluster: Cluster,
         _ times: Int,
@@ -131,13 +131,14 @@ struct DatabaseDeathTests {
         try await finish(cluster, workers + [coordinator])
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.spentBesides == 0)
-        #expect(counts.lostAttempts == 0, "what was under way went on")
+        #expect(counts.lostAttempts == 0, "running jobs continued through the outage")
         FaultTable.note(name, times: outages, counts)
     }
 
     // MARK: - Load
 
-    /// Two workers and a coordinator at work while `fault` strikes; how many jobs that were.
+    /// Runs two workers and a coordinator and injects `fault` in each round. Returns the number of jobs and the
+    /// processes.
     private func underLoad(
         _ cluster: Cluster,
         _ fault: (Int, inout SeededGenerator) async throws -> Void,
@@ -150,7 +151,7 @@ struct DatabaseDeathTests {
         var jobs = 0
         for round in 0..<rounds() {
             if round % 5 == 0 {
-                // A submission is under the same faults; its key makes it one.
+                // The submission is subject to the same faults; its key prevents a second batch.
                 try await cluster.submit(30, "load\(round)")
                 jobs += 30
             }

@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Disks that are full or broken give failures with names, and never a success.
+/// A full or failing disk leads to a failure with a specific code, never to a success.
 @Suite(.serialized)
 struct DiskTests {
-    /// A file system of 2 MB, in a mount namespace of the worker's own. Every second output does not fit.
+    /// The worker writes to a file system of 2 MB in a separate mount namespace. Every second output does not fit.
     @Test func aFullDestinationIsAFailureWithAName() async throws {
         let cluster = try await Cluster(clips: [0.5, 40])
         let coordinator = try cluster.startCoordinator()
@@ -22,10 +22,10 @@ struct DiskTests {
             "select distinct code, class, stage from sluice.attempt where outcome = 'failed'"
         )
         #expect(codes.hasPrefix("disk_full|"))
-        // The disk is of the place, not of the job.
+        // The full disk counts against the place, not against the job.
         #expect(try cluster.server.run("select count(*) from sluice.finished where state = 'failed'") == "0")
         try worker.stop()
-        // On a machine with room it is done.
+        // A worker on a machine with enough space completes the job.
         let other = try cluster.startWorker("other")
         try await cluster.untilAllEnded()
         try other.stop()
@@ -34,7 +34,7 @@ struct DiskTests {
         #expect(ended == "completed")
     }
 
-    /// What the kernel could not write is gone, and asking again would say that all is well.
+    /// Data that the kernel could not write is lost, and a repeated call would report success.
     @Test(arguments: ["fsync", "syncfs"])
     func aFlushThatFailsIsNoSuccess(_ call: String) async throws {
         let cluster = try await Cluster(clips: [0.3])
@@ -52,7 +52,7 @@ struct DiskTests {
         try Checker(cluster: cluster).check(jobs: 24)
     }
 
-    /// Words that let the words after them mount file systems which nobody else sees.
+    /// A command prefix that gives a program its own mount namespace, in which it may mount file systems.
     private static let namespace =
         ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--user", "--map-root-user"])
 

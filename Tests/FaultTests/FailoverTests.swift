@@ -3,17 +3,17 @@ import Ledger
 import TestSupport
 import Testing
 
-/// The server dies, and a replica takes over that had not received its last commits.
+/// The server dies, and a replica that has not received the last commits takes over.
 @Suite(.serialized)
 struct FailoverTests {
-    /// Jobs whose outputs were published are claimed again, and find their own files where they are to publish.
+    /// Workers claim jobs again whose outputs were already published, and find their own files at the destination.
     @Test func jobsThatTheLedgerForgotAdoptTheirOutputs() async throws {
         let cluster = try await Cluster(clips: [0.2, 0.4, 0.9], hasReplica: true)
         let replica = try #require(cluster.replica)
         let processes = try [
             cluster.startCoordinator(), cluster.startWorker("w0"), cluster.startWorker("w1"),
         ]
-        // The replica knows all jobs, and of the first 200 that they are done.
+        // The replica has received all jobs, and the completion of the first 200.
         let (known, forgotten) = (200, 400)
         let jobs = known + forgotten
         try await cluster.submit(known, "known")
@@ -27,7 +27,7 @@ struct FailoverTests {
         let done = try Self.completed(on: cluster.server)
         try cluster.server.kill()
         try replica.promote()
-        // That the queue goes on was lost as well.
+        // The replica also missed that the queue was resumed.
         try await cluster.ledger.setPaused(false, queue: "default")
         try await cluster.untilAllEnded()
         for process in processes { try process.stop() }
@@ -36,7 +36,7 @@ struct FailoverTests {
         #expect(counts.spentBesides == 0)
         #expect(try replica.run("select count(*) from sluice.attempt where code = 'destination_exists'") == "0")
         let adopted = Int(try replica.run("select count(*) from sluice.finished where placement = 'adopted'"))
-        #expect(try #require(adopted) >= done - known, "what was lost was adopted")
+        #expect(try #require(adopted) >= done - known, "workers adopted the outputs of the lost commits")
         FaultTable.note("failover that lost \(done - known) completed jobs", times: 1, counts)
     }
 

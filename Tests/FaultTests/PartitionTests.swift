@@ -1,10 +1,11 @@
 import TestSupport
 import Testing
 
-/// A worker that alone loses sight of the ledger, and goes on while others are given its jobs.
+/// One worker loses its connection to the ledger and carries on, while the ledger gives its jobs to others.
 @Suite(.serialized)
 struct PartitionTests {
-    /// What it sent meanwhile arrives when the network is mended: late beats, late claims, and orders for jobs that others have done.
+    /// Once the network is back, everything that the worker sent meanwhile arrives: late heartbeats, late claims,
+    /// and publishing orders for jobs that other workers have done.
     @Test func aWorkerThatIsCutOffPublishesNothingThatAnotherHas() async throws {
         let cluster = try await Cluster(lease: .seconds(1))
         let proxy = try DroppingProxy(before: cluster.server)
@@ -18,7 +19,7 @@ struct PartitionTests {
             jobs += 40
             try await cluster.untilEnded(jobs - 35)
             proxy.cut(true)
-            // Its lease ends, and others do what it had in hand.
+            // The worker's lease ends, and the other worker does its jobs.
             try await cluster.untilAllEnded()
             proxy.cut(false)
         }

@@ -4,14 +4,15 @@ import Ledger
 import TestSupport
 import Testing
 
-/// A worker dies at each system call that publishing makes, one after the other, until a run gets through unharmed.
+/// A worker is killed at each successive system call of publishing, until one run survives.
 @Suite(.serialized)
 struct PublishPathTests {
     @Test(arguments: ["linkat", "fsync", "syncfs", "renameat2", "sendto"])
     func aWorkerKilledAtAnyCallLosesNothing(_ call: String) async throws {
         let cluster = try await Cluster(lease: .seconds(1), clips: [0.3])
         let coordinator = try cluster.startCoordinator()
-        // A group of several is flushed with all its file system, fewer one by one: these are held up until there are several.
+        // The worker flushes a group of several outputs with one syncfs, and a smaller group one by one. A delayed
+        // fsync makes groups form.
         let isGrouped = call == "syncfs"
         let perDeath = isGrouped ? 24 : 3
         let holdUp = isGrouped ? ["-e", "inject=fsync:delay_enter=200000"] : []
@@ -31,7 +32,8 @@ struct PublishPathTests {
             )
             let survived = try await endedOrDied(cluster, doomed, jobs)
             if survived {
-                // To the worker itself: strace would leave it to its fate. It may die yet, of a call of its farewell.
+                // The signal goes to the worker itself, because strace would detach from it. The worker may still
+                // be killed at a call during its shutdown.
                 if let worker = try doomed.rooms().first { _ = Glibc.kill(worker, SIGTERM) }
                 if try doomed.wait() == .exited(0) { break }
             }
@@ -49,7 +51,7 @@ struct PublishPathTests {
         FaultTable.note("kill -9 at each \(call)", times: deaths, counts)
     }
 
-    /// Waits until the doomed worker is dead, or has done all there is to do.
+    /// Waits until the doomed worker has died (returns false) or all jobs have ended (returns true).
     private func endedOrDied(_ cluster: Cluster, _ doomed: ClusterProcess, _ jobs: Int) async throws -> Bool {
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Processes of the cluster die at moments that nobody chose, under load, and the checker finds nothing wrong.
+/// Processes of the cluster die at random moments under load, and the checker finds nothing wrong.
 @Suite(.serialized)
 struct WorkerDeathTests {
     @Test func workersMayBeKilledAtAnyMoment() async throws {
@@ -28,14 +28,14 @@ struct WorkerDeathTests {
         for worker in workers { try worker.stop() }
         try coordinator.stop()
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
-        // A lost worker is nobody's fault.
+        // A lost worker does not count against its jobs.
         #expect(counts.spentBesides == 0)
         #expect(counts.lostAttempts > 0)
         FaultTable.note("kill -9 of a worker", times: kills, counts)
     }
 
     @Test func roomsMayBeKilledAtAnyMoment() async throws {
-        // Nobody can tell a murdered room from one that died of its work, so the jobs are given many lives.
+        // A killed room looks like one that died of its work, so the jobs may lose many rooms.
         let cluster = try await Cluster(settings: "room_deaths_allowed = 1000")
         let coordinator = try cluster.startCoordinator()
         let kills = Rounds.scaled(100)
@@ -86,7 +86,7 @@ struct WorkerDeathTests {
         FaultTable.note("SIGTERM under load (a deploy)", times: deploys, counts)
     }
 
-    /// Whoever keeps house may die as well, and there may be several; or none at all for as long as workers do it.
+    /// Coordinators may die, and there may be several of them, or none: workers then do the housekeeping.
     @Test func coordinatorsMayBeKilledAndBeMany() async throws {
         let cluster = try await Cluster()
         var coordinators = try (0..<3).map { try cluster.startCoordinator("c\($0)") }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A worker that sleeps through the end of its lease, and wakes up in the belief that nothing happened.
+/// A worker that is suspended beyond the end of its lease and then carries on as if nothing had happened.
 @Suite(.serialized)
 struct ZombieTests {
     @Test func workersThatSleepBeyondTheirLeasePublishNothing() async throws {
@@ -30,8 +30,8 @@ struct ZombieTests {
         FaultTable.note("SIGSTOP of a worker beyond its lease", times: naps, counts)
     }
 
-    /// Stopped at the very call that would give the finished file its attempt's name, or its own, and continued when another has
-    /// done the job.
+    /// The worker is stopped exactly at the call that gives the finished file the name of its attempt or its final
+    /// name. It continues after another worker has done the job.
     @Test(arguments: ["linkat", "renameat2"])
     func aWorkerContinuedJustBeforeItPublishesPublishesNothing(_ call: String) async throws {
         let cluster = try await Cluster(lease: .seconds(1), clips: [0.5])
@@ -45,14 +45,14 @@ struct ZombieTests {
         let traced = try await untilStopped(zombie)
         let other = try cluster.startWorker("other", slots: 1)
         try await cluster.untilAllEnded()
-        // Each of its threads is stopped at its first such call, so it has to be continued more than once.
+        // Each of its threads stops at its first such call, so the worker needs several SIGCONT.
         let waker = Task {
             while !Task.isCancelled {
                 _ = Glibc.kill(traced, SIGCONT)
                 try await Task.sleep(for: .milliseconds(50))
             }
         }
-        // It finds out, registers anew, and is good for more.
+        // The worker notices, registers anew, and can do more jobs.
         try await cluster.submit(10, "later")
         try await cluster.untilAllEnded()
         _ = Glibc.kill(traced, SIGTERM)
@@ -65,16 +65,16 @@ struct ZombieTests {
         FaultTable.note("SIGSTOP at \(call), continued after the job was done elsewhere", times: 1, counts)
     }
 
-    /// Waits until the traced process stands still, and says which it is.
+    /// Waits until the traced process stays stopped, and returns its id.
     private func untilStopped(_ tracer: ClusterProcess) async throws -> pid_t {
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
             for id in try tracer.rooms() {
                 let status = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
-                // `t` is how a traced process stands when a signal has stopped it.
+                // `t` is the state of a traced process that a signal has stopped.
                 let state = status.split(separator: "\n").first { $0.hasPrefix("State:") } ?? ""
                 if state.contains("T (stopped)") || state.contains("t (tracing stop)") {
-                    // Tracing stops last a moment; one that lasts is ours.
+                    // Ordinary tracing stops are short; a stop that lasts is the injected one.
                     try await Task.sleep(for: .milliseconds(300))
                     let again = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
                     if again.contains("T (stopped)") || again.contains("t (tracing stop)") { return id }

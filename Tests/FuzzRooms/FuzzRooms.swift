@@ -1,5 +1,6 @@
-// A coverage-guided fuzzer over all that a room does with a source: it is probed, scanned and converted, through our own I/O. And one
-// over the texts that commands, workers and rooms read. Built by `make fuzz` alone, with instrumentation in everything of ours.
+// A coverage-guided fuzzer for everything that a room does with a source: probe, scan and convert, through our own
+// I/O. It also fuzzes the readers of texts in commands, workers and rooms. Only `make fuzz` builds it, with all of
+// our code instrumented.
 import FuzzSignals
 import FuzzedTexts
 import Glibc
@@ -37,8 +38,8 @@ enum FuzzRooms {
         }
     }
 
-    /// As in a room: Swift's runtime answers a crash by starting a program that prints where it was, and libFuzzer leaves alone
-    /// a signal that somebody answers already.
+    /// Restores the default signal actions, as a room does. On a crash Swift's runtime would start a program that
+    /// prints a backtrace, and libFuzzer does not install a handler for a signal that already has one.
     private static func dieOfWhatKills() {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
         signal(SIGXFSZ, SIG_IGN)
@@ -59,7 +60,7 @@ enum FuzzRooms {
         _ input: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
     ) -> Never {
         let words = ["fuzz-rooms", "\(folder)/learned", "\(folder)/seeds"] + options
-        // The process needs them until its end.
+        // The process needs these strings until its end, so they are never freed.
         let pointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         let list = UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: pointers.count)
         _ = list.initialize(from: pointers)

@@ -4,17 +4,17 @@ import Glibc
 import Media
 import PumpRoom
 
-/// A file in memory, and all that a room does with one. Used on one thread.
+/// A file in memory, and everything that a room does with a file. Confined to one thread.
 final class FuzzedFile: @unchecked Sendable {
-    /// One for the process, which libFuzzer calls on its only thread.
+    /// The only instance of the process; libFuzzer calls it on its single thread.
     static let shared = FuzzedFile()
 
-    /// What would be our fault, or that of nobody who can be named.
+    /// Error codes that would be our own fault or have no identifiable cause.
     private static let forbidden: Set<MediaError.Code> = [
         .sourceIO, .destinationIO, .diskFull, .frameCountMismatch, .writerFailed, .alreadyFinished, .verifyMismatch,
         .cancelled,
     ]
-    /// So much that no honest input of a few kilobytes meets it, and so little that an input ends soon.
+    /// High enough that no honest input of a few kilobytes reaches them, and low enough that every input ends soon.
     private static let limits = Recipe.Limits(outputBytes: 32 << 20, decodedSeconds: 300, cpuSeconds: 4)
 
     private let source = FuzzedFile.memoryFile("source")
@@ -31,9 +31,9 @@ final class FuzzedFile: @unchecked Sendable {
         return file
     }
 
-    /// Probes, scans and converts `bytes`; what is done beyond that is chosen by them, so that it is the same every time.
+    /// Probes, scans and converts `bytes`. A hash of the bytes chooses the options, so a replay does the same.
     ///
-    /// Ends the process where something comes of it that a room must not say.
+    /// Ends the process if the result is one that a room must never report.
     func verdict(on bytes: UnsafeRawBufferPointer) -> String {
         let choice = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 20
         fill(with: bytes)
@@ -77,7 +77,7 @@ final class FuzzedFile: @unchecked Sendable {
         return (name, recipe)
     }
 
-    /// In hundredths of a second.
+    /// A range in hundredths of a second.
     private static func range(_ start: Int64, _ end: Int64) -> MediaTimeRange {
         let times = (MediaTime(value: start, timescale: 100), MediaTime(value: end, timescale: 100))
         guard let range = try? MediaTimeRange(start: times.0, end: times.1) else {
@@ -86,7 +86,7 @@ final class FuzzedFile: @unchecked Sendable {
         return range
     }
 
-    /// What a task comes to, in a word that has a meaning.
+    /// The result of a task, or the code of its failure. Ends the process if the code or stage is not allowed.
     private func outcome(_ task: () throws(Failure) -> String) -> String {
         do throws(Failure) {
             return try task()

@@ -1,9 +1,9 @@
 import Glibc
 import TestSupport
 
-/// The files that fuzzing begins with: a short tone in every format that is read, made by `ffmpeg` from what is computed here.
+/// The seed files: a short computed tone, encoded by `ffmpeg` in every format that we read.
 enum SeedFiles {
-    /// Extension and arguments.
+    /// File extension and encoder arguments.
     private static let formats = [
         "wav -c:a pcm_s16le", "wav -c:a pcm_f32le", "wav -c:a adpcm_ms", "wav -c:a adpcm_ima_wav", "wav -c:a pcm_mulaw",
         "w64 -c:a pcm_s24le", "aiff -c:a pcm_s16be", "caf -c:a pcm_s16be", "caf -c:a alac", "au -c:a pcm_s16be",
@@ -21,7 +21,7 @@ enum SeedFiles {
         "mmf -c:a adpcm_yamaha -ar 22050 -ac 1",
     ]
 
-    /// A fifth of a second: several packets in most formats, and a few kilobytes in all.
+    /// A fifth of a second: several packets in most formats, but only a few kilobytes.
     private static let tone = Signal.tone(440, rate: 16_000, frames: 3_200, channels: 2)
 
     static func write(into folder: String) throws {
@@ -36,7 +36,7 @@ enum SeedFiles {
             try FFmpeg.encode(source, to: "\(folder)/\(number).\(words[0])", exact + tags + rate + words.dropFirst())
         }
         for (name, bytes) in RareFile.short { try Bytes.write(bytes, to: "\(folder)/\(name)") }
-        // Kinds that only SoX writes.
+        // Formats that only SoX writes.
         for name in ["a.sph", "a.8svx"] {
             try Run.program("sox", ["-D", source, "-b", name == "a.8svx" ? "8" : "16", "\(folder)/\(name)"]).checked()
         }

@@ -2,7 +2,7 @@ import FuzzedTexts
 import Glibc
 import TestSupport
 
-/// The texts that fuzzing begins with, and the pieces that it puts together.
+/// The seed texts, and the tokens that the fuzzer combines.
 enum TextSeeds {
     static func write(into folder: String, dictionary: String) throws {
         guard mkdir(folder, 0o755) == 0 || errno == EEXIST else { throw SupportError("create \(folder)", errno: errno) }
@@ -16,7 +16,8 @@ enum TextSeeds {
         try Bytes.write(Array(lines.joined().utf8), to: dictionary)
     }
 
-    /// As libFuzzer's dictionaries have it: all but plain letters by their numbers.
+    /// A token in the syntax of libFuzzer's dictionaries: everything except ASCII letters and digits as
+    /// hexadecimal escapes.
     private static func escaped(_ token: String) -> String {
         token.utf8.map { byte in
             if byte < 0x80, Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber {

@@ -1,6 +1,6 @@
-// libav's libraries call one another, and the C library, by the dynamic linker, which asks the program first. So the program
-// answers in place of a few functions, notes from where each was called, and passes the call on. A place that was not called from
-// before is to libFuzzer what a new branch is, and an input that reaches one is kept and built upon.
+// libav's libraries call each other and the C library through the dynamic linker, which looks up symbols in the
+// program first. So the program interposes a few functions, records the caller's address, and passes the call on.
+// To libFuzzer a new call site is like a new branch: it keeps an input that reaches one and mutates it further.
 #define _GNU_SOURCE
 #include "FuzzSignals.h"
 
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
-// A power of two. libFuzzer looks through all of it after each input.
+// A power of two. libFuzzer scans all counters after each input.
 #define COUNTERS (1u << 15)
 
 __attribute__((section("__libfuzzer_extra_counters"), used)) static uint8_t counters[COUNTERS];
@@ -25,7 +25,7 @@ int fuzz_drive(int count, char **words, fuzz_input *input) { return LLVMFuzzerRu
 int fuzz_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 uint64_t fuzz_noted_calls(void) { return noted_calls; }
 
-// Where libav's libraries lie: addresses differ from run to run, distances from a library's beginning do not.
+// Where libav's libraries are mapped. Addresses differ from run to run; offsets within a library do not.
 static struct library { uintptr_t from, to, name; } libraries[8];
 static size_t library_count;
 
@@ -46,7 +46,7 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *nothing) {
 
 __attribute__((constructor)) static void find_libraries(void) { dl_iterate_phdr(note_library, NULL); }
 
-// Whether `caller` is libav.
+// Counts the call if `caller` is in libav, and returns whether it is.
 static bool note(const void *caller, uint64_t what) {
     uintptr_t place = (uintptr_t)caller;
     for (size_t number = 0; number < library_count; number++) {
@@ -61,7 +61,7 @@ static bool note(const void *caller, uint64_t what) {
     return false;
 }
 
-// How large something is, by powers of two.
+// The size class: the number of significant bits.
 static uint64_t size_class(size_t size) { return size ? 64u - (uint64_t)__builtin_clzll(size) : 0; }
 
 #define CALLER __builtin_return_address(0)
@@ -70,7 +70,7 @@ static uint64_t size_class(size_t size) { return size ? 64u - (uint64_t)__builti
     if (!next) next = (type *)dlsym(RTLD_NEXT, name);          \
     if (!next) abort()
 
-// What a parser objects to, it says.
+// A parser logs what it objects to.
 typedef void log_function(void *, int, const char *, va_list);
 void av_log(void *context, int level, const char *format, ...) {
     note(CALLER, 1);
@@ -81,7 +81,7 @@ void av_log(void *context, int level, const char *format, ...) {
     va_end(arguments);
 }
 
-// What it takes for valid, it makes room for.
+// A parser allocates memory for what it accepts.
 typedef void *allocation(size_t);
 void *av_malloc(size_t size) {
     note(CALLER, 2 + size_class(size));
@@ -117,7 +117,7 @@ void av_freep(void *pointer) {
     next(pointer);
 }
 
-// What it understands, it writes down.
+// A parser stores the metadata that it understands.
 typedef int entry(void *, const char *, const char *, int);
 int av_dict_set(void *dictionary, const char *key, const char *value, int flags) {
     note(CALLER, 5);
@@ -125,7 +125,7 @@ int av_dict_set(void *dictionary, const char *key, const char *value, int flags)
     return next(dictionary, key, value, flags);
 }
 
-// Demuxers make packets and decoders frames.
+// Demuxers create packets, and decoders create frames.
 typedef int packet(void *, int);
 int av_new_packet(void *fresh, int size) {
     note(CALLER, 2 + size_class(size > 0 ? (size_t)size : 0));
@@ -138,8 +138,8 @@ int av_frame_get_buffer(void *frame, int alignment) {
     return next(frame, alignment);
 }
 
-// What bytes are compared with: how much of it was met, and libFuzzer learns what would have met the rest. The C library's own
-// functions are reached by other ways, or not at all, so these do the work themselves.
+// Comparisons record how many bytes matched, and libFuzzer learns the bytes that would have matched the rest. The C
+// library's own functions are reached in other ways or not at all, so these functions compare by themselves.
 void __sanitizer_weak_hook_memcmp(void *caller, const void *one, const void *other, size_t count, int result);
 void __sanitizer_weak_hook_strcmp(void *caller, const char *one, const char *other, int result);
 int memcmp(const void *one, const void *other, size_t count) {

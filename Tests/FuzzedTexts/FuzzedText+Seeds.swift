@@ -2,7 +2,7 @@ import Command
 import PumpRoom
 
 extension FuzzedText {
-    /// Texts that this reader takes, to begin with.
+    /// Seed texts that this reader accepts.
     package var seeds: [String] {
         switch self {
         case .words: Self.lines.map { $0.split(separator: " ").joined(separator: "\0") }
@@ -29,7 +29,7 @@ extension FuzzedText {
         }
     }
 
-    /// Pieces that mean something to this reader, beside those that mean something to all.
+    /// Tokens with a meaning to this reader, in addition to the common ones.
     package var tokens: [String] {
         switch self {
         case .words: TextReading.vocabulary + Self.values
@@ -48,7 +48,7 @@ extension FuzzedText {
         }
     }
 
-    /// Ends of numbers, and letters that are not what they seem.
+    /// Limits of number types, and characters that are easily mistaken for others.
     package static let commonTokens = [
         "0", "-1", "1", "32768", "2147483648", "4294967296", "9007199254740993", "9223372036854775807",
         "9223372036854775808", "-9223372036854775808", "18446744073709551616", "1e308", "1e999", "0.1", "-0", "00", " ",

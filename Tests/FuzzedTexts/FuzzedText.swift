@@ -4,17 +4,17 @@ import Ledger
 import PumpRoom
 import Storage
 
-/// A text from outside and the reader that gets it, with what has to hold whatever the text says.
+/// The readers of outside text, with the invariants that hold for any text.
 ///
-/// Ends the process where something does not hold, as a trap in a reader does.
+/// A violated invariant ends the process, like a trap in a reader.
 package enum FuzzedText: UInt8, CaseIterable, Sendable {
-    /// The words of a command line, with NUL between them: all options of all commands.
+    /// A command line, its words separated by NUL: all options of all commands.
     case words
     /// A list of files, as `--files-from` reads it.
     case list
-    /// A path of this machine, and a glob in front of it with a NUL between.
+    /// A path on this machine, optionally preceded by a glob and a NUL.
     case path
-    /// A location, of a recipe.
+    /// A location in a recipe.
     case location
     /// A destination template.
     case template
@@ -24,27 +24,27 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
     case recipe
     /// A time.
     case time
-    /// The address of a ledger, and sentences that quote one.
+    /// The address of a ledger, alone or within a sentence.
     case address
-    /// The filter of `sluice watch`, as people type it.
+    /// The filter of `sluice watch`, as a user types it.
     case filter
-    /// What a terminal sends.
+    /// The bytes that a terminal sends.
     case keys
-    /// JSON that is passed on.
+    /// JSON that a command passes on.
     case json
-    /// What a room says.
+    /// A room's reply.
     case reply
-    /// What a room is told.
+    /// A slot's request to a room.
     case request
 
-    /// Reads `bytes`, of which the first chooses the reader. Returns the reader's name and whether it took the text.
+    /// Reads `bytes`, whose first byte chooses the reader. Returns the reader and whether it accepted the text.
     @discardableResult
     package static func read(_ bytes: [UInt8]) -> (reader: FuzzedText, isTaken: Bool) {
         let reader = allCases[Int(bytes.first ?? 0) % allCases.count]
         return (reader, reader.takes(Array(bytes.dropFirst())))
     }
 
-    /// `bytes` behind the byte that chooses this reader.
+    /// `bytes` after the byte that chooses this reader.
     package func input(_ bytes: some Sequence<UInt8>) -> [UInt8] { [rawValue] + bytes }
 
     private func takes(_ bytes: [UInt8]) -> Bool {
@@ -56,7 +56,8 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
         case .keys: return Self.readKeys(bytes)
         default: break
         }
-        // What is no UTF-8 never gets as far as these: words are refused, and the ledger holds none.
+        // Text that is not UTF-8 never reaches these readers: the command refuses such words, and the ledger
+        // cannot hold them.
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
         switch self {
         case .words: return Self.readWords(text)
@@ -75,7 +76,7 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
         if !holds { fatalError(what()) }
     }
 
-    /// The value, of what must not fail here.
+    /// The result of work that must not fail here.
     private static func succeed<Value>(_ what: String, _ work: () throws -> Value) -> Value {
         do {
             return try work()
@@ -86,7 +87,7 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
 
     private static func same(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
-    // MARK: - Words, lists, paths
+    // MARK: - Command lines, lists, paths
 
     private static func readWords(_ text: String) -> Bool {
         let words = text.unicodeScalars.split(separator: "\0", omittingEmptySubsequences: false).map { String($0) }
@@ -102,7 +103,7 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
         case .help, .version: return true
         case .refused(let message, let hint):
             require(!message.isEmpty, "a refusal without a reason")
-            // A word is quoted, at most every byte of it as an escape, and the rest is the same for all.
+            // The message quotes a word, with at most every byte as an escape; the rest has a constant length.
             let length = message.utf8.count + (hint?.utf8.count ?? 0)
             require(length <= 4_096 + 32 * text.utf8.count, "a refusal of \(length) bytes")
             require(
@@ -126,7 +127,8 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
                 require(!path.isEmpty && !path.contains(end), "\(path) in a list")
                 require(item.path == nil || same(item.path!, item.shown), "\(item.shown) is shown for \(path)")
             }
-            // Written as a list they are the same again, but that a line's own CR cannot be told from a line's end.
+            // Written as a list again, the paths are the same. The exception is a path that ends in CR, which
+            // looks like a line break.
             let paths = items.compactMap(\.path)
             guard paths.count == items.count, byNull || !paths.contains(where: { $0.utf8.last == UInt8(ascii: "\r") })
             else { continue }
@@ -141,19 +143,19 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
         let parts = text.unicodeScalars.split(separator: "\0", maxSplits: 1).map { String($0) }
         guard let path = parts.last else { return false }
         if parts.count == 2 { _ = TextReading.takes(path, glob: parts[0]) }
-        // A refusal is an answer.
+        // A refusal is a valid result.
         guard let location = try? TextReading.location(ofPath: path) else { return false }
         expectToBeAPlace(location)
-        // The kernel finds the same file by the location as by the path.
+        // The location leads the kernel to the same file as the path.
         let root = location.root == "in" ? "/srv/in/" : "/"
-        // A refusal is `nil`, which the comparison below notices.
+        // A refusal gives `nil`, which fails the comparison below.
         let again = try? TextReading.location(ofPath: root + location.path)
         require(again == location, "\(path) is \(location), which is \(again.map { "\($0)" } ?? "nothing")")
         return true
     }
 
     private static func readLocation(_ text: String) -> Bool {
-        // A refusal is an answer.
+        // A refusal is a valid result.
         guard let location = try? Location(text) else { return false }
         expectToBeAPlace(location)
         return true
@@ -176,11 +178,11 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
             let again = succeed("the template \(made.text)") { try DestinationTemplate(made.text) }
             require(same(again.text, made.text), "\(made.text) is \(again.text)")
         }
-        // A refusal is an answer.
+        // A refusal is a valid result.
         guard let template = made ?? (try? DestinationTemplate(text)) else { return false }
         for source in ["in:2024/live/a.b.wav", "in:\u{301}é/\u{301}.wav"] {
             let source = succeed(source) { try Location(source) }
-            // It may name a field without a value here.
+            // The template may name a field that has no value here.
             guard let place = try? template.location(for: source, ext: "flac", preset: nil, id: 7) else { continue }
             expectToBeAPlace(place)
             let most = template.text.utf8.count * (source.path.utf8.count + 2)
@@ -207,11 +209,11 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
     }
 
     private static func expectToComeBack(_ recipe: Recipe) {
-        // What is wrong with it is an answer as well.
+        // A validation error is a valid result as well.
         _ = try? recipe.validate()
         for output in recipe.outputs { _ = try? output.codec }
         for range in recipe.sources.flatMap(\.ranges) { _ = (range.duration, range.isOpenEnded) }
-        // A number that JSON cannot write is refused.
+        // Recipes refuse a number that JSON cannot represent.
         guard let written = try? recipe.json() else { return }
         let again = succeed(written) { try Recipe(json: written) }
         require(again == recipe, "\(written) is another recipe")
@@ -219,13 +221,14 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
     }
 
     private static func readTime(_ text: String) -> Bool {
-        // A refusal is an answer.
+        // A refusal is a valid result.
         guard let time = try? MediaTime(parsing: text) else {
             return (try? MediaTime(rationalDescription: text)) != nil
         }
         let exact = succeed(text) { try MediaTime(rationalDescription: time.rationalDescription) }
         require(exact == time && exact.hasBeenRounded == time.hasBeenRounded, "\(text) is \(time), and then \(exact)")
-        // Three centuries in billionths of a second: 64 bits count no longer ones as finely as they are shown.
+        // About three centuries: beyond that, 64 bits in billionths of a second cannot hold the precision that is
+        // shown.
         guard abs(time.seconds) < 9e9 else { return true }
         let shown = succeed("\(time)") { try MediaTime(parsing: "\(time)") }
         require("\(shown)" == "\(time)", "\(time) is shown as \(shown)")
@@ -237,7 +240,7 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
         require(hidden.utf8.count <= 16 + 4 * text.utf8.count, "\(hidden.utf8.count) bytes of an address")
         // Only a trap is a defect here.
         _ = try? SchemaName(text)
-        // It is libpq that reads it; a refusal is an answer.
+        // libpq parses the address; a refusal is a valid result.
         guard let configuration = try? LedgerConfiguration(url: text) else { return false }
         _ = configuration.description
         return true
@@ -259,7 +262,7 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
     private static func readJson(_ text: String) -> Bool {
         let line = succeed("JSON") { try TextReading.json(text) }
         require(!line.unicodeScalars.contains(where: \.isUnprintable), "\(line.debugDescription) is no line")
-        // A fraction beyond what a Double holds is a whole number the second time, and is written as one.
+        // A fraction beyond the precision of a Double is an integer the second time and is written as one.
         let again = succeed("JSON") { try TextReading.json(line) }
         require(succeed("JSON") { try TextReading.json(again) } == again, "\(again) is another value")
         return true

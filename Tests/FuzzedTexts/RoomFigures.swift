@@ -1,7 +1,7 @@
 package import Conversion
 import PumpRoom
 
-/// What an honest room may say, with something in every field.
+/// Messages that a correct room may send, with a value in every field.
 package enum RoomFigures {
     package static let progress = ConversionProgress(
         position: MediaTime(frames: 8_000, rate: 8_000),
@@ -24,7 +24,7 @@ package enum RoomFigures {
         refusals: [FormatRefusal.Reason(field: "f", value: "v", why: "w", allowed: "a", hint: "h")]
     )
 
-    /// A message of each kind that a room writes.
+    /// One message of each kind that a room writes.
     static let replies: [String] = {
         do {
             return try WireReading.replies(progress, try report(), try description(), failure).map(text)
@@ -33,7 +33,7 @@ package enum RoomFigures {
         }
     }()
 
-    /// A message of each kind that a slot writes.
+    /// One message of each kind that a slot writes.
     static func requests(_ recipe: String) -> [String] {
         do {
             return try WireReading.requests(try Recipe(json: recipe)).map(text)

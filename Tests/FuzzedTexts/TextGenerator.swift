@@ -1,13 +1,13 @@
 import TestSupport
 
-/// Texts near those that a reader takes: seeds of which pieces are exchanged, taken out, repeated and put together.
+/// Generates texts close to valid ones: takes seeds and replaces, removes, repeats and combines their pieces.
 package struct TextGenerator {
     private var generator: SeededGenerator
     private let reader: FuzzedText
     private let seeds: [[UInt8]]
     private let tokens: [[UInt8]]
 
-    /// The same texts for the same seed.
+    /// The same seed generates the same texts.
     package init(for reader: FuzzedText, seed: UInt64) {
         generator = SeededGenerator(seed: seed &* 0x9E37_79B9 &+ UInt64(reader.rawValue))
         self.reader = reader
@@ -15,7 +15,7 @@ package struct TextGenerator {
         tokens = (reader.tokens + FuzzedText.commonTokens).map { Array($0.utf8) }
     }
 
-    /// The next input, the byte that chooses the reader in front.
+    /// The next input, starting with the byte that chooses the reader.
     package mutating func next() -> [UInt8] {
         var bytes = seeds[generator.whole(in: 0..<seeds.count)]
         for _ in 0..<generator.whole(in: 0..<6) { change(&bytes) }
@@ -38,7 +38,7 @@ package struct TextGenerator {
         }
     }
 
-    /// Mostly a run of letters or of digits, whole.
+    /// A random piece of `bytes`; in most cases a whole run of letters or of digits.
     private mutating func piece(of bytes: [UInt8]) -> Range<Int> {
         let start = generator.whole(in: 0..<(bytes.count + 1))
         guard start < bytes.count, generator.whole(in: 0..<4) > 0 else {

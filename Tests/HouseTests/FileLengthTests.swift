@@ -16,10 +16,10 @@ struct FileLengthTests {
     }
 }
 
-/// Past this many lines a file usually holds two nouns.
+/// A file with more lines usually holds two nouns.
 private let longestFile = 500
 
-/// How many lines `text` has; a last line counts with or without its line feed.
+/// The number of lines of `text`. The last line counts with or without its line feed.
 private func lineCount(of text: String) -> Int {
     let bytes = text.utf8
     let feeds = bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }

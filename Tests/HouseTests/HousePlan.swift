@@ -1,8 +1,8 @@
-/// The plan of the house as the tests enforce it: which room may import which, and where C may stand.
+/// The plan of the modules that the tests enforce: which module may import which, and where C may be imported.
 ///
-/// `docs/architecture.md` draws the same plan for people.
+/// `docs/architecture.md` documents the same plan.
 enum HousePlan {
-    /// For each folder under `Sources`, those of our modules that its files may import.
+    /// For each folder under `Sources`, our modules that its files may import.
     static let arrows: [String: Set<String>] = [
         "Conversion": [],
         "Media": ["Conversion"],
@@ -18,7 +18,7 @@ enum HousePlan {
         ],
     ]
 
-    /// For each C door, the only folder whose files may import it.
+    /// For each C module, the only folder whose files may import it.
     static let doors: [String: String] = [
         "CLibAV": "Sources/Media/LibAV",
         "CLibPQ": "Sources/Ledger/LibPQ",
@@ -27,7 +27,7 @@ enum HousePlan {
         "CTerminal": "Sources/Command/Terminal",
     ]
 
-    /// The C library under its names on several systems.
+    /// The names of the C library on several systems.
     static let platformModules: Set<String> = ["Glibc", "SwiftGlibc", "Musl", "Darwin", "Bionic", "Android"]
 
     /// The folders whose files may import the C library.
@@ -36,16 +36,16 @@ enum HousePlan {
         "Sources/Command", "Sources/sluice",
     ]
 
-    /// All that `Conversion` may import. It holds values only, so the list is short.
+    /// Everything that `Conversion` may import. It holds values only, so the list is short.
     static let conversionModules: Set<String> = ["Swift", "FoundationEssentials"]
 
-    /// Everything built here, whose imports the arrows govern.
+    /// All modules of this package, whose imports the plan governs.
     static let ourModules = Set(arrows.keys).union(doors.keys).union(["TestSupport"])
 
-    /// The folders that may stand under `Sources`.
+    /// The folders that `Sources` may contain.
     static let folders = Set(arrows.keys).union(doors.keys)
 
-    /// The folders of `names` that the plan does not know, in order of name.
+    /// The folders of `names` that are not in the plan, sorted.
     static func unknownFolders(in names: some Sequence<String>) -> [String] {
         names.filter { !folders.contains($0) }.sorted()
     }

@@ -1,9 +1,9 @@
-/// A breach of the house plan, worded so that its line can be found and mended.
+/// A violation of the module plan, with its place.
 struct HouseViolation: Equatable, CustomStringConvertible {
     let path: String
     /// Counted from 1.
     let line: Int
-    /// The offending code, or nothing where no single statement offends.
+    /// The offending code, or empty if no single statement is at fault.
     let statement: String
     let reason: String
 
@@ -12,9 +12,9 @@ struct HouseViolation: Equatable, CustomStringConvertible {
     }
 }
 
-/// What the imports of one Swift file under `Sources` do against the plan, in order of line.
+/// The violations of the plan by the imports of one Swift file under `Sources`, in order of line.
 ///
-/// `path` is relative to the package root. Branches of `#if` count whether they are compiled here or not.
+/// `path` is relative to the package root. Both branches of `#if` count, whether they are compiled here or not.
 func importViolations(path: String, text: String) -> [HouseViolation] {
     let parts = path.split(separator: "/").map(String.init)
     guard parts.count > 2, parts[0] == "Sources", let allowed = HousePlan.arrows[parts[1]] else {
@@ -77,12 +77,12 @@ private func reasons(
     return reasons
 }
 
-/// Whether `path` names a file in one of `folders`, at any depth.
+/// Whether `path` is a file in one of `folders`, at any depth.
 private func lies(_ path: String, in folders: Set<String>) -> Bool {
     folders.contains { path.hasPrefix($0 + "/") }
 }
 
-/// Whether a name is spelled as our C doors are: `C`, then another capital.
+/// Whether a name has the form of our C modules: `C`, then another capital.
 private func looksLikeDoor(_ module: String) -> Bool {
     module.hasPrefix("C") && module.dropFirst().first?.isUppercase == true
 }

@@ -1,6 +1,6 @@
 import Testing
 
-/// The arrows of the house point down, and C stops at its doors.
+/// Modules import only those below them, and only the designated folders import C.
 struct ImportsTests {
     @Test func everyImportFollowsThePlan() throws {
         let files = try SourceTree().swiftFiles(in: "Sources")
@@ -16,7 +16,7 @@ struct ImportsTests {
         }
     }
 
-    /// `make test` runs Swift Testing alone, so an XCTest case would be passed over in silence.
+    /// `make test` runs only Swift Testing, so an XCTest case would silently not run.
     @Test func everyTestIsWrittenWithSwiftTesting() throws {
         for file in try SourceTree().swiftFiles(in: "Tests") {
             for found in SwiftScan(of: file.text).imports where found.module == "XCTest" {
@@ -26,9 +26,9 @@ struct ImportsTests {
     }
 }
 
-/// The checker itself: what it must refuse, and what it must let pass.
+/// The checker itself: the imports that it must refuse and those that it must accept.
 struct ImportViolationsTests {
-    /// A file and the statement in it that must be refused.
+    /// A file and the statement in it that the checker must refuse.
     struct Breach: CustomTestStringConvertible {
         let path: String
         let text: String
@@ -39,7 +39,7 @@ struct ImportViolationsTests {
     }
 
     static let breaches: [Breach] = [
-        // Up, sideways, and round about.
+        // Imports of a higher module, of a module beside it, and of test code.
         Breach(path: "Sources/Conversion/Job.swift", text: "import Media", statement: "import Media"),
         Breach(path: "Sources/Media/Writing/Writer.swift", text: "import Ledger", statement: "import Ledger"),
         Breach(path: "Sources/Media/Reader.swift", text: "import Storage", statement: "import Storage"),
@@ -56,7 +56,7 @@ struct ImportViolationsTests {
         Breach(path: "Sources/Command/Submit.swift", text: "import sluice", statement: "import sluice"),
         Breach(path: "Sources/sluice/main.swift", text: "import TestSupport", statement: "import TestSupport"),
 
-        // C outside its door.
+        // C modules outside their folders.
         Breach(path: "Sources/Media/Reader.swift", text: "import CLibAV", statement: "import CLibAV"),
         Breach(path: "Sources/Media/LibAVExtras/A.swift", text: "import CLibAV", statement: "import CLibAV"),
         Breach(path: "Sources/Media/LibAV.swift", text: "import CLibAV", statement: "import CLibAV"),
@@ -78,7 +78,7 @@ struct ImportViolationsTests {
         Breach(path: "Sources/Conversion/Job.swift", text: "import Foundation", statement: "import Foundation"),
         Breach(path: "Sources/Conversion/Job.swift", text: "import Dispatch", statement: "import Dispatch"),
 
-        // Every way to write it.
+        // Every syntax of an import.
         Breach(path: "Sources/Ledger/A.swift", text: "@testable import Media", statement: "@testable import Media"),
         Breach(path: "Sources/Ledger/A.swift", text: "internal import Media", statement: "internal import Media"),
         Breach(path: "Sources/Ledger/A.swift", text: "public import Media", statement: "public import Media"),

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The page on security names the tests that show what it says.
+/// Every test that the page on security names exists.
 struct SecurityPageTests {
     @Test func everyTestThatItNamesExists() throws {
         let tree = try SourceTree()

@@ -1,11 +1,11 @@
 import Foundation
 
-/// This package's own source, read from the folder the tests were compiled from.
+/// The source of this package, in the folder from which the tests were compiled.
 struct SourceTree {
     /// The package root.
     let root: URL
 
-    /// Finds the root: the folder with `Package.swift` three steps above this file.
+    /// Finds the root, which contains `Package.swift`, three levels above this file.
     init() throws {
         root = URL(filePath: #filePath, directoryHint: .notDirectory)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -15,13 +15,13 @@ struct SourceTree {
         }
     }
 
-    /// The names of the folders and files that stand directly in `folder`.
+    /// The names of the entries directly in `folder`, except hidden ones.
     func names(in folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
             .filter { !$0.hasPrefix(".") }.sorted()
     }
 
-    /// The Swift files below `folder`: paths relative to the root, and texts.
+    /// The paths, relative to the root, and the texts of the Swift files below `folder`.
     func swiftFiles(in folder: String) throws -> [(path: String, text: String)] {
         try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
             .filter { $0.hasSuffix(".swift") }.sorted()

@@ -1,10 +1,10 @@
-/// One import as it stands in a file.
+/// One import statement of a file.
 struct ImportStatement: Equatable, CustomStringConvertible {
-    /// Without their `@`, such as `testable`.
+    /// The names without `@`, such as `testable`.
     let attributes: [String]
-    /// `public`, `internal` and so on, or `nil` where none is written.
+    /// `public`, `internal` and so on, or `nil` if the statement has none.
     let access: String?
-    /// `struct` in `import struct X.Y`, or `nil`.
+    /// The declaration kind, such as `struct` in `import struct X.Y`, or `nil`.
     let kind: String?
     /// The dotted path; its first part is the module.
     let names: [String]
@@ -20,17 +20,17 @@ struct ImportStatement: Equatable, CustomStringConvertible {
 
 /// The words of a Swift file, without its comments and the contents of its strings.
 ///
-/// It knows as much of Swift as it takes to tell an import from text that only looks like one.
+/// It parses just enough of Swift to tell an import from text that only looks like one.
 struct SwiftScan {
     struct Word: Equatable {
         let text: String
         let line: Int
-        /// In backticks, and so never a keyword.
+        /// Whether the word is in backticks, and so never a keyword.
         let isQuoted: Bool
     }
 
     private(set) var words: [Word] = []
-    /// Where a comment or a multi-line string began that has no end.
+    /// The line of an unterminated comment or multi-line string.
     private(set) var unclosedLine: Int?
 
     private let scalars: [Unicode.Scalar]
@@ -105,7 +105,7 @@ struct SwiftScan {
         if scalar() == "`" { advance() }
     }
 
-    /// Skips a block comment and those inside it.
+    /// Skips a block comment and the comments nested in it.
     private mutating func skipComment() {
         let start = line
         var depth = 0
@@ -124,14 +124,15 @@ struct SwiftScan {
         unclosedLine = unclosedLine ?? start
     }
 
-    /// How many `#` stand before the quote of a string that begins here, or `nil` if none begins.
+    /// The number of `#` before the quote of a string that begins here, or `nil` if none begins.
     private func hashesBeforeString() -> Int? {
         var hashes = 0
         while scalar(ahead: hashes) == "#" { hashes += 1 }
         return scalar(ahead: hashes) == "\"" ? hashes : nil
     }
 
-    /// Skips a string, reading the code in its interpolations. A single line's string ends with the line at the latest.
+    /// Skips a string but reads the code in its interpolations. A single-line string ends at the end of its line
+    /// at the latest.
     private mutating func skipString(hashes: Int) {
         let start = line
         let fence = String(repeating: "#", count: hashes)
@@ -181,7 +182,7 @@ extension SwiftScan {
 
     private func importStatement(at index: Int) -> ImportStatement? {
         guard isKeyword(index, in: ["import"]) else { return nil }
-        // `.import` is a member, `(import x: Int` and `, import: 1` are labels.
+        // `.import` is a member; `(import x: Int` and `, import: 1` are labels.
         if index > 0, !words[index - 1].isQuoted, ["(", ",", "."].contains(words[index - 1].text) { return nil }
 
         var next = index + 1

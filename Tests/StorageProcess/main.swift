@@ -1,4 +1,4 @@
-// Publishes one output in a process of its own, for tests that kill it or let the kernel refuse at every system call.
+// Publishes one output in a separate process, for tests that kill it or inject errors at every system call.
 import Conversion
 import Glibc
 import Storage
@@ -11,7 +11,7 @@ else {
     exit(64)
 }
 
-/// Fills the output with `byteCount` times `byte`; returns whether all of it was taken.
+/// Writes `byteCount` copies of `byte` to the output. Returns false if a write failed.
 func fill(_ descriptor: Int32) -> Bool {
     let block = [UInt8](repeating: byte, count: 1 << 16)
     var written = 0
@@ -25,7 +25,7 @@ func fill(_ descriptor: Int32) -> Bool {
 
 let mustBeHidden = words[3].hasSuffix("hidden")
 
-/// Publishes as a worker does: below a root, by way of an attempt's file. The attempt is job 1, epoch 2, lease 3.
+/// Publishes as a worker does, below a root and through the attempt's file. The attempt is job 1, epoch 2, lease 3.
 func publishAttempt(_ folder: String, _ name: String) throws(StorageError) -> String {
     let root = try StorageRoot.open(name: "root", path: folder)
     let location = try Location("root:\(name)")

@@ -4,7 +4,8 @@ import Storage
 import TestSupport
 import Testing
 
-/// A worker's way, by an attempt's file, killed at every system call and finished by somebody else.
+/// Publishes as a worker does, through an attempt's file. The worker is killed at every system call, and another
+/// process finishes or sweeps.
 struct AttemptFaultTests {
     static let ways = ["attempt-unnamed", "attempt-hidden"].flatMap { mode in
         [
@@ -27,7 +28,7 @@ struct AttemptFaultTests {
             #expect(found == before || found == .whole, "\(call)")
             let isLinked = try folder.names().contains(attempt.fileName(for: "out.wav"))
 
-            // Another process has the ledger's row and redoes what may be half done, twice.
+            // Another process has the ledger's row and repeats the order, twice: it may be half done.
             let root = try StorageRoot.open(name: "root", path: folder.path)
             let roots = try StorageRoots([root])
             let order = PublishOrder(
@@ -44,7 +45,7 @@ struct AttemptFaultTests {
                 #expect(again == "adopted", "\(call)")
                 #expect(try PublishFaultTests.Found(process, way) == .whole, "\(call)")
             } else {
-                // It died before there was anything to finish; the ledger never heard of it.
+                // The process died before its file had a name, so the ledger never learned of it.
                 #expect(redone == (way.old == nil || way.policy == "replace" ? "attempt_lost" : "destination_exists"))
                 #expect(try PublishFaultTests.Found(process, way) == before, "\(call)")
             }
@@ -54,7 +55,7 @@ struct AttemptFaultTests {
         #expect(Set(seen) == ["attempt_lost", "published", "adopted"])
     }
 
-    /// What `process` would have written.
+    /// The fingerprint of what `process` would have written.
     private func wholeFingerprint(_ process: StorageProcess) throws -> Fingerprint {
         let folder = try TemporaryFolder.create()
         let bytes = [UInt8](repeating: process.byte, count: process.byteCount)
@@ -62,7 +63,7 @@ struct AttemptFaultTests {
     }
 }
 
-/// The outcome or the code of the error.
+/// The outcome, or the code of the error.
 func word(_ result: Result<PublishOutcome, StorageError>) -> String {
     switch result {
     case .success(let outcome): outcome.rawValue

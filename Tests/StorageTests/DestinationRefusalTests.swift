@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What is said before any work is done.
+/// Refusals that come before any work is done.
 struct DestinationRefusalTests {
     let folder: TemporaryFolder
     let path: String
@@ -55,7 +55,7 @@ struct DestinationRefusalTests {
     @Test func folderWithoutPermissionIsRefused() throws {
         try #require(chmod(folder.path, 0o555) == 0)
         defer { chmod(folder.path, 0o755) }
-        // Root may write everywhere, unless it gives that up.
+        // Root may write everywhere unless it drops its capabilities.
         let asAnybody = geteuid() == 0 ? ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] : []
         #expect(try StorageProcess(destination: path).outcome(behind: asAnybody) == "permission_denied at open")
     }

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A destination without room. Where no small disk can be mounted, the refusals of `PublishFaultTests` remain.
+/// A destination without free space. Where no small disk can be mounted, the injected errors of
+/// `PublishFaultTests` remain.
 @Suite(.enabled(if: SmallDisk.isPossible, "no tmpfs can be mounted here, not even in a namespace"))
 struct FullDiskTests {
     @Test(arguments: ["unnamed", "hidden"])
@@ -27,13 +28,13 @@ struct FullDiskTests {
     }
 }
 
-/// A tmpfs that only one process sees.
+/// A tmpfs in the mount namespace of one process.
 enum SmallDisk {
     static let isPossible =
         (try? Run.program(command[0], command.dropFirst() + ["true"]).succeeded) == true
         && (try? run("size=1m", mode: "unnamed").errorText) == "out.wav\n"
 
-    /// Publishes 100,000 bytes on a disk mounted with `options`; what then lies there is said on stderr.
+    /// Publishes 100,000 bytes on a tmpfs mounted with `options`. Standard error lists the files on it afterwards.
     static func run(_ options: String, mode: String) throws -> Run {
         let folder = try TemporaryFolder.create()
         let script = """

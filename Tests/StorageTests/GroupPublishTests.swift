@@ -32,7 +32,7 @@ struct GroupPublishTests {
         }
     }
 
-    /// An output linked under the name of its attempt, and the order to publish it.
+    /// Links an output under the name of its attempt. Returns the order to publish it.
     private func linked(
         _ place: String,
         _ bytes: String,
@@ -79,7 +79,7 @@ struct GroupPublishTests {
         #expect(Set(roots.publish(orders).map(word)) == ["published"])
         for job in 0..<20 { #expect(try text(folder.path("\(job % 3)/\(job).wav")) == "content \(job)") }
         #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path).count == 23)
-        // Done again, nothing is done.
+        // A repeated order changes nothing.
         #expect(Set(roots.publish(orders).map(word)) == ["adopted"])
     }
 
@@ -120,7 +120,7 @@ struct GroupPublishTests {
             try Bytes.write(Array("they".utf8), to: folder.path("\(policy)"))
             #expect(word(roots.publish([order])[0]) == outcome)
             #expect(try text(folder.path("\(policy)")) == after)
-            // The same answer for those who ask again.
+            // A repeated order gives the same result.
             let again = word(roots.publish([order])[0])
             #expect(again == (policy == .replace ? "adopted" : outcome))
         }
@@ -177,7 +177,7 @@ struct GroupPublishTests {
         #expect(try folder.names().count == 120)
     }
 
-    /// A zombie's file has a name of its own, and its order meets what its successor has published.
+    /// A zombie's file has its own name, and its order finds the output that its successor has published.
     @Test func zombieCannotTouchWhatItsSuccessorPublished() throws {
         let zombie = try linked("root:a", "zombie")
         let successor = try linked("root:a", "successor")
@@ -213,7 +213,8 @@ struct GroupPublishTests {
         let now = Int64(time(nil))
         let before = try folder.names()
 
-        // One hour has passed, but two are asked for; only what has no owner at all goes.
+        // One hour has passed, but an attempt's file must be two hours old; only the file without any owner is
+        // removed.
         let early = try root.sweep(folder: "", olderThan: .seconds(7200), now: now + 3600) { _ in false }
         #expect(early == [".orphan.wav.sluice-r1f.part"])
         let late = try root.sweep(folder: "", olderThan: .seconds(3600), now: now + 3700) { $0 == alive.attempt }
@@ -224,7 +225,7 @@ struct GroupPublishTests {
         #expect(word(roots.publish([alive])[0]) == "published")
     }
 
-    /// The job's holder knows that its earlier attempts are over, and of nobody else's.
+    /// The holder of a job's lease removes the files of the job's earlier attempts, which are over, and no other files.
     @Test func earlierAttemptsAreRemovedAndNoOthers() throws {
         let ledger: UInt128 = 7 << 96
         let mine = AttemptName(job: 1, epoch: 3, lease: ledger | 1)

@@ -14,7 +14,7 @@ struct LocationTests {
         #expect(try Location("archive:a.wav").folder == "")
     }
 
-    /// To Swift a letter and a mark behind it are one character, and so are a slash and a mark.
+    /// To Swift a letter and a combining mark after it are one character, and so are a slash and a mark.
     @Test func marksHideNoSlashAndNoColon() throws {
         let location = try Location("archive:\u{301}a/\u{301}b.wav")
         #expect(location.root == "archive")
@@ -42,7 +42,7 @@ struct LocationTests {
         #expect(error?.detail == "its path has 4096 bytes, and may have 4095")
     }
 
-    /// Two files of one folder, to the kernel.
+    /// To the kernel these are two files in one folder.
     @Test func namesThatOnlyLookTheSameAreTwoPlaces() throws {
         let places = try [Location("in:\u{E9}.wav"), Location("in:e\u{301}.wav")]
         #expect(places[0] != places[1])

@@ -22,7 +22,7 @@ struct MountTableTests {
         #expect(Self.table.mount(of: "/net/host/a")?.name == "nfs4 of host:/export")
         #expect(Self.table.mount(of: "/net/other")?.kind == "autofs")
         #expect(Self.table.mounts[3].name == "ext4 of /dev/disk/by-label/a\\b")
-        #expect(Self.table.mount(of: "/mnt/my drive/a")?.name == "tmpfs of above", "the last one mounted is seen")
+        #expect(Self.table.mount(of: "/mnt/my drive/a")?.name == "tmpfs of above", "the mount on top is visible")
         #expect(Self.table.mount(of: "/mnt/my drives")?.path == "/")
     }
 

@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What bears a hidden name and is not ours to remove.
+/// Files with a hidden name that the sweep must not remove.
 struct OrphanTests {
     let folder: TemporaryFolder
     let path: String
@@ -23,7 +23,7 @@ struct OrphanTests {
         #expect(try folder.names() == [".out.wav.sluice-9.part", "out.wav"])
     }
 
-    /// The full stop in front of a name stays one whatever the name begins with.
+    /// The full stop before a name stays a separate character, whatever the name begins with.
     @Test func attemptsAreKnownByTheirNamesWhateverThoseBeginWith() throws {
         let attempt = AttemptName(job: 7, epoch: 2, lease: 0xABC)
         for name in ["a.flac", "\u{301}a.flac", "-.flac", "\u{200D}"] {

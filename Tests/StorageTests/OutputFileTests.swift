@@ -61,7 +61,7 @@ struct OutputFileTests {
         #expect(seen.prefix(3) == Array("old".utf8)[...])
     }
 
-    // MARK: - Somebody else comes first
+    // MARK: - Another writer comes first
 
     @Test(arguments: bothModes)
     func destinationThatAppearedMeanwhileIsKept(hidden: Bool) throws {
@@ -119,7 +119,7 @@ struct OutputFileTests {
 
     @Test(arguments: bothModes)
     func writersOfOneDestinationDoNotTakeEachOthersFiles(hidden: Bool) throws {
-        // More than there are known hidden names.
+        // More writers than there are fixed hidden names.
         let outcomes = Outcomes()
         let path = path
         inThreads(12) { _ in

@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// A job recognises its own output, and no other file.
+/// A job recognises its own output and no other file.
 struct OutputOwnerTests {
     let folder: TemporaryFolder
     let root: StorageRoot
@@ -21,7 +21,7 @@ struct OutputOwnerTests {
         AttemptName(job: job, epoch: epoch, lease: ledger | .random(in: 1..<1 << 96))
     }
 
-    /// An output of a job that is linked and marked, and the order to publish it.
+    /// Links and marks an output of a job. Returns the order to publish it.
     private func linked(_ bytes: String, as attempt: AttemptName = attempt()) throws -> PublishOrder {
         let place = try Location("root:a.wav")
         switch try root.prepareOutput(at: place, onConflict: .fail, mayExist: true) {
@@ -54,7 +54,7 @@ struct OutputOwnerTests {
         let fingerprint = try published()
         #expect(try owner() == .job(fingerprint))
         #expect(try owner(for: Self.attempt(epoch: 9)) == .job(fingerprint))
-        // Moved, it is the same file.
+        // A moved file keeps its mark.
         try FileManager.default.createDirectory(atPath: folder.path("b"), withIntermediateDirectories: false)
         #expect(rename(folder.path("a.wav"), folder.path("b/a.wav")) == 0)
         #expect(try owner("b/a.wav") == .job(fingerprint))
@@ -64,7 +64,8 @@ struct OutputOwnerTests {
         try published()
         #expect(try owner(for: Self.attempt(8)) == .other, "another job")
         #expect(try owner(for: Self.attempt(of: 0xAB12_CD35 << 96)) == .other, "another ledger")
-        // A failover that loses a submission gives its numbers out again; then the bytes have to tell.
+        // A failover that loses a submission gives its job numbers out again. Then only the bytes show whose
+        // output it is.
         #expect(try owner(of: 98) == .unknown, "another recipe or source")
         try Bytes.write(Array("sound".utf8), to: folder.path("theirs.wav"))
         #expect(try owner("theirs.wav") == .other, "the same bytes without a mark")
@@ -127,7 +128,7 @@ struct OutputOwnerTests {
         #expect(try folder.names() == ["a.wav"])
     }
 
-    /// Made again and compared, as where no marks are kept.
+    /// Without marks the job makes its output again and compares the bytes.
     @Test(.enabled(if: Attributeless.isPossible, "no ramfs can be mounted here"))
     func withoutMarksTheBytesTell() throws {
         try Attributeless.mount(at: folder.path)

@@ -3,9 +3,9 @@ import Storage
 import TestSupport
 import Testing
 
-/// Publishing in a process that is killed, or refused by the kernel, at every system call of its way.
+/// Publishes in a process that is killed at every system call, or gets an error from it.
 struct PublishFaultTests {
-    /// A way to publish: how the file is written, what happens to one that exists, and whether one does.
+    /// A way to publish: how the file is written, the conflict policy, and the content of an existing file, if any.
     struct Way: CustomTestStringConvertible {
         let mode: String
         let policy: String
@@ -13,14 +13,14 @@ struct PublishFaultTests {
 
         var testDescription: String { "\(mode), \(policy)\(old == nil ? "" : " what exists")" }
 
-        /// A process that goes this way in `folder`, whose old file is written here.
+        /// A process that publishes in this way into `folder`. Writes the existing file first.
         func process(in folder: TemporaryFolder) throws -> StorageProcess {
             let process = StorageProcess(destination: folder.path("out.wav"), policy: policy, mode: mode)
             if let old { try Bytes.write(Array(old.utf8), to: process.destination) }
             return process
         }
 
-        /// What it asks of the kernel on this way.
+        /// The system calls of this way.
         func calls() throws -> [Strace.Call] {
             let folder = try TemporaryFolder.create()
             return try withExtendedLifetime(folder) { try Strace.calls(of: process(in: folder)) }
@@ -34,7 +34,7 @@ struct PublishFaultTests {
         ]
     }
 
-    /// What lies at the destination.
+    /// The state of the destination.
     enum Found: Equatable {
         case nothing, old, whole
         case torn(Int)
@@ -74,13 +74,13 @@ struct PublishFaultTests {
             leftovers += strangers.count
             if way.mode == "unnamed" && way.old == nil { #expect(strangers == [], "\(call)") }
 
-            // The next run sees no trace of the first.
+            // The first run does not hinder the next one.
             let isTaken = way.policy == "fail" && found == .whole
             #expect(try process.outcome() == (isTaken ? "destination_exists at open" : "published"), "\(call)")
-            // Nothing is swept by one who was told that the name is taken, but then nothing was left either.
+            // A run that finds the name taken sweeps nothing, but in that case the first run left nothing either.
             #expect(try folder.names() == ["out.wav"], "\(call)")
         }
-        // Once whole, always whole, and both were seen: the calls do reach over the whole way.
+        // Once the output is whole, it stays whole. Both states occur, so the calls cover the whole way.
         #expect(seen.first == before && seen.last == .whole)
         let turn = try #require(seen.firstIndex(of: .whole))
         #expect(seen[turn...].allSatisfy { $0 == .whole })
@@ -92,7 +92,7 @@ struct PublishFaultTests {
 
     @Test(arguments: ways, ["EIO", "ENOSPC", "EACCES", "ESTALE"])
     func refusedAnywhereNothingIsTornAndSuccessIsTrue(way: Way, refusal: String) throws {
-        // A process without memory traps, and that is the kill of the other test.
+        // A process that runs out of memory traps, which the test of kills covers.
         let others: Set = ["brk", "mmap", "munmap", "mprotect", "futex", "exit_group"]
         for call in try way.calls() where !call.text.hasPrefix("write(1,") && !others.contains(call.name) {
             let folder = try TemporaryFolder.create()
@@ -106,7 +106,7 @@ struct PublishFaultTests {
                 #expect(said == "published" && found == .whole, "\(call)")
                 #expect(call.name != "fsync", "\(call)")
             case .exited(1):
-                // Only a folder that could not be flushed comes after the name was given.
+                // Of all steps, only the flush of the folder comes after the file has its name.
                 let isFolderFlush = call.name == "fsync" && call.number > 1
                 #expect(found == (isFolderFlush ? .whole : way.old == nil ? .nothing : .old), "\(call)")
             case .exited(2): #expect(call.name == "write" && found != .whole, "\(call)")
@@ -128,24 +128,24 @@ struct PublishFaultTests {
         ("unnamed", ["linkat:error=EEXIST"], "destination_exists at publish"),
         ("hidden", ["renameat2:error=ENOSPC"], "disk_full at publish"),
         ("hidden", ["renameat2:error=EEXIST"], "destination_exists at publish"),
-        // NFS and much of FUSE: linked instead.
+        // NFS and many FUSE file systems: the process links instead.
         ("hidden", ["renameat2:error=EINVAL"], "published"),
         ("hidden", ["renameat2:error=ENOSYS"], "published"),
         ("hidden", ["renameat2:error=EINVAL", "linkat:error=EPERM"], "unsupported_destination at publish"),
         ("hidden", ["renameat2:error=EINVAL", "linkat:error=EIO"], "io_destination at publish"),
-        // A worker's group: one by one, and with one call for the whole file system.
+        // The groups of a worker, flushed one by one or with one syncfs for the whole file system.
         ("attempt-unnamed", ["fsync:error=EIO:when=1"], "io_destination at publish"),
-        // The folder's flush behind the attempt's name, and behind the final one.
+        // The flush of the folder after the attempt's name, and after the final name.
         ("attempt-unnamed", ["fsync:error=EIO:when=2"], "io_destination at publish"),
         ("attempt-unnamed", ["fsync:error=EIO:when=3"], "io_destination at publish"),
         ("together-unnamed", ["fsync:error=EIO:when=1"], "io_destination at publish"),
         ("together-unnamed", ["fsync:error=EIO:when=2"], "io_destination at publish"),
         ("together-unnamed", ["syncfs:error=EIO"], "published"),
         ("together-unnamed", ["syncfs:error=EIO", "fsync:error=ENOSPC:when=1"], "disk_full at publish"),
-        // The kernel tells of lost bytes once, so nothing may be asked a second time.
+        // The kernel reports lost bytes only once, so a flush must not be repeated.
         ("together-unnamed", ["sync_file_range:error=EIO"], "io_destination at publish"),
         ("together-unnamed", ["sync_file_range:error=ENOSYS"], "published"),
-        // No /proc to link through.
+        // Without /proc a file cannot be linked through its descriptor.
         ("unnamed", ["faccessat2:error=ENOENT"], "published"),
     ]
 
@@ -154,7 +154,7 @@ struct PublishFaultTests {
         let folder = try TemporaryFolder.create()
         let process = StorageProcess(destination: folder.path("out.wav"), mode: mode)
         #expect(try process.outcome(behind: Strace.words(injections)) == said)
-        // Only a folder that could not be flushed comes after the name was given.
+        // Of all steps, only the flush of the folder comes after the file has its name.
         let folderFlush = mode.hasPrefix("attempt") ? "fsync:error=EIO:when=3" : "fsync:error=EIO:when=2"
         let isWhole = said == "published" || injections == [folderFlush]
         #expect(try folder.names() == (isWhole ? ["out.wav"] : []))
@@ -178,7 +178,7 @@ struct PublishFaultTests {
         #expect(try folder.names() == (said == "published" ? ["first.wav", "out.wav"] : ["first.wav"]))
     }
 
-    /// The NFS server that did what was asked, lost its answer, and was asked again.
+    /// An NFS server that carries out a request, loses its reply, and gets the request again.
     @Test func linkThatWasMadeTwiceIsOurs() throws {
         let folder = try TemporaryFolder.create()
         let output = try ready(folder.path("out.wav"), mustBeHidden: true)

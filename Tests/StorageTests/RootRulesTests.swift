@@ -26,7 +26,7 @@ struct RootRulesTests {
     func whatIsNoRuleIsRefused(text: String) { #expect(RootRules(text) == nil) }
 }
 
-/// A root that forbids something.
+/// A root whose rules forbid something.
 struct GuardedRootTests {
     private let folder: TemporaryFolder
 
@@ -91,7 +91,7 @@ struct GuardedRootTests {
     }
 }
 
-/// Who may read an output.
+/// The permissions of an output.
 struct OutputModeTests {
     private let folder: TemporaryFolder
 
@@ -106,9 +106,9 @@ struct OutputModeTests {
         #expect(mode(0o644) == 0o644)
         #expect(mode(0o640) == 0o640)
         #expect(mode(0o600) == 0o600)
-        #expect(mode(0o400) == 0o600, "its owner has to finish it")
+        #expect(mode(0o400) == 0o600, "the owner must be able to finish it")
         #expect(mode(0o666, created: 0o640) == 0o640, "the umask counts as well")
-        // The output has another group.
+        // The output belongs to another group than the source.
         #expect(mode(0o640, 7, in: 8) == 0o600)
         #expect(mode(0o644, 7, in: 8) == 0o644)
         #expect(mode(0o604, 7, in: 8) == 0o640, "the source's group would be among the others")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Storage
 
-/// An output that is sealed has no writer left, and is published as ever.
+/// A sealed output has no writer left, and publishing works as usual.
 struct SealingTests {
     let folder: TemporaryFolder
     let path: String
@@ -15,7 +15,7 @@ struct SealingTests {
         path = folder.path("out.wav")
     }
 
-    /// Whether it can be sealed, and who writes.
+    /// Whether the output can be sealed, and whether a writer is left.
     private func state(_ output: borrowing OutputFile) -> [Bool?] { [output.canBeSealed, output.seal()] }
 
     @Test(arguments: bothModes, Recipe.ConflictPolicy.allCases)
@@ -75,7 +75,8 @@ struct SealingTests {
         #expect(withExtendedLifetime(reader) { output.seal() } == false)
     }
 
-    /// What another process opens while the answer is had would otherwise end this one by a signal.
+    /// `seal` holds a read lease only for a moment, so a later open for writing is not held up. An open during
+    /// that moment makes the kernel signal this process, and the signal must not end it.
     @Test func openingToWriteAfterwardsIsNotHeldUp() throws {
         let output = try ready(path)
         #expect(output.seal() == false)
@@ -94,7 +95,7 @@ struct SealingTests {
 
     @Test func holesAreSeen() throws {
         let output = try ready(path, holding: [UInt8](repeating: 0, count: 100_000))
-        // Zeros that were written are not missing.
+        // Zeros that were written are not holes.
         #expect(try output.written() == WrittenBytes(byteCount: 100_000, hasHoles: false))
         let isTold = FileSystemKind.of(output.descriptor).tellsHoles
         try #require(ftruncate(output.descriptor, 1 << 32) == 0)

@@ -45,7 +45,7 @@ struct SourceFileTests {
     }
 
     @Test func pipesAndDevicesAreTheCallersToAllow() throws {
-        // Without a writer, opening a pipe would wait for ever.
+        // The FIFO has no writer, so opening it for reading would block for ever.
         try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
         #expect(refusal(folder.path("pipe"))?.code == .notAFile)
         #expect(refusal("/dev/zero")?.code == .notAFile)

@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Both ways to stay below a root: by the kernel, and step by step where it cannot.
+/// Both ways to stay below a root: openat2 in the kernel, and step by step without it.
 @Suite(.serialized)
 struct StorageRootTests {
     let outside: TemporaryFolder
@@ -69,7 +69,8 @@ struct StorageRootTests {
         #expect(try outside.names() == ["secret"])
     }
 
-    /// To Swift a slash and a mark behind it are one character, and no slash. The kernel would go through the link.
+    /// To Swift a slash and a combining mark after it are one character, which is not a slash. The kernel would
+    /// follow the link.
     @Test(arguments: [false, true])
     func noNameHidesASlash(withoutOpenat2: Bool) throws {
         let root = try root(withoutOpenat2)
@@ -87,7 +88,7 @@ struct StorageRootTests {
             #expect(error?.code == .outsideRoot, "\(name)")
         }
         #expect(try outside.names().count == 2)
-        // A name that begins with such a mark is a name, also of folders that are made.
+        // A name may begin with such a mark, also that of a folder that the root creates.
         let location = try Location("root:new/\u{301}x/\u{301}y.flac")
         switch try root.prepareOutput(at: location, onConflict: .fail) {
         case .ready(let output): try output.discard()
@@ -112,7 +113,7 @@ struct StorageRootTests {
         let location = try Location("root:real/secret")
         let folder = folder
         let outcomes = Outcomes()
-        // Until both answers have come often, or something is wrong.
+        // Runs until both results have come often, or something is wrong.
         let deadline = ContinuousClock.now + .seconds(200)
         let isOver: @Sendable () -> Bool = {
             outcomes["led out"] > 0 || (outcomes["ours"] >= 500 && outcomes["outside_root"] >= 500)
@@ -121,7 +122,7 @@ struct StorageRootTests {
         inThreads(2) { side in
             while !isOver() {
                 if side == 0 {
-                    // Exchanges the two names in one step.
+                    // Exchanges the two names atomically.
                     _ = exchange(folder.path("real"), folder.path("link"))
                 } else {
                     outcomes.note {
@@ -183,7 +184,7 @@ struct StorageRootTests {
         #expect(error?.code == .notAFile)
     }
 
-    /// What a share that was unmounted looks like: another folder in its place.
+    /// An unmounted share leaves another folder in its place.
     @Test func lostRootIsNotAMissingSource() throws {
         let root = try root(false)
         try root.check()
@@ -210,7 +211,7 @@ struct StorageRootTests {
     }
 }
 
-/// Exchanges two names (RENAME_EXCHANGE); the C library's module hides the call.
+/// Exchanges two names (RENAME_EXCHANGE). Swift's module of the C library hides the call.
 private func exchange(_ one: String, _ other: String) -> Int32 {
     typealias Renameat2 = @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
     guard let address = dlsym(nil, "renameat2") else { preconditionFailure("this glibc has no renameat2") }

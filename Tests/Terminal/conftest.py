@@ -10,7 +10,7 @@ from terminal import HeldSound
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with half a second of sound in it, under three names."""
+    """A folder with half a second of sound under three names."""
     for name in ["talk.wav", "my talk.wav", "講演.wav"]:
         with wave.open(str(tmp_path / name), "wb") as file:
             file.setparams((2, 2, 48000, 0, "NONE", ""))
@@ -21,7 +21,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def sound(tmp_path):
-    """A pipe `sound.wav` in the folder; see HeldSound."""
+    """A FIFO `sound.wav` in the folder; see HeldSound."""
     held = HeldSound(tmp_path / "sound.wav")
     yield held
     held.close()
@@ -29,7 +29,7 @@ def sound(tmp_path):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """A PostgreSQL that all tests share, a ledger each."""
+    """A PostgreSQL server that all tests share; each test gets its own ledger."""
     server = Server(tmp_path_factory.mktemp("postgres", numbered=True))
     yield server
     server.stop()
@@ -37,5 +37,5 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def ledger(server, tmp_path):
-    """Words to call `sluice` with a fresh ledger, in which twelve jobs wait."""
+    """A fresh ledger in which twelve jobs wait."""
     return server.ledger(tmp_path)

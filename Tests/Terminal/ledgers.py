@@ -1,4 +1,4 @@
-"""A PostgreSQL of these tests' own, and ledgers in it."""
+"""A PostgreSQL server for these tests, and ledgers on it."""
 
 import os
 import pathlib
@@ -14,10 +14,10 @@ def postgres_program(name):
 
 
 class Server:
-    """Reachable by a socket alone."""
+    """A PostgreSQL server that only a socket reaches."""
 
     def __init__(self, folder):
-        # PostgreSQL does not run as root.
+        # PostgreSQL refuses to run as root.
         other = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
         if other:
             subprocess.run(["chown", "postgres", str(folder)], check=True)
@@ -42,7 +42,7 @@ class Server:
         return subprocess.run([*psql, "-c", statement], check=True, capture_output=True, text=True).stdout.strip()
 
     def ledger(self, folder):
-        """A fresh ledger, in which twelve jobs wait."""
+        """Creates a ledger in which twelve jobs wait."""
         name = f"test_{os.urandom(6).hex()}"
         self.query(f"create database {name}")
         ledger = Ledger(self, name, folder)
@@ -69,7 +69,7 @@ class Ledger:
         return done.stdout
 
     def start(self, *words):
-        """A service, which talks into a file of the folder."""
+        """Starts a service that logs to a file in the folder."""
         with open(self.folder / f"{words[0]}.log", "wb") as log:
             return subprocess.Popen(
                 [str(SLUICE), *words], cwd=self.folder, env=environment(**self.variables), stdout=log, stderr=log
@@ -79,7 +79,7 @@ class Ledger:
         return self.server.query(statement, self.name)
 
     def ids(self, *words):
-        """The numbers of the jobs that the options choose."""
+        """The numbers of the jobs that match the options."""
         return self.run("jobs", "--quiet", *words).split()
 
     def terminal(self, *words, **more):

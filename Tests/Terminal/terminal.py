@@ -1,4 +1,4 @@
-"""A terminal that tests can look at: a program on a pseudo-terminal, and the screen that it draws."""
+"""A terminal for tests: a program on a pseudo-terminal, and the screen that it draws."""
 
 import errno
 import os
@@ -12,21 +12,21 @@ import pexpect
 import pyte
 
 HOUSE = pathlib.Path(__file__).resolve().parents[2]
-# What `make test` has built, unless another is named.
+# The debug build, unless the variable names another program.
 SLUICE = pathlib.Path(os.environ.get("SLUICE", HOUSE / ".build/debug/sluice")).resolve()
 
-# Long enough for the slowest machine; only a test that fails waits so long.
+# In seconds. Long enough for the slowest machine; only a failing test waits this long.
 PATIENCE = 30
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def environment(**more):
-    """What is set after login, and nothing of the person who runs the tests. None takes a variable away."""
+    """The environment of a fresh login, without the tester's own variables. `None` removes a variable."""
     variables = {
         "PATH": f"{SLUICE.parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": "/nonexistent",
-        # Not even the private cluster of the person who runs the tests.
+        # Keeps the tester's own private cluster out of reach.
         "XDG_DATA_HOME": "/dev/null/none",
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
@@ -36,7 +36,7 @@ def environment(**more):
 
 
 def listen_to_signals():
-    """Tests that run in the background were told to ignore the keyboard's signals, and would pass that on."""
+    """Restores default signal actions: background processes inherit ignored keyboard signals and pass them on."""
     for number in [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM]:
         signal.signal(number, signal.SIG_DFL)
 
@@ -57,7 +57,7 @@ class Terminal:
             timeout=PATIENCE,
             preexec_fn=listen_to_signals,
         )
-        # Conditions are waited for; nothing is gained by waiting for time.
+        # Tests wait for conditions, so pexpect's fixed delays are unnecessary.
         self.child.delaybeforesend = None
         self.child.ptyproc.delayafterclose = 0.01
         os.set_blocking(self.child.child_fd, False)
@@ -69,12 +69,12 @@ class Terminal:
         self.child.close(force=True)
 
     def listen(self, seconds=0.02):
-        """Takes what the program writes in that time; returns whether it may write more."""
+        """Reads what the program writes within `seconds`. Returns whether it may write more."""
         is_alive = self.child.isalive()
         if is_alive and not select.select([self.child.child_fd], [], [], seconds)[0]:
             return True
-        # The last words of a process that has ended may be on their way still, and only reading waits for them: pexpect looks
-        # whether there is something to read, and takes a late word for none.
+        # The last output of a process that has ended may still be in transit, and only an actual read waits for
+        # it: pexpect polls first, and would miss late output.
         try:
             heard = os.read(self.child.child_fd, 65536)
         except BlockingIOError:
@@ -88,7 +88,7 @@ class Terminal:
         return True
 
     def wait(self, condition, what):
-        """Listens until `condition()` holds, and returns what it gave."""
+        """Reads output until `condition()` is true, and returns its value."""
         deadline = time.monotonic() + PATIENCE
         goes_on = True
         while True:
@@ -103,7 +103,7 @@ class Terminal:
         self.wait(lambda: text in self.text(), f'"{text}"')
 
     def end(self):
-        """Listens to the end; returns the exit code, or the signal as a negative number."""
+        """Reads to the end of the output. Returns the exit code, or a signal as a negative number."""
         deadline = time.monotonic() + PATIENCE
         while self.listen():
             assert time.monotonic() < deadline, f"no end:\n{self.text()}"
@@ -118,7 +118,7 @@ class Terminal:
         self.child.send(text)
 
     def lines(self):
-        """What stands on the screen, without the empty lines below."""
+        """The lines on the screen, without empty lines at the bottom."""
         lines = [line.rstrip() for line in self.screen.display]
         while lines and not lines[-1]:
             lines.pop()
@@ -131,7 +131,7 @@ class Terminal:
         return self.screen.display[self.screen.cursor.y].rstrip()
 
     def said(self):
-        """All that was written, line by line and without colours, wherever the screen broke it."""
+        """All output, line by line, without colours, and independent of line breaks on the screen."""
         return COLOUR.sub("", self.raw.decode()).replace("\r\n", "\n").splitlines()
 
 
@@ -144,13 +144,13 @@ def run(words, folder, columns=80, **variables):
 
 
 class HeldSound:
-    """A minute of computed sound in a pipe, handed out bit by bit: who converts it is held in the middle."""
+    """A minute of computed sound in a FIFO, fed bit by bit, so that a test can hold a conversion in the middle."""
 
     RATE, SECONDS = 8000, 60
 
     def __init__(self, path):
         os.mkfifo(path)
-        # Opened for both ends, which waits for nobody; there is no end until it is closed.
+        # Opened for reading and writing, which never blocks. Readers see no end of file until it is closed.
         self.descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK)
         size = self.RATE * self.SECONDS * 2
         header = b"RIFF" + (36 + size).to_bytes(4, "little") + b"WAVEfmt " + (16).to_bytes(4, "little")
@@ -164,7 +164,7 @@ class HeldSound:
         self.sent = 0
 
     def feed_to(self, seconds, terminal):
-        """Hands out the sound up to that second, while `terminal` takes it."""
+        """Feeds the sound up to `seconds`, as fast as the program in `terminal` reads it."""
         goal = min(len(self.bytes), 44 + int(seconds * self.RATE * 2))
 
         def is_sent():

@@ -1,4 +1,4 @@
-"""The bar of a conversion, on the screen."""
+"""The progress bar of a conversion, on the screen."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import pytest
 from terminal import SLUICE, Terminal
 
 PERCENT = re.compile(r"(\d+)%")
-# A pipe has no length; the end of the part is one.
+# A FIFO has no length, but a part with an end has one.
 PART = "convert sound.wav out.flac --to 1:00"
 WORDS = [SLUICE, *PART.split()]
 
@@ -25,7 +25,7 @@ def wait_for_percent(terminal, least):
 
 
 def begin(sound, terminal, seconds=30):
-    """Feeds so much of the minute, and waits until the bar says so. The last second may be on its way."""
+    """Feeds `seconds` of the minute and waits until the bar shows them, give or take the last seconds in transit."""
     sound.feed_to(seconds, terminal)
     wait_for_percent(terminal, (seconds - 3) * 100 // 60)
 
@@ -45,13 +45,13 @@ def test_bar_is_one_line_that_grows_and_goes(folder, sound, columns):
             assert len(terminal.lines()) == 1, terminal.text()
             line = terminal.lines()[0]
             assert line.startswith("out.flac")
-            # The terminal shows ^C and ^Z behind it.
+            # Leaves space for the ^C or ^Z that the terminal echoes after it.
             assert len(line) <= columns - 3
             seen.append(percent(terminal))
         assert seen == sorted(set(seen)) and seen[-1] < 100
         assert "█" in line or columns == 40
         assert finish(sound, terminal) == 0
-        # Where it is too long, the line breaks; nothing else is left on the screen.
+        # A result that is too long wraps; nothing else stays on the screen.
         text = " ".join("".join(terminal.screen.display).split())
         assert re.fullmatch(r"out\.flac 1:00 flac s16 8 kHz mono [\d.]+ kB [\d.]+ s \(\d+x\) 480,000 frames, all there", text)
 
@@ -106,7 +106,7 @@ def test_long_and_wide_names_leave_room_for_the_bar(folder, sound):
 def test_no_bar_where_standard_error_is_no_terminal(folder, sound):
     with Terminal(["sh", "-c", f"{SLUICE} {PART} 2>talk"], folder) as terminal:
         sound.feed_to(30, terminal)
-        # A bar would have come after 0.2 s.
+        # A bar would appear after 0.2 s.
         terminal.listen(0.5)
         assert finish(sound, terminal) == 0
         assert terminal.text().startswith("out.flac  1:00  flac")
@@ -134,7 +134,7 @@ def test_part_counts_from_its_beginning(folder, sound):
         sound.feed_to(42, terminal)
         wait_for_percent(terminal, 45)
         assert re.search(r"0:(09|1[0-2]) of 0:20 ", terminal.text()), terminal.text()
-        # What lies behind the part is not waited for.
+        # The conversion does not wait for sound after the part.
         sound.feed_to(52, terminal)
         assert terminal.end() == 0
 

@@ -1,10 +1,10 @@
-"""Completion in real shells: what stands on the line after the tab key."""
+"""Completion in real shells: the command line after the tab key."""
 
 import pytest
 
 from terminal import Terminal
 
-# A prompt of ours, the script loaded, and nothing of anybody's configuration.
+# A known prompt, the completion script, and no configuration of the user's.
 SHELLS = {
     "bash": (
         ["bash", "--norc", "--noprofile", "-i"],
@@ -36,7 +36,7 @@ def shell(request, folder):
     with Terminal(words, folder, columns=100, HOME=str(folder), XDG_DATA_HOME=str(folder / ".data")) as terminal:
         for number, line in enumerate(setup):
             terminal.send(f"{line}\r")
-        # Put together by the shell, so that the echo of the line is not taken for its answer.
+        # The shell joins the two words, so that the echo of the line does not match the awaited text.
         terminal.send("echo set' up'\r")
         terminal.wait_for_text("set up")
         terminal.wait(lambda: terminal.cursor_line().endswith("READY>"), "a prompt")
@@ -45,7 +45,7 @@ def shell(request, folder):
 
 
 def complete(shell, typed, expected):
-    """Types a beginning and a tab; waits for the whole line, then takes it away."""
+    """Types a prefix and a tab, waits for the completed line, and clears it."""
     shell.send(typed + "\t")
     shell.wait(lambda: shell.cursor_line().split("READY> ")[-1] == expected, f'line "{expected}"')
     shell.send("\x15")
@@ -53,7 +53,7 @@ def complete(shell, typed, expected):
 
 
 def offers(shell, typed, expected):
-    """Types a beginning and two tabs; waits until all of `expected` are listed. The list stays: nothing comes after it."""
+    """Types a prefix and two tabs, and waits until all of `expected` are listed. The list stays, so this comes last."""
     shell.send(typed + "\t\t")
     shell.wait(lambda: all(word in shell.text() for word in expected), f"{expected}")
 

@@ -1,4 +1,4 @@
-"""The demonstration on a terminal: it can be stopped at any time, and leaves nothing."""
+"""The demonstration on a terminal: Ctrl-C stops it at any time, and it leaves nothing behind."""
 
 import os
 import pathlib
@@ -13,23 +13,23 @@ DEMO = SLUICE.parent / "demo"
 
 
 def processes_of(folder):
-    """Those whose words name the folder, or whose variables do."""
+    """The processes whose command line or environment contains the folder."""
     found = []
     for process in pathlib.Path("/proc").iterdir():
         try:
             said = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
-            # One that has ended and that nobody has waited for has neither.
+            # A zombie has neither.
             if process.name.isdigit() and folder.encode() in said:
                 found.append(said)
         except OSError:
-            # It ended meanwhile, or is none.
+            # The process has ended meanwhile, or the entry is not a process.
             continue
     return found
 
 
 @pytest.mark.parametrize("moment", ["sluice up", "the private cluster runs", 'batch 1 "demo"', " done "])
 def test_ctrl_c_leaves_nothing(moment, tmp_path, monkeypatch):
-    # All sound is computed first, by a program that nobody has optimised.
+    # The demonstration first computes all sound, with an unoptimised program.
     monkeypatch.setattr(terminal, "PATIENCE", 240)
     with Terminal([DEMO], tmp_path) as demo:
         demo.wait(lambda: moment in demo.raw.decode(errors="replace"), moment)
@@ -38,7 +38,7 @@ def test_ctrl_c_leaves_nothing(moment, tmp_path, monkeypatch):
         said = "\n".join(demo.said())
     assert "Stopped. Nothing runs any more, and nothing is left." in said
     place = re.search(r"/tmp/demo-\w+", said)
-    # Its name is only said once the cluster runs.
+    # The demonstration prints the name only once the cluster runs.
     if place:
         assert not os.path.exists(place.group())
         assert processes_of(place.group()) == []

@@ -1,4 +1,4 @@
-"""What `make install` puts in place, used as a person would who has just installed it."""
+"""The files of `make install`, used as after a fresh installation."""
 
 import subprocess
 

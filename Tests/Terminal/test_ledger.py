@@ -1,4 +1,4 @@
-"""What the commands over a ledger draw: the watch, the wait, the question, and tables."""
+"""The screen output of commands on a ledger: the watch, the wait, the question, and tables."""
 
 import re
 import signal
@@ -29,7 +29,7 @@ def test_watch_draws_what_changes_and_restores_the_screen(ledger, columns, lines
         terminal.wait_for_text("cancelled")
         terminal.send("\x03")
         assert terminal.end() == -signal.SIGINT
-        # The other screen was left, and the cursor is shown again.
+        # The alternate screen is closed, and the cursor is visible again.
         assert terminal.raw.rstrip().endswith(b"\x1b[?25h\x1b[?1049l") or b"\x1b[?1049l" in terminal.raw[-40:]
 
 
@@ -60,7 +60,7 @@ def test_question_begins_with_the_context(ledger, tmp_path):
     ledger.run("config", "use", "prod", **place)
     with ledger.terminal("cancel", "--batch", "1", **place) as terminal:
         terminal.wait_for_text("context prod: cancel 12 jobs? [y/N]")
-        # Which context is the current one by the time of the answer makes no difference.
+        # A change of the current context before the answer makes no difference.
         ledger.run("config", "use", "--none", **place)
         terminal.send("y\r")
         assert terminal.end() == 0

@@ -1,4 +1,4 @@
-"""Tables, pages and colours on a terminal."""
+"""Tables, help pages and colours on a terminal."""
 
 import pytest
 from wcwidth import wcswidth

@@ -1,4 +1,4 @@
-"""The whole-screen watch: what it shows, what its keys do, and that the terminal is given back."""
+"""The full-screen watch: its contents, its keys, and that it restores the terminal."""
 
 import os
 import re
@@ -16,18 +16,18 @@ LEAVING = b"\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
 def modes(terminal):
-    """How the terminal treats keys; the two ends of it share that."""
+    """The terminal's modes, such as echo and line editing; both ends of a pseudo-terminal share them."""
     return termios.tcgetattr(terminal.child.child_fd)
 
 
 def answered(terminal, question):
-    """Waits for a question, and says yes."""
+    """Waits for a question and confirms it."""
     terminal.wait_for_text(question)
     terminal.send("y")
 
 
 def silence(path, seconds):
-    """Silence that takes no room on the disk."""
+    """A sparse file of silence, which takes no disk space."""
     rate = 48000
     size = rate * seconds * 4
     header = b"RIFF" + (36 + size).to_bytes(4, "little") + b"WAVEfmt " + (16).to_bytes(4, "little")
@@ -39,8 +39,8 @@ def silence(path, seconds):
 
 @pytest.fixture
 def works(ledger, tmp_path):
-    """The ledger with a worker: two long jobs run, three wait, and twelve have failed."""
-    # Signs of life come every two seconds then.
+    """A ledger with a worker: two long jobs run, three wait, and twelve have failed."""
+    # With this lease, heartbeats come every two seconds.
     ledger.query("update sluice.setting set lease = '6 s'")
     for number in range(5):
         silence(tmp_path / f"hours-{number}.wav", 3 * 3600)
@@ -54,7 +54,7 @@ def works(ledger, tmp_path):
             terminal.wait(lambda: len(ledger.ids("--state", "running")) >= 2, "two that run")
         yield ledger
     finally:
-        # What runs is thrown away, and the worker has nothing to wait for.
+        # Cancels the running jobs, so that the worker has nothing to finish.
         ledger.run("cancel", "--all", "--yes")
         worker.send_signal(signal.SIGTERM)
         assert worker.wait(timeout=60) == 0
@@ -138,7 +138,7 @@ def test_filter_story_and_help(ledger):
         terminal.wait_for_text("list only: local:_")
         terminal.send("\x15queue=other\r")
         terminal.wait_for_text("nothing is like queue=other")
-        # An Escape alone is one once nothing follows it.
+        # An Escape counts as a key once no other byte follows it.
         terminal.send("\x1b")
         terminal.wait_for_text("number 11.wav")
         terminal.send("\r")
@@ -172,7 +172,7 @@ def test_only_what_changed_is_drawn(ledger, columns, lines):
         terminal.wait_for_text("nothing has ended yet")
         size = len(terminal.raw)
         clock = terminal.screen.display[0]
-        # Three ticks of its clock, during which nothing else happens.
+        # Three ticks of its clock, during which nothing else changes.
         for _ in range(3):
             clock = terminal.wait(
                 lambda: terminal.screen.display[0] if terminal.screen.display[0] != clock else None, "a tick"
@@ -211,7 +211,7 @@ def test_signals_give_the_terminal_back(ledger, number, ending):
             terminal.send("\x03")
         else:
             terminal.child.kill(number)
-        # The words come before the modes.
+        # The output arrives before the modes are restored.
         terminal.wait(lambda: LEAVING in terminal.raw and modes(terminal) == before, "the terminal as it was")
         assert terminal.end() == ending
         assert terminal.raw.endswith(LEAVING)
@@ -221,7 +221,7 @@ def test_crash_gives_the_terminal_back(ledger):
     with ledger.terminal("watch") as terminal:
         before = modes(terminal)
         terminal.wait_for_text("nothing runs")
-        # As a trap in our own code would end it.
+        # Like a trap in our own code.
         terminal.child.kill(signal.SIGTRAP)
         terminal.wait(lambda: LEAVING in terminal.raw, "the end of the screen")
         assert terminal.end() == -signal.SIGTRAP
@@ -274,7 +274,7 @@ def test_ledger_that_goes_away_is_waited_for(tmp_path_factory, tmp_path):
             terminal.wait_for_text("nothing runs")
             server.stop()
             terminal.wait_for_text("the ledger does not answer since")
-            # What is known stays, and the keys go on.
+            # The known facts stay on the screen, and the keys still work.
             assert "default 12 waiting" in terminal.text()
             terminal.send("?")
             terminal.wait_for_text("Ctrl-L")
@@ -282,7 +282,8 @@ def test_ledger_that_goes_away_is_waited_for(tmp_path_factory, tmp_path):
             answered(terminal, "pause queue default?")
             server.start()
             terminal.wait(lambda: "does not answer" not in terminal.text(), "an answer")
-            # It was tried until its time was over, and came through late or not at all. Until that is said it is under way.
+            # The watch retries until its time limit; the change succeeds late or not at all. Until then it counts
+            # as in progress.
             terminal.wait(
                 lambda: "queue default is paused" in terminal.text() or "(ledger_" in terminal.text(), "what became of it"
             )

@@ -1,6 +1,6 @@
 /// Writes AIFF files without the help of libav; float samples make it AIFF-C.
 public enum AIFFFile {
-    /// Writes `pcm` as an AIFF file, replacing what was at `path`.
+    /// Writes `pcm` as an AIFF file to `path`, replacing any file there.
     public static func write(_ pcm: PCM, to path: String) throws {
         try Bytes.write(bytes(pcm), to: path)
     }
@@ -14,21 +14,22 @@ public enum AIFFFile {
         common.append(big: UInt16(pcm.bits))
         common += extended(pcm.rate)
         if pcm.isFloat {
-            // After the kind comes its name, a counted string of even length: here 0 and a pad.
+            // The four-letter coding is followed by its name, a counted string padded to even length: here a 0 and
+            // a pad byte.
             common += Array((pcm.format == .f32 ? "fl32" : "fl64").utf8) + [0, 0]
         }
 
         var content = Array((pcm.isFloat ? "AIFC" : "AIFF").utf8)
         if pcm.isFloat { content += chunk("FVER", [0xA2, 0x80, 0x51, 0x40]) }
         content += chunk("COMM", common)
-        // Offset and block size are 0; 8-bit samples are signed here.
+        // Offset and block size are 0. AIFF stores 8-bit samples as signed numbers.
         let samples =
             pcm.format == .u8 ? pcm.bytes.map { $0 ^ 0x80 } : Bytes.swapped(pcm.bytes, width: pcm.format.bytes)
         content += chunk("SSND", [UInt8](repeating: 0, count: 8) + samples)
         return chunk("FORM", content)
     }
 
-    /// The 80-bit float in which AIFF keeps its rate.
+    /// The 80-bit extended float in which AIFF stores the sample rate.
     private static func extended(_ rate: Int) -> [UInt8] {
         precondition(rate > 0, "a rate is positive")
         let exponent = Int.bitWidth - 1 - rate.leadingZeroBitCount

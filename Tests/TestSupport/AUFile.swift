@@ -1,8 +1,8 @@
 /// Writes AU (Sun, NeXT) files without the help of libav.
 public enum AUFile {
-    /// Writes `pcm` as an AU file, replacing what was at `path`.
+    /// Writes `pcm` as an AU file to `path`, replacing any file there.
     ///
-    /// `claimedDataSize` writes a size that is not true; 0xFFFFFFFF says that nobody knows.
+    /// `claimedDataSize` writes a false size; 0xFFFFFFFF means that the size is unknown.
     public static func write(
         _ pcm: PCM,
         to path: String,
@@ -35,7 +35,7 @@ public enum AUFile {
             }
         guard data.count < 0xFFFF_FFFF else { throw SupportError("write AU", "\(pcm) is over 4 GB") }
         var bytes = Array(".snd".utf8)
-        // The annotation has at least four bytes, so the samples start at 32 as everybody writes it.
+        // The annotation has at least four bytes. With eight the samples start at offset 32, as in most AU files.
         let size = claimedDataSize ?? UInt32(data.count)
         for field in [32, size, encoding, UInt32(pcm.rate), UInt32(pcm.channels)] { bytes.append(big: field) }
         return bytes + [UInt8](repeating: 0, count: 8) + data

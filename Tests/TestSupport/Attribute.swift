@@ -1,10 +1,11 @@
 import Glibc
 
-/// The extended attribute in which outputs are marked.
+/// The extended attribute with which Sluice marks its outputs.
 public enum Attribute {
     private static let name = "user.sluice"
 
-    /// `nil` if a file has none, or its file system keeps none.
+    /// The value of the attribute, or `nil` if the file has none or its file system does not support extended
+    /// attributes.
     public static func read(_ path: String) throws -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 1_024)
         let count = GNUFunctions.getxattr(path, name, &bytes, bytes.count)
@@ -20,14 +21,15 @@ public enum Attribute {
     }
 }
 
-/// A file system that keeps no extended attributes.
+/// A file system without extended attributes: ramfs.
 public enum Attributeless {
-    /// Words that mount one at `$0` in a namespace of the words after them.
+    /// A shell script that mounts a ramfs at `$0` and then executes its remaining arguments in the same mount
+    /// namespace.
     public static let script = "mount -t ramfs ramfs \"$0\" && exec \"$@\""
 
-    /// Whether one can be mounted where this process sees it.
+    /// Whether this process may mount a ramfs.
     public static let isPossible: Bool = {
-        // Where no folder can be made, all other tests say so.
+        // If no folder can be created, every other test fails and says so.
         guard let folder = try? TemporaryFolder.create(), (try? mount(at: folder.path)) != nil else { return false }
         unmount(folder.path)
         return true
@@ -38,7 +40,7 @@ public enum Attributeless {
     }
 
     public static func unmount(_ path: String) {
-        // What stays is gone with the machine; the test has said what it had to say.
+        // An unmount that fails does not matter: the test is over, and the mount goes when the machine shuts down.
         _ = try? Run.program("umount", ["--lazy", path])
     }
 }

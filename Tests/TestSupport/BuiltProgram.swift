@@ -2,11 +2,14 @@ import Foundation
 
 /// The programs that the tests run.
 public enum BuiltProgram {
-    /// Where `name` is: in the folder that SLUICE_TEST_PROGRAMS names, which is how tests are run against a release build, or beside
-    /// the running test bundle. The bare name where it is not, which then fails to start.
+    /// The path of the program `name`, in the folder that SLUICE_TEST_PROGRAMS names, or beside the running test
+    /// bundle.
+    ///
+    /// The variable lets the tests run against a release build. If the program is in neither place, the result is
+    /// the bare name, which then fails to start.
     public static func path(_ name: String) -> String {
         if let folder = ProcessInfo.processInfo.environment["SLUICE_TEST_PROGRAMS"] { return "\(folder)/\(name)" }
-        // The runner may live with the toolchain; then the bundle is among its words.
+        // The test runner may be part of the toolchain; in that case the bundle is one of its arguments.
         let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
         return ([bundle] + CommandLine.arguments)
             .map { URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent(name).path }

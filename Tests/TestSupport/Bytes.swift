@@ -1,6 +1,6 @@
 import Glibc
 
-/// Small helpers on the bytes of files: reading, damaging, looking.
+/// Small helpers for the bytes of files: read, damage, search.
 public enum Bytes {
     /// The whole file at `path`.
     public static func read(_ path: String) throws -> [UInt8] {
@@ -19,19 +19,19 @@ public enum Bytes {
         }
     }
 
-    /// Writes `bytes` as the whole file at `path`, replacing what was there.
+    /// Writes `bytes` as the whole file at `path`, replacing any file there.
     public static func write(_ bytes: [UInt8], to path: String) throws {
         let file = try OpenFile.creating(path)
         try write(bytes, to: file.descriptor, at: 0, path: path)
     }
 
-    /// Writes `bytes` over what is at `offset`; the file grows if they reach past its end.
+    /// Overwrites the file from `offset` on; the file grows if the bytes reach past its end.
     public static func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
         let file = try OpenFile.changing(path)
         try write(bytes, to: file.descriptor, at: offset, path: path)
     }
 
-    /// Flips one bit in about `rate` of the bytes from `start` on, and returns how many.
+    /// Flips one bit in about the fraction `rate` of the bytes from `start` on, and returns how many bits it flipped.
     @discardableResult
     public static func corrupt(_ path: String, seed: UInt64, rate: Double, from start: Int = 0) throws -> Int {
         var bytes = try read(path)
@@ -74,7 +74,7 @@ public enum Bytes {
         return Int(facts.st_size)
     }
 
-    /// Where `pattern` first starts at or after `start`, or `nil`.
+    /// The offset of the first `pattern` at or after `start`, or `nil`.
     public static func find(_ pattern: [UInt8], in bytes: [UInt8], from start: Int = 0) -> Int? {
         guard !pattern.isEmpty, start >= 0, start < bytes.count else { return nil }
         return bytes.withUnsafeBytes { haystack in
@@ -92,7 +92,7 @@ public enum Bytes {
         }
     }
 
-    /// Where the letters of `text` first start at or after `start`, or `nil`.
+    /// The offset of the first UTF-8 `text` at or after `start`, or `nil`.
     public static func find(_ text: String, in bytes: [UInt8], from start: Int = 0) -> Int? {
         find(Array(text.utf8), in: bytes, from: start)
     }
@@ -115,7 +115,7 @@ public enum Bytes {
         Number(bigEndian: try native(type, in: bytes, at: offset))
     }
 
-    /// Sixteen bytes a line with offset, hexadecimal and letters, for the message of a failed test.
+    /// A hex dump for failure messages: sixteen bytes a line, with offset, hexadecimal digits and letters.
     public static func hexDump(_ bytes: [UInt8], from start: Int = 0, count: Int = 128) -> String {
         let end = min(bytes.count, start + count)
         guard start >= 0, start < end else { return "(no bytes at \(start), there are \(bytes.count))" }
@@ -128,7 +128,7 @@ public enum Bytes {
         }.joined(separator: "\n")
     }
 
-    /// Each group of `width` bytes turned round: little-endian to big-endian or back.
+    /// The bytes with each group of `width` reversed: little-endian to big-endian or back.
     public static func swapped(_ bytes: [UInt8], width: Int) -> [UInt8] {
         guard width > 1 else { return bytes }
         let count = bytes.count / width * width

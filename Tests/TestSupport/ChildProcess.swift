@@ -1,12 +1,13 @@
 package import Foundation
 
-/// A started program, in a process group of its own. Somebody must `wait` for it or `kill` it.
+/// A running program in its own process group. The owner must call `wait` or `kill`.
 package struct ChildProcess: Sendable {
     package let id: pid_t
 
-    /// Starts a program with the given descriptors as its standard ones; it inherits no other.
+    /// Starts a program with the given descriptors as its standard streams; it inherits no other descriptor.
     ///
-    /// Without an input it reads /dev/null. Signals are as after login, whatever the test runner does with them.
+    /// Without `input` it reads /dev/null. Signal dispositions are the defaults of a login shell, whatever the
+    /// test runner has set.
     package static func spawn(
         _ name: String,
         _ arguments: [String],
@@ -34,7 +35,8 @@ package struct ChildProcess: Sendable {
         defer { posix_spawnattr_destroy(&attributes) }
         var noSignals = sigset_t()
         sigemptyset(&noSignals)
-        // What the tests were started with, in the background say, is not passed on.
+        // The child does not inherit ignored signals, which the test runner has if it was started in the
+        // background, for example.
         var ordinary = noSignals
         for number in [SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTERM] { sigaddset(&ordinary, number) }
         posix_spawnattr_setsigmask(&attributes, &noSignals)
@@ -58,7 +60,7 @@ package struct ChildProcess: Sendable {
         return ChildProcess(id: id)
     }
 
-    /// Waits for the end; `nil` if the deadline came first.
+    /// Waits for the program to end. Returns `nil` if the deadline passes first.
     package func wait(until deadline: ContinuousClock.Instant?) -> Run.Status? {
         var status: Int32 = 0
         var nap: Int32 = 1
@@ -69,7 +71,7 @@ package struct ChildProcess: Sendable {
                 precondition(errno == EINTR, "nobody else waits for our child")
                 continue
             }
-            // Its outputs are closed, so it is about to end: look again soon.
+            // With a deadline there is nothing to block on: poll again soon. The outputs are usually closed by now.
             let left = Self.milliseconds(until: deadline)
             if left == 0 { return nil }
             poll(nil, 0, min(nap, left))
@@ -79,13 +81,13 @@ package struct ChildProcess: Sendable {
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
     }
 
-    /// Kills the program and all in its group, and waits until it is gone.
+    /// Kills the program and every process in its group, and waits until the program is gone.
     package func kill() {
         _ = Foundation.kill(-id, SIGKILL)
         _ = wait(until: nil)
     }
 
-    /// What poll wants to hear: milliseconds, rounded up, or -1 for ever.
+    /// The timeout argument for `poll`: milliseconds, rounded up, or -1 without a deadline.
     package static func milliseconds(until deadline: ContinuousClock.Instant?) -> Int32 {
         guard let deadline else { return -1 }
         let left = deadline - ContinuousClock.now

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Finds the lag at which two signals fit best, by normalised cross-correlation in the frequency domain.
+/// Finds the lag at which two signals match best, by normalised cross-correlation in the frequency domain.
 struct Correlation {
-    /// The greatest lag looked at, in frames, either way.
+    /// The greatest lag considered, in frames, in either direction.
     let limit: Int
 
-    /// Blocks of the reference that are compared: the loudest tell enough, and the cost stays bounded.
+    /// The number of blocks of the reference to compare. The loudest are enough, and the limit bounds the cost.
     private let blockCount = 8
 
-    /// Frames later that `signal` is than `reference`, or `nil` if either is silent.
+    /// How many frames `signal` lags behind `reference`, or `nil` if either is silent.
     func bestLag(of signal: [Double], against reference: [Double]) -> Int? {
         var size = 32_768
         while size < 4 * limit { size *= 2 }
@@ -22,7 +22,8 @@ struct Correlation {
         let transform = FourierTransform(size: size)
         for start in loudestBlocks(of: reference, frames: blockFrames) {
             let count = min(blockFrames, reference.count - start)
-            // Both are real, so one transform does for two: the reference is the real part, the signal the other.
+            // Both signals are real, so one transform serves both: the reference is the real part, the signal the
+            // imaginary one.
             var real = [Double](repeating: 0, count: size)
             var imaginary = real
             real.replaceSubrange(0..<count, with: reference[start..<start + count])
@@ -80,7 +81,7 @@ struct Correlation {
         }
     }
 
-    /// Takes the two spectra apart and adds conjugate(reference) x signal.
+    /// Separates the two spectra and adds conjugate(reference) x signal.
     private func addCrossSpectrum(
         _ real: [Double],
         _ imaginary: [Double],
@@ -109,9 +110,9 @@ struct Correlation {
         }
     }
 
-    /// The lag of the best fit; of equal fits the one nearest to zero.
+    /// The lag of the best match; of equal matches, the one nearest to zero.
     private func peak(_ products: [Double], _ energies: [Double]) -> Int? {
-        // Below this a window holds rounding noise only.
+        // Below this floor a window holds only rounding noise.
         let floor = (energies.max() ?? 0) * 1e-9
         guard floor > 0 else { return nil }
         var best: (lag: Int, fit: Double)?
@@ -158,7 +159,7 @@ private struct FourierTransform {
         }
     }
 
-    /// Puts every value where its index with the bits reversed says.
+    /// Moves every value to its bit-reversed index.
     private func reorder(_ real: UnsafeMutablePointer<Double>, _ imaginary: UnsafeMutablePointer<Double>) {
         var reversed = 0
         var index = 1

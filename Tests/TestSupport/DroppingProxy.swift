@@ -1,17 +1,18 @@
 import Foundation
 import Synchronization
 
-/// A TCP port between a client and a PostgreSQL server that passes bytes through, until it is told to lose an answer.
+/// A TCP proxy in front of a PostgreSQL server that forwards bytes until a test makes it lose a message.
 ///
-/// Threads of its own; not for speed. Clients connect without TLS.
+/// It uses threads and is not built for speed. Clients connect without TLS.
 public final class DroppingProxy: Sendable {
-    /// What becomes of a statement that is looked out for, and of its connection.
+    /// What the proxy loses when a message matches. It always closes that connection.
     public enum Loss: Sendable, CaseIterable {
-        /// The server never gets it.
+        /// The server never receives the statement.
         case statement
-        /// The server does it and answers; the client never hears of that.
+        /// The server executes the statement and answers; the client never receives the answer.
         case answer
-        /// The server gets it, and both connections end at once: it may still be at it when the client comes back.
+        /// The server receives the statement, and both connections close at once: the server may still be
+        /// executing it when the client reconnects.
         case race
     }
 
@@ -27,7 +28,7 @@ public final class DroppingProxy: Sendable {
     private let lossCount = Atomic<Int>(0)
     private let isCut = Atomic<Bool>(false)
 
-    /// Listens on a free port of 127.0.0.1, before `server`.
+    /// Listens on a free port of 127.0.0.1 and forwards to `server`.
     public init(before server: PrivatePostgres) throws {
         socketPath = "\(server.folder)/.s.PGSQL.\(server.port)"
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -53,7 +54,7 @@ public final class DroppingProxy: Sendable {
         }
     }
 
-    /// Ends the port. Connections that stand go on.
+    /// Closes the port. Existing connections stay open.
     public func close() { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// The URL of a database behind the proxy.
@@ -61,15 +62,16 @@ public final class DroppingProxy: Sendable {
         "postgresql://\(user)@127.0.0.1:\(port)/\(database)?sslmode=disable&gssencmode=disable"
     }
 
-    /// Loses the next message of a client's that holds `text`, or the answer to it.
+    /// Loses the next client message that contains `text`, or the answer to it.
     public func lose(_ loss: Loss, ofNext text: String) {
         order.withLock { $0 = Order(pattern: Array(text.utf8), loss: loss) }
     }
 
-    /// Holds everything up in both directions, as a network does that is cut; what was sent meanwhile arrives when it is mended.
+    /// Holds up all traffic in both directions, as a broken network does. After `cut(false)` everything sent
+    /// meanwhile arrives.
     public func cut(_ isCut: Bool) { self.isCut.store(isCut, ordering: .sequentiallyConsistent) }
 
-    /// How many were lost so far.
+    /// The number of messages and answers lost so far.
     public var losses: Int { lossCount.load(ordering: .relaxed) }
 
     // MARK: - One connection
@@ -105,7 +107,7 @@ public final class DroppingProxy: Sendable {
         }
     }
 
-    /// What is to be lost of these bytes; the order for it is then carried out.
+    /// The loss ordered for these bytes, or `nil`. Clears the order.
     private func loss(in bytes: ArraySlice<UInt8>) -> Loss? {
         order.withLock { order in
             guard let wanted = order, bytes.firstRange(of: wanted.pattern) != nil else { return nil }

@@ -2,11 +2,11 @@ import Foundation
 
 /// The tables of docs/errors.md.
 public enum ErrorPage {
-    /// One code and what the page says of it.
+    /// One error code and its row on the page.
     public struct Row: Sendable {
         public let code: String
         public let stages: [String]
-        /// What another try is worth.
+        /// The failure class, which says whether another attempt can help.
         public let kind: String
         public let columns: Int
     }

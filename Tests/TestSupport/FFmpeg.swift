@@ -1,14 +1,15 @@
 import Foundation
 
-/// The `ffmpeg` and `ffprobe` programs: a second opinion on what Media reads and writes.
+/// The `ffmpeg` and `ffprobe` programs: an independent check of what Media reads and writes.
 public enum FFmpeg {
-    /// Whether both programs can be started. Tests do not skip without them: every call says what is missing.
+    /// Whether both programs can be started. Tests do not skip without them: every call reports the missing program.
     public static var isPresent: Bool {
-        // One that cannot be started is absent, whatever the reason.
+        // A program that cannot be started counts as absent, whatever the reason.
         ["ffmpeg", "ffprobe"].allSatisfy { (try? Run.program($0, ["-version"]).succeeded) ?? false }
     }
 
-    /// Decodes the best audio stream of a file; rate and channels are the file's unless arguments change them.
+    /// Decodes the best audio stream of a file. Rate and channels are those of the file unless the arguments
+    /// change them.
     ///
     /// `inputArguments` come before `-i`, `extraArguments` after it.
     public static func decode(
@@ -17,7 +18,7 @@ public enum FFmpeg {
         inputArguments: [String] = [],
         extraArguments: [String] = []
     ) throws -> PCM {
-        // A WAV, not raw samples: its header tells rate and channels as they came out.
+        // WAV and not raw samples, because its header states the rate and channels of the decoded audio.
         let codec = "pcm_" + format.rawValue + (format == .u8 ? "" : "le")
         let run = try run(
             inputArguments + ["-i", path, "-map", "0:a:0"] + extraArguments
@@ -26,17 +27,17 @@ public enum FFmpeg {
         return try WAVFile.read([UInt8](run.stdout))
     }
 
-    /// Converts one file to another, with `arguments` between them.
+    /// Converts one file to another with `arguments` between input and output.
     public static func encode(_ source: String, to path: String, _ arguments: [String] = []) throws {
         try run(["-y", "-i", source] + arguments + [path])
     }
 
-    /// Encodes samples to a file; its name or `arguments` tell the format.
+    /// Encodes samples to a file; the file name or `arguments` determine the format.
     public static func encode(_ pcm: PCM, to path: String, _ arguments: [String] = []) throws {
         try run(["-y", "-i", "pipe:0"] + arguments + [path], input: .data(Data(WAVFile.bytes(pcm))))
     }
 
-    /// Runs `ffmpeg` with errors only on stderr; throws with them unless it exits with 0.
+    /// Runs `ffmpeg` with only errors on stderr. Throws with that text unless it exits with 0.
     @discardableResult
     public static func run(
         _ arguments: [String],
@@ -46,7 +47,7 @@ public enum FFmpeg {
         try start("ffmpeg", ["-hide_banner", "-nostdin", "-v", "error"] + arguments, input: input, limit: limit)
     }
 
-    /// What `ffprobe` says about a file.
+    /// The report of `ffprobe` on a file.
     public static func probe(_ path: String, _ arguments: [String] = []) throws -> Probe {
         let run = try start(
             "ffprobe",

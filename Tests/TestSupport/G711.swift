@@ -1,4 +1,4 @@
-/// The two telephone companding laws of ITU-T G.711: 16-bit samples in one byte.
+/// The two telephone companding laws of ITU-T G.711, which store a 16-bit sample in one byte.
 public enum G711: String, Sendable, CaseIterable {
     case ulaw, alaw
 
@@ -15,7 +15,7 @@ public enum G711: String, Sendable, CaseIterable {
         guard pcm.format == .s16 else {
             throw SupportError("encode \(rawValue)", "\(pcm) is not 16-bit")
         }
-        // A table of all codes: long fixtures cost one look-up a sample.
+        // A table of all codes: a long fixture then costs one look-up per sample.
         let table = (0...0xFFFF).map { encode(Int16(bitPattern: UInt16($0))) }
         let count = pcm.bytes.count / 2
         return [UInt8](unsafeUninitializedCapacity: count) { out, initialized in

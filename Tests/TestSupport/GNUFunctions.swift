@@ -9,7 +9,8 @@ enum GNUFunctions {
             UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>
         ) -> Int32
 
-    /// A pipe that is close-on-exec from the start: set later, a child spawned meanwhile would hold it open.
+    /// Opens a pipe that is close-on-exec from the start. If the flag were set later, a child spawned meanwhile
+    /// would inherit it.
     static let pipe2 = look(for: "pipe2", as: Pipe2.self)
 
     /// Since glibc 2.34.

@@ -1,7 +1,7 @@
-/// SQL that gives a ledger a past: finished jobs by the million, written straight into its tables.
+/// SQL that fills a ledger with history: millions of finished jobs, written straight into its tables.
 ///
-/// Of a thousand jobs 970 are completed, 25 failed and 5 were cancelled; `batchSize` of them make a batch. They
-/// belong to the queue `default`. For a ledger that has no jobs yet.
+/// Of each thousand jobs 970 are completed, 25 failed and 5 cancelled; `batchSize` jobs form a batch. They belong
+/// to the queue `default`. The ledger must not have any jobs yet.
 public struct LedgerPast: Sendable {
     public let schema: String
     public let jobs: Int
@@ -12,7 +12,7 @@ public struct LedgerPast: Sendable {
         (self.schema, self.jobs, self.batchSize) = (schema, jobs, batchSize)
     }
 
-    /// To be run first.
+    /// The statements to run first.
     public var opening: String {
         """
         set search_path = \(schema);
@@ -23,10 +23,10 @@ public struct LedgerPast: Sendable {
         """
     }
 
-    /// The first job of each batch. Batches may be written in any order, and beside each other.
+    /// The first job of each batch. Batches may be written in any order and in parallel.
     public var starts: StrideTo<Int> { stride(from: 1, to: jobs + 1, by: batchSize) }
 
-    /// Writes the batch that begins with this job.
+    /// The statement that writes the batch that begins with job `start`.
     public func batch(from start: Int) -> String {
         let end = start + batchSize - 1
         return """
@@ -74,7 +74,7 @@ public struct LedgerPast: Sendable {
             """
     }
 
-    /// To be run last, and then `vacuum analyze`.
+    /// The statements to run last; run `vacuum analyze` after them.
     public var ending: String {
         """
         set search_path = \(schema);

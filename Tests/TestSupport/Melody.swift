@@ -1,10 +1,10 @@
 import Glibc
 
 extension Signal {
-    /// A small tune of about seven seconds for demonstrations: plucked notes over a soft bass, in stereo.
+    /// A short tune of about seven seconds for demonstrations: plucked notes over a soft bass, in stereo.
     public static func melody(rate: Int = 48_000, amplitude: Double = 0.7) -> Signal {
         let beat = 0.3
-        // C, A minor, F, G, and home: four broken chords of eighth notes, as MIDI note numbers.
+        // C, A minor, F, G, and back to C: four broken chords of eighth notes, as MIDI note numbers.
         let chords = [[64, 67, 72, 67], [64, 69, 72, 76], [65, 69, 72, 77], [67, 71, 74, 79]]
         let tune = chords.flatMap { $0 } + [76, 72]
         let bass = [48, 45, 41, 43, 48]
@@ -42,7 +42,7 @@ extension Signal {
     }
 }
 
-/// One plucked note: a few harmonics, the higher the sooner gone.
+/// One plucked note: a few harmonics; the higher ones decay sooner.
 private struct Note {
     let number: Int
     let start: Double
@@ -63,7 +63,7 @@ private struct Note {
             let step = 2 * Double.pi * frequency * Double(harmonic) / Double(rate)
             guard step < .pi else { break }
             let decay = exp(-Double(1 + harmonic) / Double(rate))
-            // Each sine follows from its last two values: no call to sin in the loop.
+            // A recurrence computes each sine value from the last two: no call to sin in the loop.
             let turn = 2 * cos(step)
             var before = -sin(step)
             var now = 0.0

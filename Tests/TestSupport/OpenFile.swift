@@ -2,10 +2,10 @@ import Glibc
 
 /// An open file, closed when the value is dropped.
 public struct OpenFile: ~Copyable, Sendable {
-    /// Lent to callers: only this owner closes it.
+    /// For callers to use while this value lives. They must not close it.
     public let descriptor: Int32
 
-    /// Takes `descriptor` over; nobody else may close it.
+    /// Takes ownership of `descriptor`; the caller must not close it.
     public init(adopting descriptor: Int32) { self.descriptor = descriptor }
 
     deinit { close(descriptor) }
@@ -25,7 +25,7 @@ public struct OpenFile: ~Copyable, Sendable {
         try opened(path, O_RDWR, "open \(path) for writing")
     }
 
-    /// Gives the descriptor away: who takes it closes it.
+    /// Gives up ownership: the caller must close the descriptor.
     public consuming func release() -> Int32 {
         let released = descriptor
         discard self

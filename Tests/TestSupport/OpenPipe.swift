@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// The two ends of a pipe; what is still open is closed when the last reference goes.
+/// The two ends of a pipe. The last reference closes the ends that are still open.
 public final class OpenPipe: Sendable {
-    /// -1 marks an end that is closed or given away.
+    /// An end is -1 once it is closed or taken.
     private let ends: Mutex<(reading: Int32, writing: Int32)>
 
     private init(reading: Int32, writing: Int32) { ends = Mutex((reading, writing)) }
@@ -13,32 +13,32 @@ public final class OpenPipe: Sendable {
         closeWriting()
     }
 
-    /// A new pipe; children do not inherit it.
+    /// Creates a pipe that children do not inherit.
     public static func open() throws -> OpenPipe {
         var pair: [Int32] = [-1, -1]
         guard GNUFunctions.pipe2(&pair, O_CLOEXEC) == 0 else { throw SupportError("open a pipe", errno: errno) }
         return OpenPipe(reading: pair[0], writing: pair[1])
     }
 
-    /// The descriptor to read from, -1 once closed or taken.
+    /// The descriptor to read from, or -1 once it is closed or taken.
     public var reading: Int32 { ends.withLock { $0.reading } }
 
-    /// The descriptor to write to, -1 once closed or taken.
+    /// The descriptor to write to, or -1 once it is closed or taken.
     public var writing: Int32 { ends.withLock { $0.writing } }
 
-    /// Gives the reading end away: who takes it closes it.
+    /// Gives up ownership of the reading end: the caller must close it.
     public func takeReading() -> Int32 { ends.withLock { take(&$0.reading) } }
 
-    /// Gives the writing end away: who takes it closes it.
+    /// Gives up ownership of the writing end: the caller must close it.
     public func takeWriting() -> Int32 { ends.withLock { take(&$0.writing) } }
 
-    /// Closes the reading end, if it is still here: writers then get EPIPE.
+    /// Closes the reading end if it is still owned here; writers then get EPIPE.
     public func closeReading() {
         let descriptor = takeReading()
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Closes the writing end, if it is still here: readers then come to an end.
+    /// Closes the writing end if it is still owned here; readers then reach the end of the data.
     public func closeWriting() {
         let descriptor = takeWriting()
         if descriptor >= 0 { close(descriptor) }
@@ -50,10 +50,11 @@ public final class OpenPipe: Sendable {
     }
 }
 
-/// Calls `body` so that writing to a pipe without a reader answers EPIPE and kills nobody.
+/// Calls `body` so that writing to a pipe without a reader returns EPIPE and does not kill the process.
 ///
-/// SIGPIPE goes to the thread that wrote: it is blocked there alone, and one that came is taken back. Linux
-/// sends it also with a write that was cut short by the reader's going, so success is no reason not to look.
+/// Linux sends SIGPIPE to the thread that wrote, so blocking it in this thread is enough; a pending one is
+/// consumed afterwards. Linux also sends it with a partial write that ended because the reader closed, so the
+/// check runs after success too.
 package func withoutPipeSignal(_ body: () -> Int) -> Int {
     var pipeSignal = sigset_t()
     sigemptyset(&pipeSignal)

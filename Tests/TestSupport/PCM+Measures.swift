@@ -1,7 +1,7 @@
 import Glibc
 
 extension PCM {
-    /// The greatest absolute sample of each channel, full scale at 1.
+    /// The greatest absolute sample of each channel; full scale is 1.
     public var peaks: [Double] {
         (0..<channels).map { channel in
             samples(channel: channel).withUnsafeBufferPointer { samples in
@@ -17,17 +17,17 @@ extension PCM {
         }
     }
 
-    /// The root mean square of each channel, full scale at 1.
+    /// The root mean square of each channel; full scale is 1.
     public var rms: [Double] {
         (0..<channels).map { channel in
             frames == 0 ? 0 : sqrt(Self.energy(samples(channel: channel)) / Double(frames))
         }
     }
 
-    /// How many frames later than in `reference` the same sound comes here; negative if earlier.
+    /// How many frames this audio lags behind `reference`; negative if it leads.
     ///
-    /// Looks at lags of up to `limit` frames. Give it noise, speech or a sweep: a steady tone fits at every
-    /// period, and the least lag wins. Throws if the rates differ or one of the two is silent.
+    /// Considers lags of up to `limit` frames. Use noise, speech or a sweep: a steady tone matches at every
+    /// period, and then the smallest lag wins. Throws if the rates differ or either is silent.
     public func bestLag(against reference: PCM, channel: Int = 0, within limit: Int = 5_000) throws -> Int {
         guard rate == reference.rate else {
             throw SupportError("find the lag", "\(self) and \(reference) differ in rate")
@@ -45,9 +45,10 @@ extension PCM {
         return lag
     }
 
-    /// The signal-to-noise ratio of each channel in dB, with `reference` as the signal; infinite if equal.
+    /// The signal-to-noise ratio of each channel in dB, with `reference` as the signal; infinite if both are equal.
     ///
-    /// Throws unless rate, channels and frames agree: cut to the common part first, and know why you may.
+    /// Throws unless rate, channels and length agree: cut both to their common part first, and only where the test
+    /// justifies it.
     public func snr(against reference: PCM) throws -> [Double] {
         guard rate == reference.rate, channels == reference.channels, frames == reference.frames else {
             throw SupportError("measure the noise", "\(self) and \(reference) do not match")

@@ -1,10 +1,10 @@
-/// Uncompressed audio as it lies in memory or in a file: interleaved little-endian samples.
+/// Uncompressed audio as in memory or in a file: interleaved little-endian samples.
 public struct PCM: Sendable, Equatable {
-    /// How one sample is stored: 8 bits unsigned, 24 bits packed in three bytes.
+    /// How one sample is stored. 8-bit samples are unsigned; 24-bit samples are packed in three bytes.
     public enum SampleFormat: String, Sendable, CaseIterable {
         case u8, s16, s24, s32, f32, f64
 
-        /// The bits a sample takes.
+        /// The bits of one sample.
         public var bits: Int {
             switch self {
             case .u8: 8
@@ -15,23 +15,23 @@ public struct PCM: Sendable, Equatable {
             }
         }
 
-        /// Whether samples are floating point, full scale at 1.
+        /// Whether samples are floating point; full scale is 1.
         public var isFloat: Bool { self == .f32 || self == .f64 }
 
-        /// The bytes a sample takes.
+        /// The bytes of one sample.
         public var bytes: Int { bits / 8 }
     }
 
-    /// Frames a second.
+    /// In hertz.
     public let rate: Int
-    /// Samples a frame.
+    /// Samples per frame.
     public let channels: Int
     /// How each sample is stored.
     public let format: SampleFormat
     /// The samples, frame after frame.
     public let bytes: [UInt8]
 
-    /// Takes `bytes` as they are; they must be whole frames.
+    /// Takes `bytes` unchanged; they must be whole frames.
     public init(rate: Int, channels: Int, format: SampleFormat, bytes: [UInt8]) {
         precondition(channels > 0 || bytes.isEmpty, "samples lie in channels")
         precondition(bytes.count.isMultiple(of: max(1, channels * format.bytes)), "samples come in whole frames")
@@ -41,18 +41,18 @@ public struct PCM: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    /// The bits a sample takes.
+    /// The bits of one sample.
     public var bits: Int { format.bits }
-    /// Whether samples are floating point, full scale at 1.
+    /// Whether samples are floating point; full scale is 1.
     public var isFloat: Bool { format.isFloat }
-    /// The bytes a frame takes.
+    /// The bytes of one frame.
     public var bytesPerFrame: Int { channels * format.bytes }
     /// The length in frames.
     public var frames: Int { bytesPerFrame == 0 ? 0 : bytes.count / bytesPerFrame }
     /// The length in seconds.
     public var seconds: Double { Double(frames) / Double(rate) }
 
-    /// The frames in `range`; throws if some of them are not there.
+    /// The frames in `range`; throws if `range` reaches outside the audio.
     public func cut(_ range: Range<Int>) throws -> PCM {
         guard range.lowerBound >= 0, range.upperBound <= frames else {
             throw SupportError("cut frames \(range)", "there are only \(frames) frames")
@@ -78,15 +78,15 @@ public struct PCM: Sendable, Equatable {
     /// This audio, then `next`; throws unless they share rate, channels and sample format.
     public func followed(by next: PCM) throws -> PCM { try PCM.joined([self, next]) }
 
-    /// The same samples in another format: exact where it has room for them, rounded and clipped where not.
+    /// The same samples in another format: exact if it has enough bits, rounded and clipped otherwise.
     public func converted(to format: SampleFormat) -> PCM {
         format == self.format ? self : signal.pcm(format)
     }
 
-    /// The samples as doubles, full scale at 1.
+    /// The samples as doubles; full scale is 1.
     public var signal: Signal { Signal(rate: rate, channels: (0..<channels).map { samples(channel: $0) }) }
 
-    /// The samples of one channel as doubles, full scale at 1.
+    /// The samples of one channel as doubles; full scale is 1.
     public func samples(channel: Int) -> [Double] {
         precondition(channel >= 0 && channel < channels, "the channel exists")
         let stride = channels

@@ -1,5 +1,5 @@
 extension PrivatePostgres {
-    /// Starts a standby of this server that receives its WAL by streaming, asynchronously, and waits until it does.
+    /// Starts a standby of this server with asynchronous streaming replication, and waits until it streams.
     public func startReplica() throws -> PrivatePostgres {
         let replica = try Self.startStandby(of: self)
         try wait("the replica streams") {
@@ -8,12 +8,12 @@ extension PrivatePostgres {
         return replica
     }
 
-    /// The URL of both servers' database, for clients that look for the one that takes changes.
+    /// A URL with both servers, for clients that look for the one that accepts writes.
     public func url(and other: PrivatePostgres) -> String {
         "postgresql://postgres@\(host):\(port),\(other.host):\(other.port)/postgres"
     }
 
-    /// Waits until `replica` has applied all that this server has written so far.
+    /// Waits until `replica` has applied everything that this server has written so far.
     public func waitForReplica(_ replica: PrivatePostgres) throws {
         let written = try run("select pg_current_wal_lsn()")
         try wait("the replica has applied all") {
@@ -21,13 +21,13 @@ extension PrivatePostgres {
         }
     }
 
-    /// Lets a standby receive nothing more: what its primary commits from now on is lost with that primary.
+    /// Stops replication on a standby: whatever its primary commits from now on is lost with the primary.
     public func stopReceiving() throws {
         try run(each: ["alter system set primary_conninfo = ''", "select pg_reload_conf()"])
         try wait("the replica receives nothing") { try run("select count(*) from pg_stat_wal_receiver") == "0" }
     }
 
-    /// Makes a standby the primary, and waits until it takes changes.
+    /// Promotes a standby to primary, and waits until it accepts writes.
     public func promote() throws { try run("select pg_promote(true, 60)") }
 
     private func wait(_ what: String, until condition: () throws -> Bool) throws {

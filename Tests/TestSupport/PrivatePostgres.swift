@@ -1,21 +1,22 @@
 import Foundation
 import Synchronization
 
-/// A PostgreSQL server of the tests' own, reachable by a unix socket alone, gone when the tests end.
+/// A PostgreSQL server for the tests, reachable only through a unix socket, and removed when the tests end.
 ///
-/// It trusts everybody who reaches the socket, and does not wait for the disk.
+/// It trusts every user who can reach the socket, and does not wait for the disk.
 public final class PrivatePostgres: Sendable {
     private let supervisor: PrivatePostgresSupervisor
-    /// Names the socket; also the TCP port of a server that has one.
+    /// The number in the name of the socket; also the TCP port of a server that listens on TCP.
     public let port: Int
 
-    /// The server that all tests of this process share. Who stops or kills servers starts one with `start`.
+    /// The server that all tests of this process share. A test that stops or kills its server starts its own with
+    /// `start`.
     public static func shared() throws -> PrivatePostgres { try sharedServer.get() }
 
-    /// Without autovacuum, whose locks would come between tests and what they lock at moments that nobody can foresee.
+    /// Autovacuum is off because its locks would conflict with those of the tests at unpredictable moments.
     private static let sharedServer = Result { try start(settings: ["autovacuum": "off"]) }
 
-    /// A folder with a fresh cluster, made once: initdb takes longer than copying what it made.
+    /// A folder with a fresh cluster, created once: copying it is faster than another initdb.
     private static let template = Result {
         let supervisor = try newSupervisor()
         try supervisor.obey("create")
@@ -29,16 +30,16 @@ public final class PrivatePostgres: Sendable {
         self.port = port
     }
 
-    /// Starts another server, with lines for its postgresql.conf, in a folder of its own in `parent`.
+    /// Starts another server in a new folder in `parent`; `settings` become lines of its postgresql.conf.
     public static func start(settings: [String: String] = [:], in parent: String = "/tmp") throws -> PrivatePostgres {
         try start(settings: settings, port: 5_432, isCertified: false, in: parent)
     }
 
-    /// Starts a server with a copy of what `primary` holds, which follows it until it is promoted.
+    /// Starts a standby with a copy of the data of `primary`, which it follows until it is promoted.
     static func startStandby(of primary: PrivatePostgres) throws -> PrivatePostgres {
         let supervisor = try newSupervisor()
         try supervisor.obey("follow", "\(primary.folder):\(primary.port)")
-        // The copy has the settings of its primary; the last line about a setting counts.
+        // The copy includes the settings of its primary; the last line of a setting wins.
         try supervisor.obey("set", "unix_socket_directories = '\(supervisor.folder)'")
         try supervisor.obey("start", "2000")
         return PrivatePostgres(supervisor, port: primary.port)
@@ -57,17 +58,17 @@ public final class PrivatePostgres: Sendable {
                     tries: 1
                 )
             } catch {
-                // Somebody else may have taken the port in between.
+                // Another process may have taken the port in between.
                 tries += 1
                 guard tries < 10 else { throw error }
             }
         }
     }
 
-    /// The file with the certificate of a server that was started with TLS.
+    /// The certificate file of a server that was started with TLS.
     public var certificate: String { folder + "/data/server.crt" }
 
-    /// `tries` is how often to start it anew: the others of a server that was killed may still be on their way out.
+    /// `tries` is the number of attempts to start it: processes of a killed server may still be exiting.
     private static func start(
         settings: [String: String],
         port: Int,
@@ -90,7 +91,7 @@ public final class PrivatePostgres: Sendable {
         return PrivatePostgres(supervisor, port: port)
     }
 
-    /// A TCP port that was free a moment ago.
+    /// A TCP port that was free just now.
     private static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SupportError("open a socket", errno: errno) }
@@ -109,36 +110,36 @@ public final class PrivatePostgres: Sendable {
 
     // MARK: - Where it is
 
-    /// The folder of its socket, which libpq takes for a host.
+    /// The folder of the server's socket, which libpq accepts as a host.
     public var folder: String { supervisor.folder }
 
-    /// The host as it stands in a URL.
+    /// The host in percent-encoded form, for a URL.
     public var host: String { folder.replacingOccurrences(of: "/", with: "%2F") }
 
-    /// The URL of a database, for the superuser unless another role is named.
+    /// The URL of a database. The role is the superuser unless `user` names another.
     public func url(database: String = "postgres", user: String = "postgres") -> String {
         "postgresql://\(user)@\(host):\(port)/\(database)"
     }
 
-    /// A name that no other test of this process has: for a schema, a role, a channel.
+    /// A name that is unique in this process, for a schema, a role or a channel.
     public static func freshName(_ stem: String = "test") -> String {
         "\(stem)_\(lastNumber.add(1, ordering: .relaxed).newValue)"
     }
 
-    /// Creates an empty database; its name.
+    /// Creates an empty database and returns its name.
     public func createDatabase() throws -> String {
         let name = Self.freshName()
         try run("create database \(name)")
         return name
     }
 
-    /// Runs SQL with psql; what it gives, one row on a line, columns parted by `|`.
+    /// Runs SQL with psql and returns the result: one row per line, columns separated by `|`.
     @discardableResult
     public func run(_ sql: String, database: String = "postgres", limit: Duration = .seconds(900)) throws -> String {
         try run(each: [sql], database: database, limit: limit)
     }
 
-    /// The same with several texts in one session, each in a transaction of its own.
+    /// Runs several texts in one session, each in its own transaction.
     @discardableResult
     public func run(
         each texts: [String],
@@ -148,8 +149,8 @@ public final class PrivatePostgres: Sendable {
         try psql(texts, database, limit).outputText.trimmingCharacters(in: .newlines)
     }
 
-    /// Runs SQL with psql; what the server says beside: warnings, notices, and its log as far as
-    /// `client_min_messages` lets it through. Each begins with its level, as in `LOG:  `.
+    /// Runs SQL with psql and returns the server's messages: warnings, notices, and those lines of its log that
+    /// `client_min_messages` lets through. Each begins with its level, as in `LOG:  `.
     public func messages(of sql: [String], database: String = "postgres") throws -> String {
         try psql(sql, database, .seconds(900)).errorText
     }
@@ -163,23 +164,23 @@ public final class PrivatePostgres: Sendable {
         ).checked()
     }
 
-    // MARK: - Ending and starting
+    // MARK: - Stopping and starting
 
-    /// How a server is stopped, by pg_ctl's words for it.
+    /// How to stop a server; the names are pg_ctl's.
     public enum Stop: String, Sendable {
-        /// Ends sessions politely.
+        /// Ends sessions and then exits cleanly.
         case fast
-        /// As in a crash: the next start recovers.
+        /// Quits as in a crash: the next start runs recovery.
         case immediate
     }
 
     /// Stops the server and waits until it is gone.
     public func stop(_ how: Stop = .immediate) throws { try supervisor.obey(how.rawValue) }
 
-    /// Kills the server's first process with SIGKILL. The others notice and end.
+    /// Kills the server's first process with SIGKILL. The other processes notice and exit.
     public func kill() throws { try supervisor.obey("kill") }
 
-    /// Starts the server after `stop` or `kill`, in the same place with the same data.
+    /// Starts the server after `stop` or `kill`, on the same data.
     public func start() throws { try supervisor.obey("start") }
 
     /// Stops the server and starts it again.
@@ -188,7 +189,7 @@ public final class PrivatePostgres: Sendable {
         try start()
     }
 
-    /// Waits until the server takes connections, after a crash of one of its processes. What takes a minute is stuck.
+    /// Waits until the server accepts connections again after one of its processes crashed. Throws after a minute.
     public func untilItAnswers() async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while try !Run.program(Self.program("pg_isready"), ["-q", "-d", url()]).succeeded {
@@ -197,13 +198,13 @@ public final class PrivatePostgres: Sendable {
         }
     }
 
-    /// Stops all its processes where they are, as a machine does that is suspended: connections stand, and nothing is answered.
+    /// Stops all its processes with SIGSTOP, like a suspended machine: connections stay open, but no answer comes.
     public func freeze() throws { try supervisor.obey("freeze") }
 
-    /// Lets them go on after `freeze`.
+    /// Resumes the processes after `freeze`.
     public func thaw() throws { try supervisor.obey("thaw") }
 
-    /// From now on asks every role but the superuser for a password.
+    /// From now on the server asks every role except the superuser for a password.
     public func demandPasswords() throws {
         try supervisor.obey("demand")
         try run("select pg_reload_conf()")
@@ -212,7 +213,7 @@ public final class PrivatePostgres: Sendable {
     /// The last lines of the server's log.
     public var log: String { supervisor.log("log") }
 
-    /// Who waited for whom, as the server's log has it of each deadlock.
+    /// The server log's report of each deadlock: which process waited for which.
     public var deadlocks: [String] {
         supervisor.log("log", last: 10_000_000).components(separatedBy: " detected deadlock while ").dropFirst()
             .map { String($0.prefix(4_000)) }
@@ -220,8 +221,10 @@ public final class PrivatePostgres: Sendable {
 
     // MARK: - Programs
 
-    /// The folder of PostgreSQL's own programs: SLUICE_TEST_POSTGRES, which is how tests are run against another version, or what
-    /// pg_config names, or the newest of Debian's.
+    /// The folder of PostgreSQL's programs: that of SLUICE_TEST_POSTGRES, or the one that pg_config names, or the
+    /// newest of Debian's.
+    ///
+    /// The variable lets the tests run against another version.
     static let programs = Result {
         if let wanted = ProcessInfo.processInfo.environment["SLUICE_TEST_POSTGRES"] { return wanted }
         let configured = (try? Run.program("pg_config", ["--bindir"]).checked().outputText) ?? ""
@@ -229,7 +232,7 @@ public final class PrivatePostgres: Sendable {
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? [])
             .compactMap { Int($0) }.sorted(by: >)
         let candidates = [configured.trimmingCharacters(in: .newlines)] + versions.map { "\(debian)/\($0)/bin" }
-        // pg_config comes with the headers, and then has no server beside it.
+        // pg_config comes with the headers, so its folder may contain no server.
         guard let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0 + "/initdb") })
         else {
             throw SupportError("find PostgreSQL", "no initdb in \(candidates); run scripts/prepare test")
@@ -244,7 +247,7 @@ public final class PrivatePostgres: Sendable {
         try PrivatePostgresSupervisor(script: script, values: [try programs.get()], in: parent)
     }
 
-    /// The server is the shell's own child, so that its end can be waited for.
+    /// The server is a child of the shell itself, so that the shell can wait for it.
     private static let script = """
         bin=$1
         server=

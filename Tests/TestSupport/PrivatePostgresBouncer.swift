@@ -1,16 +1,16 @@
 import Foundation
 
-/// A PgBouncer in transaction mode before a private server, gone when the tests end.
+/// A PgBouncer in transaction mode in front of a private server, removed when the tests end.
 public final class PrivatePostgresBouncer: Sendable {
     private let supervisor: PrivatePostgresSupervisor
 
-    /// Starts one with so many connections to the server for all its clients.
+    /// Starts a bouncer whose clients share `poolSize` connections to the server.
     public static func start(before server: PrivatePostgres, poolSize: Int = 2) throws -> PrivatePostgresBouncer {
         try PrivatePostgresBouncer(server, poolSize)
     }
 
     private init(_ server: PrivatePostgres, _ poolSize: Int) throws {
-        // Debian keeps it where only root's PATH leads.
+        // Debian installs it in a folder that only root has in PATH.
         let program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"]
             .first { FileManager.default.isExecutableFile(atPath: $0) }
         guard let program else { throw SupportError("find pgbouncer", "run scripts/prepare test") }
@@ -27,7 +27,7 @@ public final class PrivatePostgresBouncer: Sendable {
         try supervisor.obey("start")
     }
 
-    /// The URL of a database behind it.
+    /// The URL of a database, by way of the bouncer.
     public func url(database: String = "postgres") -> String {
         "postgresql://postgres@\(supervisor.folder.replacingOccurrences(of: "/", with: "%2F")):6432/\(database)"
     }

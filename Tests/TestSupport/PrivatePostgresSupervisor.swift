@@ -1,24 +1,25 @@
 import Foundation
 import Synchronization
 
-/// A shell that keeps a server's folder and processes, and clears both away when the tests end, however they end.
+/// A shell that owns a server's folder and processes, and removes both when the tests end, however they end.
 ///
-/// It reads words from a pipe that only this process holds. When the pipe closes, also because this process was
-/// killed, it stops what it started and removes the folder. As root it and all below it run as `postgres`, since
-/// PostgreSQL refuses root.
+/// It reads commands from a pipe that only this process holds open. When the pipe closes, even because this
+/// process was killed, the shell stops what it started and removes the folder. PostgreSQL refuses to run as root,
+/// so under root the shell and its children run as `postgres`.
 final class PrivatePostgresSupervisor: Sendable {
-    /// The folder of its own.
+    /// The folder that the supervisor creates and removes.
     let folder: String
     private let words: OpenPipe
     private let answers: OpenPipe
     private let child: ChildProcess
-    /// One word at a time, and then its answer.
+    /// Serialises commands: one command, then its answer.
     private let turn = Mutex(())
 
-    /// Starts `script`, which defines `obey` (does a word with its argument) and `finish` (stops all).
+    /// Starts `script`, which defines the shell functions `obey` (runs a command with its argument) and `finish`
+    /// (stops everything).
     ///
-    /// It finds its folder in `$home` and the given values as `$1` and on. The server refuses a path that is too
-    /// long for a socket.
+    /// The script finds its folder in `$home` and `values` from `$1` on. If the path of the folder is too long for
+    /// a socket, the server does not start.
     init(script: String, values: [String], in parent: String = "/tmp") throws {
         var template = Array("\(parent)/sluice-pg-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SupportError("create a folder for a server", errno: errno) }
@@ -68,7 +69,7 @@ final class PrivatePostgresSupervisor: Sendable {
         _ = child.wait(until: .now + .seconds(60))
     }
 
-    /// Has a word obeyed; throws with the end of the log if that failed.
+    /// Sends a command and waits for its end. Throws with the end of the log if the command failed.
     func obey(_ word: String, _ argument: String = "") throws {
         try turn.withLock { _ in
             let line = Array("\(word) \(argument)\n".utf8)
@@ -82,7 +83,7 @@ final class PrivatePostgresSupervisor: Sendable {
         }
     }
 
-    /// The last words of a log in the folder.
+    /// The last `bytes` of a log file in the folder.
     func log(_ name: String, last bytes: Int = 3_000) -> String {
         guard let data = FileManager.default.contents(atPath: folder + "/" + name) else { return "" }
         return String(decoding: data.suffix(bytes), as: UTF8.self)

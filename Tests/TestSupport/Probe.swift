@@ -1,42 +1,42 @@
 public import Foundation
 
-/// What `ffprobe` found in a file: the part of its report that tests ask about.
+/// The report of `ffprobe` on a file, as far as tests use it.
 public struct Probe: Sendable {
-    /// One stream. What ffprobe leaves out is `nil`.
+    /// One stream. Fields that ffprobe leaves out are `nil`.
     public struct Stream: Sendable {
-        /// Its place in the file, from 0.
+        /// Its index in the file, from 0.
         public let index: Int
         /// `audio`, `video`, `subtitle`, `data` or `attachment`.
         public let kind: String
         /// The decoder's name, such as `pcm_s24le`.
         public let codec: String?
-        /// What the codec calls its variant, such as `LC`.
+        /// The codec's name for its variant, such as `LC`.
         public let profile: String?
-        /// As decoded, such as `s16p`.
+        /// The format of the decoded samples, such as `s16p`.
         public let sampleFormat: String?
-        /// Frames a second.
+        /// In hertz.
         public let rate: Int?
-        /// Samples a frame.
+        /// Samples per frame.
         public let channels: Int?
-        /// As ffprobe names it, such as `5.1(side)`.
+        /// ffprobe's name, such as `5.1(side)`.
         public let channelLayout: String?
         /// The significant bits of a sample.
         public let bitsPerRawSample: Int?
-        /// In bits a second.
+        /// In bits per second.
         public let bitRate: Int?
-        /// As written, such as `1/44100`.
+        /// As ffprobe writes it, such as `1/44100`.
         public let timeBase: String
         /// In units of the time base.
         public let startTime: Int?
         /// In units of the time base.
         public let duration: Int?
-        /// Whether it is a cover.
+        /// Whether it is cover art.
         public let isAttachedPicture: Bool
         /// In pixels.
         public let width: Int?
         /// In pixels.
         public let height: Int?
-        /// Names as ffprobe writes them, in the case of the file.
+        /// Tag names have the case in which ffprobe reports them.
         public let tags: [String: String]
     }
 
@@ -46,17 +46,17 @@ public struct Probe: Sendable {
         public let start: Double
         /// Where it ends.
         public let end: Double
-        /// Names as ffprobe writes them, in the case of the file.
+        /// Tag names have the case in which ffprobe reports them.
         public let tags: [String: String]
     }
 
     /// The demuxer's names, such as `mov,mp4,m4a,3gp,3g2,mj2`.
     public let formatName: String
-    /// The length in seconds, as the container tells it.
+    /// The length in seconds, as the container states it.
     public let seconds: Double?
-    /// In bits a second.
+    /// In bits per second.
     public let bitRate: Int?
-    /// Names as ffprobe writes them, in the case of the file.
+    /// Tag names have the case in which ffprobe reports them.
     public let tags: [String: String]
     /// All streams, in order of index.
     public let streams: [Stream]
@@ -109,7 +109,7 @@ public struct Probe: Sendable {
     }
 }
 
-/// A JSON object as ffprobe writes it: numbers may be text.
+/// A JSON object of ffprobe's, in which numbers may be strings.
 private struct Fields {
     let values: [String: Any]
 

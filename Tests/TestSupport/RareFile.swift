@@ -1,7 +1,7 @@
-/// Files of formats that no encoder at hand makes, built byte by byte. Speech and music codecs get random bits, of which they
-/// make noise.
+/// Files in formats for which we have no encoder, built byte by byte. Speech and music codecs get random bits,
+/// which they decode to noise.
 public enum RareFile {
-    /// A short file of each kind, with its name.
+    /// One short file of each kind, with its name.
     public static var short: [(name: String, bytes: [UInt8])] {
         [
             ("a.dff", dsdiff(.tone(1_000, rate: 352_800, frames: 16_000, channels: 2))),
@@ -14,7 +14,7 @@ public enum RareFile {
 
     // MARK: One bit for each sample
 
-    /// Sigma-delta modulated sound, eight samples a byte, the first in the lowest bit; a row for each channel.
+    /// Sigma-delta modulated sound: one array per channel, eight samples per byte, the first in the lowest bit.
     public static func modulated(_ signal: Signal) -> [[UInt8]] {
         signal.channels.map { samples in
             var (error, bytes) = (0.0, [UInt8](repeating: 0, count: samples.count / 8))
@@ -38,7 +38,7 @@ public enum RareFile {
         for name in ["SLFT", "SRGT"].prefix(channels.count) { names += Array(name.utf8) }
         let coding = Array("DSD ".utf8) + [14] + Array("not compressed".utf8)
         let properties = wide("FS  ", rate) + wide("CHNL", names) + wide("CMPR", coding)
-        // Here the first sample of eight is in the highest bit.
+        // DSDIFF stores the first of eight samples in the highest bit.
         let data = channels[0].indices.flatMap { place in channels.map { turned($0[place]) } }
         let content = wide("FVER", [1, 5, 0, 0]) + wide("PROP", Array("SND ".utf8) + properties) + wide("DSD ", data)
         return wide("FRM8", Array("DSD ".utf8) + content)
@@ -50,7 +50,8 @@ public enum RareFile {
 
     // MARK: Music
 
-    /// An AIFF-C file of random bytes in a coding of that name, with so many packets of `packetBytes` for each channel.
+    /// An AIFF-C file of random bytes that claims the given coding, with `packets` packets of `packetBytes` per
+    /// channel.
     public static func aifc(coding: String, channels: Int, packets: Int, packetBytes: Int) -> [UInt8] {
         var common: [UInt8] = []
         common.append(big: UInt16(channels))
@@ -64,14 +65,16 @@ public enum RareFile {
         return short("FORM", Array("AIFC".utf8) + content + short("SSND", sound, .big), .big)
     }
 
-    /// A WAV file of stereo ATRAC3 at 132 kbit/s: frames of any spectrum without gain control and tonal components.
+    /// A WAV file of stereo ATRAC3 at 132 kbit/s: frames with a random spectrum, without gain control and tonal
+    /// components.
     public static func atrac3(frames: Int) -> [UInt8] {
         var format = words([0x270, 2]) + long(44_100) + long(44_100 * 384 / 1_024)
-        // Both channels are coded apart.
+        // Each channel is coded separately.
         format += words([384, 0, 14, 1]) + long(0x1000) + words([0, 0, 1, 0])
         var sound: [UInt8] = []
         for unit in 0..<2 * frames {
-            // Ten bands in codes of one length each, which fit in any case: libav reads on in the next frame otherwise.
+            // Ten bands whose codes have one length each, so that they always fit: otherwise libav reads on into
+            // the next frame.
             var spectrum = random(190, seed: UInt64(unit))
             spectrum[0] = 0x4C | spectrum[0] & 3
             sound += [0xA0, 0] + spectrum
@@ -82,7 +85,7 @@ public enum RareFile {
 
     // MARK: Speech
 
-    /// A QCP file of QCELP 13K: frames of all rates in turn, with blank ones among them if wanted.
+    /// A QCP file of QCELP 13K: frames of all rates in turn, with blank frames among them if `hasBlanks`.
     public static func qcp(frames: Int, hasBlanks: Bool) -> [UInt8] {
         let sizes = hasBlanks ? [34, 16, 7, 3, 0] : [34, 16, 7, 3]
         let identifier: [UInt8] = [
@@ -90,7 +93,7 @@ public enum RareFile {
         ]
         var format = [1, 0] + identifier + words([2]) + Array("Qcelp 13K".utf8)
         format += [UInt8](repeating: 0, count: 71) + words([13_000, 35, 160, 8_000, 16])
-        // Which first byte stands for which size.
+        // The table from the first byte of a frame to its size.
         format += long(5) + [34, 4, 16, 3, 7, 2, 3, 1, 0, 0] + [UInt8](repeating: 0, count: 6 + 20)
         var sound: [UInt8] = []
         for number in 0..<frames {
@@ -110,7 +113,7 @@ public enum RareFile {
         return short("RIFF", Array("WAVE".utf8) + content, .little)
     }
 
-    /// The same frames as the ITU's tools write them: two bytes for each bit.
+    /// The same frames in the format of the ITU's tools: two bytes per bit.
     public static func g729Bits(frames: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         for (place, byte) in random(10 * frames, seed: 9).enumerated() {
@@ -142,7 +145,7 @@ public enum RareFile {
         return bytes + content + (content.count.isMultiple(of: 2) ? [] : [0])
     }
 
-    /// A chunk of DSDIFF, whose size has eight bytes.
+    /// A chunk of DSDIFF, whose size field has eight bytes.
     private static func wide(_ name: String, _ content: [UInt8]) -> [UInt8] {
         var bytes = Array(name.utf8)
         bytes.append(big: UInt64(content.count))

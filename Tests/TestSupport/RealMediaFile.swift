@@ -1,15 +1,15 @@
-/// RealMedia files of one track with random bits, of which the codecs make noise.
+/// RealMedia files with one track of random bits, which the codecs decode to noise.
 public enum RealMediaFile {
     public enum Codec: String, Sendable, CaseIterable { case cook, sipr, lpc = "28_8" }
 
-    /// A file of so many groups of blocks, in each of which the codec's frames lie in an order of their own.
+    /// A file of `groups` groups of blocks. Each codec interleaves its frames within a group in its own order.
     public static func bytes(_ codec: Codec, groups: Int) -> [UInt8] {
         let shape = shape(codec)
         var generator = SeededGenerator(seed: 3)
         let sound = (0..<groups * shape.rows * shape.blockBytes).map { place -> UInt8 in
             let byte = UInt8(truncatingIfNeeded: generator.next())
             guard codec == .cook else { return byte }
-            // Frames without gain control that begin softly: others leave the range of the quantiser.
+            // Frames without gain control that begin softly: other frames exceed the range of the quantiser.
             let isFirst = place % shape.frameBytes == 0
             return (isFirst ? byte & 0x3F : byte) ^ [0x37, 0xC5, 0x11, 0xF2][place % shape.frameBytes % 4]
         }

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A program that ran to its end: how it ended and what it said.
+/// A program that has ended: its status and its output.
 public struct Run: Sendable {
     /// How a program ended.
     public enum Status: Sendable, Equatable {
         case exited(Int32)
         case signalled(Int32)
-        /// Killed, with all it had started, because its time was over.
+        /// Killed, with its whole process group, because it exceeded its time limit.
         case timedOut(Duration)
     }
 
@@ -14,17 +14,17 @@ public struct Run: Sendable {
     public enum Input: Sendable {
         case nothing
         case data(Data)
-        /// An open descriptor, lent until the program has ended.
+        /// An open descriptor, which the caller keeps open until the program has ended.
         case descriptor(Int32)
     }
 
-    /// The program and its arguments, for messages.
+    /// The program and its arguments, for failure messages.
     public let command: String
     /// How it ended.
     public let status: Status
-    /// All it wrote to standard output.
+    /// Everything it wrote to standard output.
     public let stdout: Data
-    /// All it wrote to standard error.
+    /// Everything it wrote to standard error.
     public let stderr: Data
 
     /// Standard output as text.
@@ -36,7 +36,7 @@ public struct Run: Sendable {
     /// Whether it exited with 0.
     public var succeeded: Bool { status == .exited(0) }
 
-    /// This run if it exited with 0; throws with its standard error otherwise.
+    /// Returns this run if it exited with 0; otherwise throws with its standard error.
     @discardableResult
     public func checked() throws -> Run {
         guard succeeded else {
@@ -48,8 +48,9 @@ public struct Run: Sendable {
 
     /// Runs a program without a shell and waits for its end.
     ///
-    /// `name` without a slash is looked up in PATH. `environment` replaces ours, `nil` keeps it. After `limit`
-    /// the program and all in its process group are killed; `nil` waits for ever. Throws if it cannot start.
+    /// A `name` without a slash is looked up in PATH. `environment` replaces that of this process; `nil` inherits
+    /// it. After `limit` the program and its process group are killed; `nil` sets no limit. Throws if the program
+    /// cannot start.
     public static func program(
         _ name: String,
         _ arguments: [String] = [],
@@ -95,7 +96,7 @@ public struct Run: Sendable {
     }
 }
 
-/// Feeds a program and listens to it at once, so that neither side waits for a full pipe.
+/// Feeds a program and reads its output at the same time, so that neither side blocks on a full pipe.
 private struct Conversation {
     let output: OpenPipe
     let errors: OpenPipe
@@ -115,11 +116,11 @@ private struct Conversation {
         }
     }
 
-    /// Talks until the program has closed both its outputs; false if the deadline came first.
+    /// Exchanges data until the program has closed both outputs. Returns false if the deadline passes first.
     mutating func run(until deadline: ContinuousClock.Instant?) -> Bool {
         while output.reading >= 0 || errors.reading >= 0 {
             if feed != nil, sent == toSend.count { feed?.closeWriting() }
-            // poll passes over descriptors of -1.
+            // poll ignores descriptors of -1.
             var waited = [
                 pollfd(fd: output.reading, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: errors.reading, events: Int16(POLLIN), revents: 0),
@@ -127,7 +128,7 @@ private struct Conversation {
             ]
             let answer = poll(&waited, 3, ChildProcess.milliseconds(until: deadline))
             if answer == 0 { return false }
-            if answer < 0 { continue }  // EINTR: nothing else can happen to these
+            if answer < 0 { continue }  // EINTR: poll has no other error for these
             if waited[0].revents != 0 { Self.listen(output, &said, &scratch) }
             if waited[1].revents != 0 { Self.listen(errors, &complained, &scratch) }
             if waited[2].revents != 0 { send() }
@@ -136,7 +137,7 @@ private struct Conversation {
         return true
     }
 
-    /// Takes what a killed program left in its pipes.
+    /// Reads what a killed program left in its pipes.
     mutating func takeWhatIsThere() {
         Self.listen(output, &said, &scratch)
         Self.listen(errors, &complained, &scratch)
@@ -164,7 +165,7 @@ private struct Conversation {
         if count >= 0 {
             sent += count
         } else if errno != EAGAIN, errno != EINTR {
-            // The program does not want the rest; its status tells whether that was right.
+            // The program does not read the rest. Its exit status shows whether that was correct.
             feed.closeWriting()
             sent = toSend.count
         }

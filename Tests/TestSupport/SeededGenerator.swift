@@ -1,8 +1,8 @@
-/// Numbers that look random and are the same on every platform for the same seed (SplitMix64).
+/// A pseudo-random generator (SplitMix64): the same seed gives the same numbers on every platform.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Starts the row of numbers that `seed` stands for.
+    /// Starts the sequence of `seed`.
     public init(seed: UInt64) { state = seed }
 
     /// The next 64 random bits.
@@ -17,7 +17,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// A number in 0..<1, with 53 random bits.
     public mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// A number in `range`; its upper bound never comes up.
+    /// A number in `range`, excluding its upper bound.
     public mutating func number(in range: Range<Double>) -> Double {
         range.lowerBound + unit() * (range.upperBound - range.lowerBound)
     }

@@ -1,14 +1,15 @@
-// Loops here index raw pointers and avoid generic conversions: tests run unoptimised, where those cost tenfold.
+// Loops here index raw pointers and avoid generic conversions: tests run unoptimised, where those cost ten times
+// as much.
 
 extension Signal {
-    /// The samples as whole numbers of `bits` significant bits, from -2^(bits-1) up to 2^(bits-1) - 1.
+    /// The samples as integers of `bits` significant bits, from -2^(bits-1) to 2^(bits-1) - 1.
     public func integers(bits: Int) -> [[Int32]] {
         channels.map { Self.quantised($0, significantBits: bits, shift: 0) }
     }
 
-    /// The samples as they lie in a file.
+    /// The samples as they are stored in a file.
     ///
-    /// `significantBits` quantises to fewer bits than the format has room for; the low-order rest is zero.
+    /// `significantBits` quantises to fewer bits than the format holds; the remaining low-order bits are zero.
     public func pcm(_ format: PCM.SampleFormat, significantBits: Int? = nil) -> PCM {
         let significant = significantBits ?? format.bits
         precondition(significant >= 1 && significant <= format.bits, "significant bits fit the format")

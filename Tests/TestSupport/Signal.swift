@@ -1,15 +1,15 @@
 import Glibc
 
-/// Computed audio: one array of samples per channel, full scale at 1.
+/// Computed audio: one array of samples per channel; full scale is 1.
 ///
 /// Doubles hold every integer sample of up to 32 bits exactly; `integers(bits:)` and `pcm(_:)` quantise.
 public struct Signal: Sendable, Equatable {
-    /// Frames a second.
+    /// In hertz.
     public let rate: Int
-    /// The samples, channel by channel.
+    /// The samples of each channel.
     public let channels: [[Double]]
 
-    /// All channels must be of one length.
+    /// All channels must have the same length.
     public init(rate: Int, channels: [[Double]]) {
         precondition(Set(channels.map(\.count)).count <= 1, "the channels of a signal are of one length")
         self.rate = rate
@@ -19,7 +19,7 @@ public struct Signal: Sendable, Equatable {
     /// The length of every channel.
     public var frames: Int { channels.first?.count ?? 0 }
 
-    /// One sine in every channel, starting at phase 0.
+    /// The same sine in every channel, starting at phase 0.
     public static func tone(
         _ frequency: Double,
         rate: Int,
@@ -27,7 +27,7 @@ public struct Signal: Sendable, Equatable {
         channels: Int = 1,
         amplitude: Double = 0.5
     ) -> Signal {
-        // A sine of whole hertz repeats after this many frames: compute one period, copy the rest.
+        // A sine of a whole number of hertz repeats after this many frames: compute one period and copy it.
         let period =
             frequency >= 1 && frequency < Double(rate) && frequency == frequency.rounded()
             ? rate / greatestCommonDivisor(rate, Int(frequency)) : frames
@@ -49,7 +49,7 @@ public struct Signal: Sendable, Equatable {
         return Signal(rate: rate, channels: Array(repeating: samples, count: channels))
     }
 
-    /// A sine gliding from one frequency to another, linearly in time. Good for finding a lag.
+    /// A sine that glides from one frequency to another, linearly in time. Good for finding a lag.
     public static func sweep(
         from first: Double = 100,
         to last: Double? = nil,
@@ -72,7 +72,7 @@ public struct Signal: Sendable, Equatable {
         return Signal(rate: rate, channels: Array(repeating: samples, count: channels))
     }
 
-    /// Silence but for one sample of `amplitude` at `frame` in every channel.
+    /// Silence except for one sample of `amplitude` at `frame` in every channel.
     public static func impulse(
         at frame: Int,
         rate: Int,
@@ -86,14 +86,14 @@ public struct Signal: Sendable, Equatable {
         return Signal(rate: rate, channels: Array(repeating: samples, count: channels))
     }
 
-    /// Nothing to hear.
+    /// Digital silence.
     public static func silence(rate: Int, frames: Int, channels: Int = 1) -> Signal {
         Signal(rate: rate, channels: Array(repeating: [Double](repeating: 0, count: frames), count: channels))
     }
 
     /// A full-scale 24-bit sawtooth that visits every value of the low 8 bits in any 256 frames.
     ///
-    /// Whoever drops, dithers or rounds a low-order bit changes it. Channels start at different values.
+    /// Code that drops, dithers or rounds a low-order bit changes it. Channels start at different values.
     public static func ramp24(rate: Int, frames: Int, channels: Int = 1) -> Signal {
         Signal(
             rate: rate,
@@ -103,7 +103,7 @@ public struct Signal: Sendable, Equatable {
                     var frame = 0
                     while frame < frames {
                         out[frame] = Double((value & 0xFF_FFFF) &- 0x80_0000) * 0x1p-23
-                        value = value &+ 4_099  // odd, so that the low bits go round
+                        value = value &+ 4_099  // odd, so that the low bits take every value
                         frame &+= 1
                     }
                 }
@@ -133,13 +133,13 @@ public struct Signal: Sendable, Equatable {
         return Signal(rate: rate, channels: all)
     }
 
-    /// Signals of one rate and length, laid side by side as the channels of one.
+    /// The channels of several signals side by side in one signal. All must have the same rate and length.
     public static func stacked(_ signals: [Signal]) -> Signal {
         precondition(Set(signals.map(\.rate)).count == 1, "stacked signals are of one rate")
         return Signal(rate: signals[0].rate, channels: signals.flatMap(\.channels))
     }
 
-    /// This signal, then `next`: of the same rate and channels.
+    /// This signal followed by `next`, which must have the same rate and channel count.
     public func followed(by next: Signal) -> Signal {
         precondition(rate == next.rate && channels.count == next.channels.count, "both are of one rate and width")
         return Signal(rate: rate, channels: zip(channels, next.channels).map { $0 + $1 })
@@ -163,7 +163,7 @@ public struct Signal: Sendable, Equatable {
         )
     }
 
-    /// Calls `fill` once with room for `count` samples, all of which it must write.
+    /// Calls `fill` once with space for `count` samples; `fill` must write all of them.
     static func filled(_ count: Int, _ fill: (UnsafeMutablePointer<Double>) -> Void) -> [Double] {
         guard count > 0 else { return [] }
         return [Double](unsafeUninitializedCapacity: count) { buffer, initialized in

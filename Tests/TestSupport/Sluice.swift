@@ -1,11 +1,13 @@
 import Foundation
 
-/// The built command, as a person runs it from a shell.
+/// The built command, run as from a user's shell.
 public enum Sluice {
     public static let path = BuiltProgram.path("sluice")
 
-    /// What is set after login, and nothing of the person who runs the tests: not even the private cluster that they may have. Who
-    /// needs one says where.
+    /// The environment of a fresh login, plus `more`.
+    ///
+    /// Nothing of the user who runs the tests gets in, not even their private cluster. A test that needs a cluster
+    /// sets its place.
     public static func environment(_ more: [String: String] = [:]) -> [String: String] {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let login = ["PATH": path, "HOME": "/", "LANG": "C.UTF-8", "TERM": "xterm", "XDG_DATA_HOME": "/dev/null/none"]
@@ -31,7 +33,7 @@ public enum Sluice {
 
     public static func run(_ words: String..., in folder: TemporaryFolder) throws -> Run { try run(words, in: folder) }
 
-    /// Runs a line of shell in which `$SLUICE` is the command.
+    /// Runs one line of shell, in which `$SLUICE` is the command.
     public static func shell(
         _ line: String,
         in folder: TemporaryFolder,
@@ -46,6 +48,6 @@ public enum Sluice {
         )
     }
 
-    /// Words before a program that take root's privilege to pass over permissions; none for anybody else.
+    /// A command prefix that drops root's capability to bypass file permissions; empty for other users.
     public static let withoutPrivilege = geteuid() == 0 ? ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] : []
 }

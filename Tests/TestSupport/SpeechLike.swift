@@ -1,9 +1,9 @@
 import Glibc
 
 extension Signal {
-    /// Seeded mono babble: voiced bursts with formants, hisses and pauses, as recorded speech has them.
+    /// Seeded mono babble with voiced bursts, formants, hisses and pauses, like recorded speech.
     ///
-    /// For benches of short clips and for encoders that treat speech in their own way.
+    /// For benches of short clips, and for encoders that treat speech in a special way.
     public static func speechLike(
         seed: UInt64,
         rate: Int = 8_000,
@@ -25,7 +25,7 @@ extension Signal {
                     vowel(out + frame, room, rate: rate, pitch: pitch, amplitude: amplitude, &generator)
                 }
                 frame += length
-                // Mostly the next syllable follows at once; now and then a breath.
+                // Usually the next syllable follows at once; now and then there is a pause for breath.
                 let isBreath = generator.unit() < 0.18
                 frame += Int(generator.number(in: isBreath ? 0.25..<0.6 : 0.01..<0.06) * Double(rate))
             }
@@ -66,7 +66,7 @@ extension Signal {
             while frame < frames {
                 let position = Double(frame) / Double(frames)
                 phase += 2 * Double.pi * base * (1 + glide * position) / Double(rate)
-                // sin(n x) by recurrence from sin(x) and cos(x).
+                // Computes sin(n x) by recurrence from sin(x) and cos(x).
                 let turn = 2 * cos(phase)
                 var before = 0.0
                 var now = sin(phase)
@@ -85,7 +85,7 @@ extension Signal {
         }
     }
 
-    /// Noise that swells and fades, like an s.
+    /// Noise that swells and fades, like the sound of an s.
     private static func hiss(
         _ out: UnsafeMutablePointer<Double>,
         _ frames: Int,

@@ -1,23 +1,22 @@
 import Glibc
 
-/// What a helper could not do: the operation, and the reason for people.
+/// The failure of a test helper: the operation, and the reason in words.
 public struct SupportError: Error, CustomStringConvertible {
-    /// What was tried.
+    /// What the helper tried to do.
     public let operation: String
     /// Why it failed.
     public let detail: String
 
-    /// Says what was tried and why it failed.
     public init(_ operation: String, _ detail: String) {
         self.operation = operation
         self.detail = detail
     }
 
-    /// Names the operation and spells out `number`, by default what the last C call left in `errno`.
+    /// Describes `number`, an `errno` value.
     public init(_ operation: String, errno number: Int32) {
         self.init(operation, "\(String(cString: strerror(number))) (errno \(number))")
     }
 
-    /// Both in one line.
+    /// Operation and detail in one line.
     public var description: String { "\(operation): \(detail)" }
 }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A fresh folder of its own, removed with all it holds when the last reference goes.
+/// A new temporary folder, removed with its contents when the last reference goes.
 public final class TemporaryFolder: Sendable {
     /// The full path, without a slash at the end.
     public let path: String
 
-    /// Takes the folder at `path` over.
+    /// Takes ownership of the folder at `path`.
     private init(adopting path: String) { self.path = path }
 
     deinit {
-        // What cannot be removed stays in the temporary directory: no test depends on it.
+        // A folder that cannot be removed stays in the temporary directory; no test depends on it.
         try? FileManager.default.removeItem(atPath: path)
     }
 
@@ -24,7 +24,7 @@ public final class TemporaryFolder: Sendable {
     /// The full path of `name` in this folder. Creates nothing.
     public func path(_ name: String) -> String { path + "/" + name }
 
-    /// The names of what lies in this folder, sorted.
+    /// The names of the entries in this folder, sorted.
     public func names() throws -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path).sorted()

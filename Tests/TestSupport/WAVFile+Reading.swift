@@ -1,27 +1,27 @@
 extension WAVFile {
-    /// What the header of a WAV file says, and where its samples lie.
+    /// The fields of a WAV file's header, and the position of its samples.
     public struct Header: Sendable, Equatable {
-        /// 1 is linear, 3 float, 6 A-law, 7 u-law; of an extensible header the tag within.
+        /// 1 is linear PCM, 3 float, 6 A-law, 7 u-law. For an extensible header, the tag within the subformat.
         public let formatTag: Int
         /// Whether it is WAVE_FORMAT_EXTENSIBLE.
         public let isExtensible: Bool
-        /// Samples a frame.
+        /// Samples per frame.
         public let channels: Int
-        /// Frames a second.
+        /// In hertz.
         public let rate: Int
-        /// The bits a sample takes.
+        /// The bits that a sample occupies.
         public let bits: Int
-        /// The bits that count; those of a sample where the header does not tell.
+        /// The significant bits; `bits` if the header does not state them.
         public let significantBits: Int
         /// `nil` without an extensible header.
         public let channelMask: UInt32?
-        /// Where the first sample lies, in bytes from the start.
+        /// The offset of the first sample, in bytes from the start of the file.
         public let dataOffset: Int
-        /// As claimed; may be 0xFFFFFFFF for a stream.
+        /// As the header claims; may be 0xFFFFFFFF for a stream.
         public let dataSize: Int
     }
 
-    /// Reads the header from the first bytes of a file: RIFF or RF64.
+    /// Parses the header, RIFF or RF64, from the first bytes of a file.
     public static func header(of bytes: [UInt8]) throws -> Header {
         let isRF64 = bytes.starts(with: Array("RF64".utf8))
         guard isRF64 || bytes.starts(with: Array("RIFF".utf8)), bytes.count >= 12,
@@ -51,7 +51,7 @@ extension WAVFile {
 
     /// Reads a whole linear or float WAV file; throws if it holds less than its header claims.
     ///
-    /// A claim of 0xFFFFFFFF, as streams have it, stands for all there is.
+    /// A claim of 0xFFFFFFFF, as in streams, means everything up to the end.
     public static func read(_ bytes: [UInt8]) throws -> PCM {
         let header = try header(of: bytes)
         let present = bytes.count - header.dataOffset

@@ -1,23 +1,23 @@
-/// Writes WAV files without the help of libav, honest ones and others.
+/// Writes WAV files without the help of libav, correct and incorrect ones.
 public enum WAVFile {
-    /// What a written file has besides its samples.
+    /// Properties of a written file besides its samples.
     public struct Options: Sendable {
         /// Compresses 16-bit samples to 8 bits.
         public var law: G711?
         /// Whether the header is WAVE_FORMAT_EXTENSIBLE; `nil` decides by channels and bits.
         public var isExtensible: Bool?
-        /// The speakers of an extensible header; `nil` takes the usual ones for the number of channels.
+        /// The speakers of an extensible header; `nil` takes the usual ones for the channel count.
         public var channelMask: UInt32?
-        /// Writes 0 for the channel mask: nobody knows which channel is which.
+        /// Writes a channel mask of 0, which means that the speakers are unknown.
         public var leavesOutChannelMask = false
-        /// The bits that count, of those a sample takes; `nil` is all. Extensible headers only.
+        /// The significant bits of each sample; `nil` means all bits. Extensible headers only.
         public var significantBits: Int?
-        /// A data size that is not true, such as 0 or 0xFFFFFFFF; the RIFF size then claims the same.
+        /// A false data size, such as 0 or 0xFFFFFFFF; the RIFF size then claims the same.
         public var claimedDataSize: UInt32?
-        /// Four-letter names and texts of a LIST/INFO chunk before the data, such as `("INAM", "A title")`.
+        /// Four-letter names and texts for a LIST/INFO chunk before the data, such as `("INAM", "A title")`.
         public var info: [(name: String, text: String)] = []
 
-        /// An honest, plain file unless told otherwise.
+        /// By default a correct, plain file.
         public init(
             law: G711? = nil,
             isExtensible: Bool? = nil,
@@ -37,7 +37,7 @@ public enum WAVFile {
         }
     }
 
-    /// Writes `pcm` as a WAV file, replacing what was at `path`.
+    /// Writes `pcm` as a WAV file to `path`, replacing any file there.
     public static func write(_ pcm: PCM, to path: String, options: Options = Options()) throws {
         try Bytes.write(bytes(pcm, options: options), to: path)
     }
@@ -59,7 +59,7 @@ public enum WAVFile {
         return bytes
     }
 
-    /// Everything before the first sample. Sizes too large for their 32 bits are written as 0xFFFFFFFF.
+    /// Everything before the first sample. Sizes that do not fit 32 bits are written as 0xFFFFFFFF.
     static func header(
         rate: Int,
         channels: Int,
@@ -74,7 +74,7 @@ public enum WAVFile {
             case .ulaw: 7
             case nil: format.isFloat ? 3 : 1
             }
-        // Beyond two channels or 16 bits the plain header does not say enough.
+        // The plain header cannot describe more than two channels or 16 bits.
         let isLinear = formatTag == 1
         let isExtensible = options.isExtensible ?? (channels > 2 || (isLinear && format.bits > 16))
 
@@ -117,7 +117,7 @@ public enum WAVFile {
         return bytes
     }
 
-    /// Front, centre, low, back and side as Microsoft ordered them; 0 where no layout is usual.
+    /// Microsoft's usual speaker mask for a channel count; 0 if there is none.
     static func usualMask(channels: Int) -> UInt32 {
         let masks: [UInt32] = [0, 0x4, 0x3, 0x7, 0x33, 0x37, 0x3F, 0x70F, 0x63F]
         return channels < masks.count ? masks[channels] : 0

@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 
 extension WAVFile {
-    /// Starts writing a WAV of `frames` frames, endless if `nil`, to `descriptor` and closes that at the end.
+    /// Starts writing a WAV of `frames` frames (endless if `nil`) to `descriptor`, and closes that at the end.
     ///
-    /// Memory stays the same however long it runs. The samples are `WAVStream.loop(...)` over and over. The
-    /// header says 0xFFFFFFFF where the size does not fit 32 bits. A reader that goes away ends the stream.
+    /// Memory use stays constant. The samples repeat `WAVStream.loop(...)`. The header says 0xFFFFFFFF if the size
+    /// does not fit 32 bits. The stream ends when the reader closes the pipe.
     public static func stream(
         frames: Int?,
         rate: Int = 44_100,
@@ -17,7 +17,7 @@ extension WAVFile {
     }
 }
 
-/// A long WAV being written by a thread of its own.
+/// A thread that writes a long WAV.
 public final class WAVStream: Sendable {
     private struct State {
         var framesWritten = 0
@@ -35,22 +35,22 @@ public final class WAVStream: Sendable {
         }
     }
 
-    /// What is repeated: five seconds of sweep, each channel quieter than the one before.
+    /// The audio that repeats: five seconds of sweep, each channel quieter than the one before.
     public static func loop(rate: Int, channels: Int, format: PCM.SampleFormat) -> PCM {
         let sweep = Signal.sweep(rate: rate, frames: 5 * rate, amplitude: 0.5)
         return Signal.stacked((1...channels).map { sweep.scaled(by: 1 / Double($0)) }).pcm(format)
     }
 
-    /// Whole frames written until now.
+    /// Whole frames written so far.
     public var framesWritten: Int { state.withLock { $0.framesWritten } }
 
-    /// Waits for the end and returns the whole frames written: fewer than asked for if the reader went away.
+    /// Waits for the end and returns the number of whole frames written, which is smaller if the reader closed early.
     ///
-    /// Throws what went wrong otherwise, such as a full disk.
+    /// Throws any other failure, such as a full disk.
     @discardableResult
     public func finish() throws -> Int {
         done.wait()
-        done.signal()  // for the next one to ask
+        done.signal()  // so that another call returns too
         let end = state.withLock { $0 }
         if let problem = end.problem { throw problem }
         return end.framesWritten
@@ -75,7 +75,7 @@ public final class WAVStream: Sendable {
         done.signal()
     }
 
-    /// Writes the first `size` bytes; false if nobody reads any more. Counts frames where `pcm` tells their size.
+    /// Writes the first `size` bytes; returns false if the reader has closed. Counts frames if `pcm` gives their size.
     private func write(_ bytes: [UInt8], _ size: Int, to descriptor: Int32, counting pcm: PCM?) throws -> Bool {
         let framesBefore = framesWritten
         return try bytes.withUnsafeBytes { raw in

@@ -1,5 +1,6 @@
-// Gives every reader of texts so many of them, and says how many it took: one line a reader. A text on which something does not hold
-// ends the process and lies in FILE then. For tests that must show it in the build that people run.
+// Gives every reader of texts COUNT generated inputs and prints how many each accepted, one line per reader. If an
+// input violates an invariant, the process ends and FILE contains that input. For tests that run against the build
+// that users get.
 import FuzzedTexts
 import Glibc
 
@@ -15,7 +16,7 @@ guard file >= 0 else {
     perror(CommandLine.arguments[3])
     exit(66)
 }
-// As in rooms: no program is started to tell where a trap was.
+// As in rooms, so that Swift's runtime starts no program to print a backtrace.
 for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
 
 for reader in FuzzedText.allCases {
@@ -23,7 +24,7 @@ for reader in FuzzedText.allCases {
     var taken = 0
     for _ in 0..<count {
         let input = generator.next()
-        // Before it is read, since a trap ends this process.
+        // Saved before it is read, because a trap ends this process.
         guard ftruncate(file, 0) == 0,
             input.withUnsafeBytes({ pwrite(file, $0.baseAddress, $0.count, 0) }) == input.count
         else { exit(74) }

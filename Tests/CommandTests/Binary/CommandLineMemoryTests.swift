@@ -3,7 +3,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// What other users of the machine see of a command.
+/// What other users of the machine can see of a command's arguments.
 struct CommandLineMemoryTests {
     private func words(_ process: pid_t) throws -> String {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/cmdline"))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `sluice config show`, without a ledger: nothing is asked, and nothing is started.
+/// `sluice config show` contacts no ledger and starts nothing.
 struct ConfigTests {
     private let folder: TemporaryFolder
 
@@ -12,7 +12,8 @@ struct ConfigTests {
         try Sluice.run(["config", "show"] + words, in: folder, environment: environment)
     }
 
-    /// The settings with their origins, by name; those of other commands with the same name are behind the first.
+    /// The settings with their origins, by name. If several commands have a setting of the same name, the first
+    /// one counts.
     private func settings(
         _ words: String...,
         environment: [String: String] = [:]

@@ -84,7 +84,7 @@ struct ConvertTests {
             #expect(sound == file)
             #expect(sound == bytes)
         } else {
-            // Only the header differs: a pipe's says that nobody knew the length.
+            // Only the header differs: in a pipe the header cannot state the length.
             #expect(try WAVFile.header(of: file).dataSize == bytes.count)
             let data = try WAVFile.header(of: file).dataOffset
             #expect(Array(file[data..<data + bytes.count]) == bytes)
@@ -134,7 +134,7 @@ struct ConvertTests {
         #expect(empty.errorText.hasPrefix("error: standard input: "))
     }
 
-    // MARK: - What is taken
+    // MARK: - Parts, tracks and tags
 
     @Test func partIsExactToTheFrame() throws {
         #expect(try convert("talk.wav", "part.wav", "--from", "1001/48000", "--to", "0.25").succeeded)
@@ -195,7 +195,7 @@ struct ConvertTests {
             bytes.insert(try WAVFile.read(path: material.path("out.wav")).bytes)
         }
         #expect(bytes.count == 2)
-        // Rounded alone, no sample is off by more than half a step.
+        // With rounding alone, no sample is off by more than half a step.
         let rounded = try WAVFile.read(path: material.path("out.wav")).samples(channel: 0)
         #expect(zip(rounded, noise.samples(channel: 0)).allSatisfy { abs($0 - $1) <= 0.5 / 32_768 })
         let refused = try convert("deep.wav", "out.mp3", "--dither", "none")

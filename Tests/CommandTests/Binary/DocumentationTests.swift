@@ -4,17 +4,17 @@ import Testing
 
 @testable import Command
 
-/// The pages for users say what is so.
+/// The user documentation matches the program.
 struct DocumentationTests {
     private static let page = "command.md"
 
-    /// A line of shell and what the page says comes of it, from both streams.
+    /// A shell command and the output of both its streams, as the page shows it.
     private struct Example {
         let line: String
         var answer = ""
     }
 
-    /// Those in blocks of ```console: each line behind "$ ", and the lines up to the next.
+    /// The examples in ```console blocks: each command follows "$ ", and the lines up to the next one are its output.
     private static func examples(in text: String) -> [Example] {
         var examples: [Example] = []
         var isInside = false
@@ -30,7 +30,8 @@ struct DocumentationTests {
         return examples
     }
 
-    /// What differs from run to run: how long it took, how fast that was, and how often that was told on the way.
+    /// `text` with everything masked that differs from run to run: durations, speeds, moments, addresses and
+    /// progress lines.
     private static func masked(_ text: String) -> String {
         text.replacing(#/([a-z_]+=[^\n]*\n)+progress=continue\n/#) { _ in "" }
             .replacing(#/\{"frames":[0-9]+,"positionSeconds"[^\n]*"state":"running"[^\n]*\}\n/#) { _ in "" }
@@ -57,7 +58,7 @@ struct DocumentationTests {
         let examples = Self.examples(in: text)
         try #require(examples.count > 10)
         for example in examples {
-            // One stream after the other, as a terminal would mostly show them.
+            // Both streams go to one pipe, which mostly gives the order that a terminal shows.
             let line = "PATH=$PWD:$PATH; { \(example.line); } 2>&1"
             let run = try Sluice.shell(line, in: material.folder, environment: ledger.environment)
             let (said, promised) = (Self.masked(run.outputText), Self.masked(example.answer))

@@ -4,9 +4,7 @@ import Testing
 
 @testable import Command
 
-/// How the process ends. The numbers are frozen.
-///
-/// Every number is given here by some command.
+/// The exit codes. The numbers are frozen, and each test makes some command return one of them.
 struct ExitCodeTests {
     let material: Material
 
@@ -55,7 +53,7 @@ struct ExitCodeTests {
 
     @Test func threeIsDoneInPart() throws {
         #expect(try code("probe", "talk.wav", "missing.wav") == .exited(3))
-        // Where nothing was done, the first failure counts.
+        // If nothing succeeds, the first failure determines the code.
         #expect(try code("probe", "missing.wav", "gone.wav") == .exited(4))
     }
 

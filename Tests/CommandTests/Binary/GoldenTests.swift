@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What programs read, kept word by word: a name that changes here breaks somebody's script.
+/// Machine-readable output, compared word by word: a changed name would break users' scripts.
 struct GoldenTests {
     let material: Material
 

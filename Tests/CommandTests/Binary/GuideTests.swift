@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the README and the guides tell people to type works, in the order in which it stands there.
+/// The commands in the README and the guides work in the order in which the pages show them.
 @Suite(.serialized)
 struct GuideTests {
     private static let guides = ["../README.md", "getting-started.md", "operations.md"]
@@ -17,13 +17,14 @@ struct GuideTests {
         let runner = try GuideRunner()
         if name == "getting-started.md" { try runner.addScratched() }
         if name == "../README.md" {
-            // Things that its reader has.
+            // The file that the reader of the README is assumed to have.
             try runner.shell("sluice convert talk.wav talk.mp3").checked()
         }
         try runner.run(page)
     }
 
-    /// What changes a machine, or builds. Whoever adds to it has a reason that is none of a test's.
+    /// The commands that a test cannot run because they change the machine or build. An addition needs a reason on
+    /// its page.
     @Test func fewCommandsAreLeftToPeople() throws {
         var left: [String] = []
         for name in Self.guides {
@@ -43,7 +44,7 @@ struct GuideTests {
         )
     }
 
-    /// A command that no block holds would be run by nobody.
+    /// A command outside these blocks would never be tested.
     @Test func noCommandStandsOutsideOfThat() throws {
         let folder = (Documentation.path("x") as NSString).deletingLastPathComponent
         let pages = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".md") }
@@ -52,7 +53,7 @@ struct GuideTests {
             let found = try Self.page(name).strays
             if !found.isEmpty { strays[name] = found.map { $0.trimmingCharacters(in: .whitespaces) } }
         }
-        // The benches take an hour; completion is tried in real shells by Tests/Terminal.
+        // The benches take an hour, and Tests/Terminal tests completion in real shells.
         #expect(strays.keys.sorted() == ["benchmarks.md", "command.md"])
         #expect(strays["benchmarks.md"]?.allSatisfy { $0.hasPrefix("make bench") } == true)
         #expect(strays["command.md"]?.allSatisfy { $0.contains("sluice completion ") } == true)

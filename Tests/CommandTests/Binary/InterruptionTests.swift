@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is left of a conversion that somebody ends in the middle, and what it says meanwhile.
+/// What an interrupted conversion leaves behind and reports, and what it prints while it runs.
 struct InterruptionTests {
     let folder: TemporaryFolder
     let sound: HalvedWAV
@@ -35,7 +35,7 @@ struct InterruptionTests {
         #expect(try folder.names() == ["out.flac"])
     }
 
-    /// As `nohup` and a shell's background jobs have it.
+    /// `nohup` and a shell's background jobs start programs with signals ignored.
     @Test func signalsThatAreToBeIgnoredAreIgnored() throws {
         let line = "trap '' HUP INT; exec \"$0\" convert - out.flac --progress json"
         let running = try RunningSluice(["-c", line, Sluice.path], in: folder, program: "/bin/sh")
@@ -56,12 +56,12 @@ struct InterruptionTests {
         #expect(running.outputText == #"{"destination":"out.flac","source":"-","state":"cancelled"}"# + "\n")
     }
 
-    /// Opening a pipe that nobody writes to cannot be asked to stop.
+    /// A thread that opens a FIFO without a writer blocks and cannot see a cancellation.
     @Test func oneSignalEndsEvenWhatCannotBeAsked() throws {
         try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
         let running = try RunningSluice(["convert", "pipe", "out.flac"], in: folder)
         let tasks = "/proc/\(running.id)/task"
-        // The thread that works starts after signals are listened to.
+        // The command listens for signals before it starts its working thread.
         try running.wait(
             until: { ((try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []).count == 2 },
             for: "starting to work"

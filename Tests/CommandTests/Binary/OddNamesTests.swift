@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Names that people really have, and words that are no names.
+/// Unusual file names that people really use, and words that are not names.
 struct OddNamesTests {
     let folder: TemporaryFolder
 
@@ -29,7 +29,7 @@ struct OddNamesTests {
         #expect(run.errorText == "error: there is no option -d\nhint:  the file of that name is ./-dash.wav\n")
     }
 
-    /// What a shell makes of a variable that is not set.
+    /// The words that a shell passes for an unset variable.
     @Test(arguments: [
         ["convert", "", "out.flac"], ["convert", "in.wav", ""], ["probe", ""], ["probe", "in.wav", ""],
         ["submit", "-r", "", "--to", "out/{stem}.flac", "--dry-run"],

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a command started has ended with it, and was waited for.
+/// Every process that a command starts ends before the command does, and the command reaps it.
 struct ProcessEndTests {
     let folder: TemporaryFolder
 
     init() throws {
         folder = try TemporaryFolder.create()
-        // Three minutes: a second or so of work for Opus.
+        // Three minutes: about a second of work for Opus.
         let sweep = Signal.sweep(rate: 44_100, frames: 44_100 * 180).pcm(.s16)
         try WAVFile.write(sweep, to: folder.path("in.wav"))
     }
@@ -40,7 +40,7 @@ struct ProcessEndTests {
         let watched = try Watched(Self.slow, in: folder)
         let end = try watched.end()
         #expect(end.status == .exited(0))
-        // The command itself takes some hundredths; the work is the room's.
+        // The command itself takes a few hundredths of a second; the work is done in the room.
         #expect(end.cpuSeconds > 0.2, "\(end.cpuSeconds) s")
     }
 
@@ -52,7 +52,7 @@ struct ProcessEndTests {
         #expect(watched.left.isEmpty)
     }
 
-    /// A room that is stopped does not hear that it should end.
+    /// A stopped room does not react to a request to end.
     @Test func aRoomThatDoesNotAnswerIsKilledAndWaitedFor() throws {
         let watched = try Watched(Self.slow, in: folder) { watched in
             watched.untilRoomWorks()
@@ -74,18 +74,18 @@ struct ProcessEndTests {
     }
 }
 
-/// A command with the processes that it starts.
+/// A command together with the processes that it starts.
 private final class Watched {
     struct End {
         let status: Run.Status
-        /// Of the command and of all that it has waited for.
+        /// The processor time of the command and of all the processes that it reaped.
         let cpuSeconds: Double
     }
 
     let id: pid_t
     private(set) var descendants: Set<pid_t> = []
 
-    /// Starts it; `onRoom` is called once it has started a process.
+    /// Starts the command. Calls `onRoom` once the command has started a process.
     init(_ words: [String], in folder: TemporaryFolder, onRoom: (Watched) -> Void = { _ in }) throws {
         let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(null) }
@@ -102,12 +102,12 @@ private final class Watched {
         onRoom(self)
     }
 
-    /// Waits until the process that it has started is a room and has used a tenth of a second.
+    /// Waits until one of the processes has used a tenth of a second of processor time, so that it is a working room.
     func untilRoomWorks() {
         while !hasEnded {
             look()
             for room in descendants {
-                // 4711 (sluice) S ...: the time is the twelfth field behind the name.
+                // 4711 (sluice) S ...: the user time is the twelfth field after the name, in ticks of 10 ms.
                 let facts = (try? String(contentsOfFile: "/proc/\(room)/stat", encoding: .utf8)) ?? ""
                 let fields = facts.split(separator: ")").last?.split(separator: " ") ?? []
                 if fields.count > 11, let ticks = Int(fields[11]), ticks >= 10 { return }
@@ -115,7 +115,7 @@ private final class Watched {
         }
     }
 
-    /// Whether it has ended. It is not waited for.
+    /// Whether the command has ended. Does not reap it.
     private var hasEnded: Bool {
         var facts = siginfo_t()
         return waitid(P_PID, id_t(id), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 && facts.si_signo == SIGCHLD
@@ -141,6 +141,6 @@ private final class Watched {
         )
     }
 
-    /// Those that are still there, running or as zombies.
+    /// The descendants that still exist, running or as zombies.
     var left: [pid_t] { descendants.filter { kill($0, 0) == 0 } }
 }

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What goes to standard output and what to standard error, and what happens when they are not as usual.
+/// What goes to standard output and to standard error, and what happens when these streams are full, closed or
+/// hung up.
 struct StreamTests {
     let material: Material
 
@@ -69,7 +70,7 @@ struct StreamTests {
     }
 
     @Test func readerWhoHasSeenEnoughEndsItQuietly() throws {
-        // The reader goes before there is anything to read.
+        // The reader hangs up before there is anything to read.
         let running = try RunningSluice(["probe", "--json", "-"], in: material.folder)
         running.hangUp()
         try running.feed(Bytes.read(material.path("talk.wav")))
@@ -101,7 +102,7 @@ struct StreamTests {
         #expect(try material.folder.names() == ["talk.wav"])
     }
 
-    /// A file that is opened gets the lowest free number: without care, progress would be written into the output.
+    /// An opened file gets the lowest free descriptor: without precautions, progress would be written into the output.
     @Test func noFileTakesThePlaceOfAClosedStream() throws {
         try #require(mkfifo(material.path("pipe"), 0o600) == 0)
         let sound = try HalvedWAV()
@@ -110,12 +111,12 @@ struct StreamTests {
             in: material.folder,
             program: "bash"
         )
-        // Opened for both, which waits for nobody.
+        // Opened for reading and writing, which never blocks.
         let pipe = try OpenFile.changing(material.path("pipe"))
         let isHeld = Data(sound.first).withUnsafeBytes { write(pipe.descriptor, $0.baseAddress!, 60_000) } == 60_000
         try #require(isHeld)
         func places() -> [String] {
-            // A number that is not open has no link.
+            // A descriptor that is not open has no link.
             (0..<16).map {
                 (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(running.id)/fd/\($0)")) ?? ""
             }
@@ -126,7 +127,7 @@ struct StreamTests {
         #expect(try running.end() == .signalled(SIGTERM))
     }
 
-    // MARK: - Words
+    // MARK: - Arguments
 
     @Test func wordsThatAreNoUTF8AreRefused() throws {
         let run = try Sluice.shell("$SLUICE convert $'caf\\xe9.wav' out.wav", in: material.folder)

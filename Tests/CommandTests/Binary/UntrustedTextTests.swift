@@ -2,20 +2,21 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Text of strangers, in tags and names of files: wherever it comes out, it is text and nothing else.
+/// Untrusted text in tags and file names is printed as text and nothing else.
 @Suite struct UntrustedTextTests {
     private let material: Material
 
     init() throws { material = try Material() }
 
-    /// Colours, a title for the window, the 8-bit form of an escape, a turned direction, a line of its own, a bell, a deletion.
+    /// Colours, a window title, the 8-bit form of an escape, a changed text direction, line breaks, a bell, a
+    /// delete character.
     private static let poison = [
         "\u{1B}[31mred", "\u{1B}]0;owned\u{7}", "\u{9B}31mred", "\u{9D}0;owned\u{9C}", "a\u{202E}3pm.exe",
         "\u{2066}x\u{2069}",
         "one\nerror: two", "one\r\u{1B}[2K", "del\u{7F}", "next\u{85}line", "\u{2028}line", "\u{90}q\u{9C}",
     ]
 
-    /// What no output may hold, other than the line ends that we write.
+    /// Whether `text` contains no control or direction characters except the line breaks that the program writes.
     private func isClean(_ text: String) -> Bool {
         !text.unicodeScalars.contains { scalar in
             switch scalar.value {
@@ -38,10 +39,10 @@ import Testing
             #expect(run.succeeded, "\(words): \(run.errorText)")
             #expect(isClean(run.outputText), "\(words): \(run.outputText.debugDescription)")
             #expect(isClean(run.errorText), "\(words): \(run.errorText.debugDescription)")
-            // None of them begins a line.
+            // None of the texts starts a line of its own.
             #expect(!run.outputText.split(separator: "\n").contains { $0.hasPrefix("error: two") })
         }
-        // Not lost either: a program reads the very text.
+        // The text is not lost either: a program reads it unchanged.
         let json = try Sluice.run("probe", "--json", "evil.flac", in: material.folder)
         #expect(json.outputText.split(separator: "\n").count == 1)
         let record = try #require(try JSONSerialization.jsonObject(with: json.stdout) as? [String: Any])

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Outputs against what the ledger recorded: real files that a real worker made.
+/// Compares outputs with what the ledger recorded, on real files that a real worker made.
 struct CheckTests {
     let bench: LedgerBench
     private static let submit = ["submit", "-r", "in", "--to", "out/{dir}/{stem}.flac"]
@@ -19,7 +19,7 @@ struct CheckTests {
 
     private func output(_ name: String) -> String { bench.folder.path("out/\(name).flac") }
 
-    /// Each finding's kind and the name of its output.
+    /// The kind of each finding and the file name of its output.
     private func findings(_ words: String...) throws -> [String] {
         try bench.records(["check"] + words).compactMap { record in
             guard let kind = record["finding"] as? String, let place = record["destination"] as? String else {
@@ -49,7 +49,7 @@ struct CheckTests {
         )
         #expect(try findings("--all") == ["digest c.flac", "missing a.flac", "size b.flac"])
 
-        // There is no terminal to ask on, so no file is read in vain.
+        // There is no terminal for the confirmation, so the command refuses before it reads any file.
         let unasked = try bench.run("check", "--all", "--repair")
         #expect(unasked.status == .exited(2) && unasked.outputText.isEmpty)
         let repair = try bench.run("check", "--all", "--repair", "--yes")
@@ -58,7 +58,7 @@ struct CheckTests {
         #expect(try bench.run("wait", "--batch", "2").checked().outputText == "batch 2 \"repair\"  3 completed\n")
         #expect(try bench.run("check", "--all").status == .exited(0))
         #expect(try Self.names.map { try Bytes.read(output($0)) } == whole)
-        // And a submission knows them for its own.
+        // A new submission recognises the repaired outputs as its own.
         #expect(try bench.run(Self.submit).checked().outputText == "nothing to submit: 4 unchanged\n")
         withExtendedLifetime(worker) {}
     }
@@ -87,7 +87,7 @@ struct CheckTests {
         #expect(again.status == .exited(3))
         #expect(again.outputText.contains("a job is under way"))
         #expect(try await bench.ledger.batches().map(\.jobs.total) == [1, 4])
-        // One that gives its output its name just now is not called damaged.
+        // An output that is being published at this moment is not reported as damaged.
         let id = try await bench.worker(abilities: ["root:local", "codec:flac"])
         let fence = try #require(try await bench.claim(1, for: id).first)
         let publication = Publication(fence, attemptName: ".x", digest: String(repeating: "0", count: 64), bytes: 1)
@@ -105,7 +105,7 @@ struct CheckTests {
         let run = try bench.run("check", "--all")
         #expect(run.status == .exited(9))
         #expect(run.errorText.contains("4 outputs are under roots that are not on this machine (far): not looked at"))
-        // A root whose folder is gone holds nothing that could be missing.
+        // The folder of a root does not exist: its outputs do not count as missing.
         #expect(try bench.run("check", "--all", "--root", "far=nowhere").status == .exited(9))
         #expect(try bench.run("check", "--all", "--root", "far=in").status == .exited(3))
     }

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `sluice config use`, `contexts`, `set-context`, `delete-context`, and what goes before what. No ledger is asked.
+/// `sluice config use`, `contexts`, `set-context`, `delete-context`, and the precedence of settings. No ledger is
+/// contacted.
 struct ContextConfigTests {
     private let folder: TemporaryFolder
 
@@ -25,7 +26,7 @@ struct ContextConfigTests {
         }
     }
 
-    /// What a setting is, and who says so, in one text.
+    /// The value of a setting and its origin in one text.
     private func setting(_ name: String, _ words: String..., environment: [String: String] = [:]) throws -> String {
         let place = ["XDG_CONFIG_HOME": folder.path, "XDG_DATA_HOME": folder.path("data")]
         let run = try Sluice.run(
@@ -88,7 +89,7 @@ struct ContextConfigTests {
         #expect(
             list[1]["roots"] as? [String] == ["in=/mnt/in:ro", "out=/srv/out"] && list[1]["color"] as? String == "red"
         )
-        // What is not said stays as it is.
+        // Settings that the command does not mention stay unchanged.
         try config("set-context", "prod", "--schema", "third").checked()
         try config("set-context", "prod", "--root", "all=/").checked()
         let prod = try records("contexts")[1]
@@ -153,7 +154,7 @@ struct ContextConfigTests {
             let run = try Sluice.run(["config"] + words, in: folder, environment: ["XDG_CONFIG_HOME": folder.path])
             #expect([.exited(2), .exited(7)].contains(run.status), "\(words): \(run.errorText)")
         }
-        // A variable says where commands go now; it is not written down.
+        // A variable says where commands go at the moment; the command does not store it.
         let variable = try config("set-context", "new", environment: ["SLUICE_DATABASE_URL": "postgresql://db/x"])
         #expect(variable.status == .exited(2) && variable.errorText.contains("needs an address"))
         #expect(try Bytes.read(folder.path("sluice/config.json")) == before)
@@ -171,7 +172,7 @@ struct ContextConfigTests {
                 "note:  other users may read \(folder.path)/sluice/config.json, which holds a password"
             )
         )
-        // Said once.
+        // The remark appears once.
         #expect(open.errorText.split(separator: "\n").count == 1)
         for run in runs + [open] {
             #expect(run.succeeded && !run.outputText.contains(password) && !run.errorText.contains(password))
@@ -179,7 +180,7 @@ struct ContextConfigTests {
         #expect(String(decoding: try Bytes.read(folder.path("sluice/config.json")), as: UTF8.self).contains(password))
     }
 
-    // MARK: - What goes before what
+    // MARK: - Precedence
 
     @Test func optionsGoBeforeVariablesAndTheseBeforeTheCurrentContext() throws {
         try addTwo()
@@ -190,7 +191,7 @@ struct ContextConfigTests {
         #expect(try setting("context") == "lab file \(file)")
         #expect(try setting("database") == "postgresql://lab/audio context lab")
         #expect(try setting("schema") == "second context lab")
-        // PostgreSQL's own variables say what the address leaves open.
+        // PostgreSQL's own variables fill in what the address leaves open.
         #expect(try setting("database", environment: ["PGSSLMODE": "require"]).hasSuffix("context lab PGSSLMODE"))
         var environment = ["PGHOST": "elsewhere"]
         #expect(try setting("database", environment: environment) == "postgresql://elsewhere environment PGHOST")
@@ -218,7 +219,7 @@ struct ContextConfigTests {
         let option = try setting("database", "--database", "host=zero dbname=x", environment: environment)
         #expect(option == "postgresql://zero/x option --database")
         #expect(try setting("context", "--database", "host=zero", environment: environment) == "-")
-        // Empty variables are none.
+        // Empty variables count as unset.
         let empty = ["SLUICE_CONTEXT": "", "SLUICE_DATABASE_URL": "", "DATABASE_URL": "", "PGHOST": ""]
         #expect(try setting("context", environment: empty) == "lab file \(file)")
     }
@@ -234,7 +235,7 @@ struct ContextConfigTests {
     @Test func schemaGoesWithTheLedgerThatWasNamed() throws {
         try addTwo()
         let variable = ["SLUICE_SCHEMA": "from_variable"]
-        // A variable leads no context that was named to another ledger.
+        // A variable does not redirect a context that was named explicitly.
         #expect(try setting("schema", "--context", "prod", environment: variable) == "sluice context prod")
         #expect(
             try setting("schema", environment: variable.merging(["SLUICE_CONTEXT": "lab"]) { $1 })

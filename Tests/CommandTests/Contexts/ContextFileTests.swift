@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// The file that holds the contexts: what is written, who may read it, and what is refused.
+/// The file that holds the contexts: its contents, its permissions, and the contents that are refused.
 struct ContextFileTests {
     private let folder: TemporaryFolder
     private let file: ContextFile
@@ -65,7 +65,7 @@ struct ContextFileTests {
         defer { umask(old) }
         try add("prod", "postgresql://ada:secret@db/audio")
         #expect(try mode(file.path) == 0o600 && mode(folder.path("sluice")) == 0o700)
-        // One that was open is closed by the next change.
+        // The next change makes a readable file private again.
         try #require(chmod(file.path, 0o644) == 0)
         try add("second")
         #expect(try mode(file.path) == 0o600)
@@ -101,7 +101,7 @@ struct ContextFileTests {
         #expect(try file.read().book.contexts.map(\.name) == ["prod"])
     }
 
-    /// No change is lost, and who reads meanwhile never sees half a file.
+    /// No change is lost, and a concurrent reader never sees half a file.
     @Test func writersAtTheSameTimeDoNotTearIt() async throws {
         let file = file
         try add("first")
@@ -137,7 +137,7 @@ struct ContextFileTests {
         #expect(try Bytes.read(file.path) == before)
     }
 
-    // MARK: - What cannot be used
+    // MARK: - Unusable files
 
     @Test(arguments: [
         "", "{", "[]", "null ", #"{"contexts": []}"#, #"{"contexts": {"prod": {}}}"#,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// Commands over ledgers that have names.
+/// Commands that choose their ledger by a context.
 struct ContextLedgerTests {
     private let first: LedgerBench
     private let second: LedgerBench
@@ -113,7 +113,7 @@ struct ContextLedgerTests {
         #expect(try !run("doctor", "--context", "lab", "--json").outputText.contains("root pods"))
     }
 
-    // MARK: - All of them
+    // MARK: - All contexts
 
     @Test func statusOfAllContextsHasALineForEach() async throws {
         try await first.submit(3)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Command
 
-/// What shells are told.
+/// The words that the command offers to shell completion.
 struct CompleterTests {
     private func offer(_ words: String...) -> Completer.Offer { Completer(root: Catalogue.root).offer(for: words) }
     private func words(_ offer: Completer.Offer) -> [String] { offer.candidates.map(\.word) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Command
 
-/// Pages of help, of all commands.
+/// The help pages of all commands.
 struct HelpPageTests {
     @Test func everyCommandAndOptionIsThere() {
         for path in CatalogueTests.paths {
@@ -26,7 +26,7 @@ struct HelpPageTests {
         }
     }
 
-    /// Lines that can be copied are not broken, whatever the width.
+    /// Lines for copying (usage and examples) are not wrapped at any width.
     @Test func proseFitsFortyColumns() {
         for path in CatalogueTests.paths {
             let kept = path.last!.examples.map { "  \($0.line)" } + ["  \(HelpPage(path: path).usage)"]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Command
 
-/// Manual pages, of all commands, as roff sees them.
+/// The manual pages of all commands, as groff renders them.
 struct ManualPageTests {
     private static let visible = CatalogueTests.paths.filter { !$0.last!.isHidden }
 

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `sluice doctor`, as far as it is about the server.
+/// The server checks of `sluice doctor`.
 struct DoctorTests {
-    /// A view that Aurora DSQL alone has makes a server be taken for it.
+    /// The doctor recognises Aurora DSQL by a view that no other server has.
     @Test func engineWhereNoLedgerWorksIsNamedWithTheReason() throws {
         let server = try PrivatePostgres.shared()
         let database = try server.createDatabase()
@@ -15,7 +15,7 @@ struct DoctorTests {
         let engine = try #require(doctor.outputText.split(separator: "\n").first)
         #expect(engine.contains(#""subject":"engine""#) && engine.contains(#""verdict":"fail""#))
         #expect(engine.contains("Amazon Aurora DSQL is not PostgreSQL: it has no PL/pgSQL"))
-        // Nothing else is asked of it; this machine is looked at all the same.
+        // The doctor skips all other checks of this server but still checks this machine.
         #expect(
             !doctor.outputText.contains(#""subject":"server""#) && doctor.outputText.contains(#""subject":"sandbox""#)
         )

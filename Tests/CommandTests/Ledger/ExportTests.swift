@@ -6,7 +6,7 @@ import Testing
 
 @testable import Command
 
-/// `sluice export`: every job of a batch, in the order it was submitted.
+/// `sluice export` writes every job of a batch, in the order of submission.
 struct ExportTests {
     @Test func everyJobIsARowOfItsOwn() async throws {
         let bench = try LedgerBench()

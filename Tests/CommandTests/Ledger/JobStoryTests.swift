@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// `sluice job` tells what was asked, where it stands and why, and every attempt.
+/// `sluice job` shows the request, the state of the job with its reason, and every attempt.
 struct JobStoryTests {
     @Test func failureIsToldWithPlaceCostAndHint() async throws {
         let bench = try LedgerBench()

@@ -8,7 +8,8 @@ import Testing
 
 /// `sluice jobs` on a real ledger.
 struct JobsTests {
-    /// One job in each state, in the order of their numbers: completed, failed, running, cancelled, delayed, waiting.
+    /// Submits one job for each state, in the order of their numbers: completed, failed, running, delayed,
+    /// cancelled, waiting.
     private func jobsInEveryState(_ bench: LedgerBench) async throws -> [Int64] {
         let jobs = try await bench.submit(6, Submission(label: "mixed"))
         let worker = try await bench.worker()
@@ -45,7 +46,7 @@ struct JobsTests {
         let bench = try LedgerBench()
         _ = try await jobsInEveryState(bench)
         try Golden.expect(Golden.maskedLedger(bench.output("jobs", "--json")), is: "jobs.jsonl")
-        // The pause before another try is drawn, and told in `readyAt` only.
+        // The back-off before the next attempt is random, and only `readyAt` shows it.
         let stories = try [1, 2, 3, 4, 5, 6].map { try bench.output("job", "\($0)", "--json") }
         try Golden.expect(Golden.maskedLedger(stories.joined()), is: "stories.jsonl")
     }
@@ -77,7 +78,7 @@ struct JobsTests {
     @Test func timesAreToldByTheLedgersClock() async throws {
         let bench = try LedgerBench()
         try await bench.submit(1)
-        // With 55 seconds to spare, on a machine that takes its time.
+        // Leaves a slow machine 55 seconds to spare.
         try bench.age(seconds: 125)
         #expect(try bench.output("jobs").contains("2 min ago"))
         try bench.age(seconds: 7_200)
@@ -158,7 +159,7 @@ struct JobsTests {
         let jobs = try await bench.submit(3)
         let worker = try await bench.worker()
         let fences = try await bench.claim(3, for: worker)
-        // From an hour ago on, for the first may have ended before it looks.
+        // Covers the last hour, because the first job may end before the command first looks.
         let running = try bench.start("jobs", "--follow", "--batch", "1", "-q", "--ended-since", "1h")
         try await bench.complete(fences[0])
         try running.waitForOutput("\(jobs[0])\n")

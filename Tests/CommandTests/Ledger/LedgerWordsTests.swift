@@ -5,9 +5,9 @@ import Testing
 
 @testable import Command
 
-/// What shells offer of the ledger: numbers of jobs and batches, names of queues and workers.
+/// Shell completion from the ledger: job and batch numbers, queue and worker names.
 struct LedgerWordsTests {
-    /// The words that a shell would be given.
+    /// The words that the command would offer to a shell.
     private func offered(_ bench: LedgerBench, _ words: String...) throws -> [String] {
         let run = try bench.run(["complete-words", "--"] + words).checked()
         #expect(run.errorText == "")
@@ -29,7 +29,8 @@ struct LedgerWordsTests {
         let bench = try LedgerBench()
         try await bench.submit(1, Submission(queue: "nightly", label: "talks"))
         _ = try await bench.worker("pump-7")
-        // A worker gives itself its name. What a shell would run, split or take for an option is not put into anybody's line.
+        // A worker chooses its own name. Completion never offers a name that a shell would execute or split, or
+        // that a command would take for an option.
         for name in ["$(id)", "`id`", "a;id", "a b", "-y", "pump-'7"] { _ = try await bench.worker(name) }
         #expect(try offered(bench, "jobs", "--batch", "") == ["1"])
         #expect(try offered(bench, "export", "--batch=") == ["--batch=1"])
@@ -49,7 +50,7 @@ struct LedgerWordsTests {
         #expect(run.outputText.hasPrefix("none\n1\twaiting in:a/1.wav"))
     }
 
-    /// No word, no delay, and no cluster is started for it.
+    /// Completion prints no message, causes no delay, and starts no cluster.
     @Test func silenceWhereNoLedgerAnswers() throws {
         let folder = try TemporaryFolder.create()
         let home = ["XDG_DATA_HOME": folder.path("data")]

@@ -98,7 +98,7 @@ struct OverviewTests {
         _ = try await bench.worker()
         try bench.age(seconds: 665)
         let row = try bench.output("workers").split(separator: "\n")[1]
-        // With 55 seconds to spare, on a machine that takes its time.
+        // Leaves a slow machine 55 seconds to spare.
         #expect(row.contains(" unheard ") && row.contains("11 min ago"))
     }
 

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// `retry`, `cancel` and `prioritize`: which jobs, how many, shall it be, and then it is done.
+/// `retry`, `cancel` and `prioritize`: they choose jobs, count them, ask for confirmation, and then act.
 struct SteeringTests {
     @Test func nothingHappensUnaskedAndUnseen() async throws {
         let bench = try LedgerBench()
@@ -45,7 +45,7 @@ struct SteeringTests {
         #expect(
             try bench.output("cancel", "--all", "--yes") == "1 job cancelled, 1 publishing and too late to cancel\n"
         )
-        // Another process may be at it still, so nothing is handed out before its time.
+        // Another process may still be publishing, so the ledger hands the job to no worker yet.
         #expect(try bench.output("retry", "\(jobs[0])", "--yes") == "0 jobs back in line\n")
         _ = try bench.sql("update sluice.publishing set since = since - interval '1 h'")
         #expect(
@@ -95,7 +95,7 @@ struct SteeringTests {
         let amendment = try #require((story["amendments"] as? [[String: Any]])?.first)
         #expect(Set(amendment.keys) == ["untilEpoch", "damage", "changedAt", "changedBy"])
         #expect(amendment["untilEpoch"] as? Int == 1 && amendment["damage"] as? String == "strict")
-        // The variable is for conversions: a retry changes nothing that nobody asked for.
+        // The variable is for conversions: without the option, a retry keeps the policy.
         try await bench.fail(bench.claim(for: bench.worker())[0])
         #expect(
             try bench.run("retry", "\(job)", "--yes", environment: ["SLUICE_ON_DAMAGE": "skip"]).checked().outputText

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// `sluice wait` ends when what it waits for has ended, and says how.
+/// `sluice wait` exits when its jobs have ended, and its exit code says how they ended.
 struct WaitTests {
     @Test func completedIsZero() async throws {
         let bench = try LedgerBench()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// `status`, `workers`, `watch` and `doctor` count workers alike, whatever these are doing.
+/// `status`, `workers`, `watch` and `doctor` agree on the number of workers in each state.
 struct WorkerCensusTests {
     let bench: LedgerBench
 
@@ -52,7 +52,7 @@ struct WorkerCensusTests {
         try await bench.submit(6)
         let one = try await bench.worker("one")
         let fences = try await bench.claim(2, for: one)
-        // It has not said how many of its slots are busy.
+        // The worker has not reported its busy slots yet.
         try await expect(["works": 1, "unheard": 1], alive: 1, busy: 2, "1 alive (4 slots, 2 busy); 1 more unheard")
         let running = fences.map { RunningJob($0) }
         _ = try await bench.heartbeat.beat(one, running, status: WorkerStatus(busySlots: 1))

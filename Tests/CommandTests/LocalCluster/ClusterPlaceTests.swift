@@ -5,10 +5,10 @@ import Testing
 
 @testable import Command
 
-/// Folders that the private cluster makes where others can write as well.
+/// The private cluster creates folders in places where other users can write too.
 @Suite(.enabled(if: geteuid() == 0, "only root gives folders away"))
 struct ClusterPlaceTests {
-    /// A place whose sockets lie in /tmp, because its own path is too long for a socket.
+    /// A place whose sockets are in /tmp, because its own path is too long for a socket.
     private func place(_ folder: TemporaryFolder) throws -> ClusterPlace {
         let home = folder.path(String(repeating: "long", count: 30))
         let place = try ClusterPlace(environment: ["XDG_DATA_HOME": home])

@@ -5,21 +5,21 @@ import Testing
 
 @testable import Command
 
-/// The private cluster, as a person with one machine meets it.
+/// The private cluster, as a user with one machine uses it.
 @Suite(.serialized)
 struct LocalClusterTests {
-    /// A data home of a test's own. What runs in it is ended with it.
+    /// A separate data home for a test. Its processes end with it.
     private final class Home {
         let folder: TemporaryFolder
 
         init() throws {
             folder = try TemporaryFolder.create()
-            // PostgreSQL's account has to get through.
+            // The server's account must be able to enter the folder.
             guard chmod(folder.path, 0o711) == 0 else { throw SupportError("open the folder", errno: errno) }
         }
 
         deinit {
-            // What does not end here is found by the check for left-over processes.
+            // The check for left-over processes finds whatever does not end here.
             _ = try? run("down")
         }
 
@@ -38,7 +38,7 @@ struct LocalClusterTests {
             return try JSONDecoder().decode(Facts.self, from: run.stdout)
         }
 
-        /// Waits until a process is gone.
+        /// Waits until the process `id` is gone.
         func untilGone(_ id: Int32) throws {
             let deadline = ContinuousClock.now + .seconds(200)
             while runs(id) {
@@ -47,14 +47,14 @@ struct LocalClusterTests {
             }
         }
 
-        /// Whether a process is at work. One that has ended stays in the table for as long as nobody takes its status, which some
-        /// machines' first process never does.
+        /// Whether a process runs. A zombie does not count: on some machines the first process never reaps its
+        /// children.
         func runs(_ id: Int32) -> Bool {
             let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
             return status.map { !$0.contains("State:\tZ") } ?? false
         }
 
-        /// Waits until all parts run again, one of them under another number.
+        /// Waits until `part` runs again under a process id other than `old`.
         func untilReplaced(_ part: String, _ old: Int32) throws -> Facts {
             let deadline = ContinuousClock.now + .seconds(200)
             while true {
@@ -108,7 +108,7 @@ struct LocalClusterTests {
         try home.untilGone(victim)
         let now = try home.untilReplaced(part, victim)
         if part == "supervisor" {
-            // The others never noticed.
+            // The other parts keep running.
             for other in ["postgres", "worker", "coordinator"] {
                 #expect(now.processes[other] == facts.processes[other])
             }
@@ -119,7 +119,7 @@ struct LocalClusterTests {
         for id in now.processes.values { #expect(!home.runs(id)) }
     }
 
-    /// What the server writes into its file while it recovers from a crash.
+    /// While the server recovers from a crash, its file says `starting`.
     @Test func serverThatDoesNotTakeConnectionsYetIsWaitedFor() throws {
         let home = try Home()
         _ = try home.up()
@@ -128,7 +128,7 @@ struct LocalClusterTests {
         let file = "\(cluster.place.data)/postmaster.pid"
         let text = try String(contentsOfFile: file, encoding: .utf8)
         let handle = try #require(FileHandle(forUpdatingAtPath: file))
-        // In its place: the file stays the server's own.
+        // Written in place, so that the file keeps its inode and owner.
         try handle.write(contentsOf: Data(text.replacing("ready   ", with: "starting").utf8))
         #expect(cluster.runningState() == nil)
         try handle.seek(toOffset: 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Command
 
-/// Logs of the private cluster are bounded, and lose no line.
+/// The logs of the private cluster are bounded in size, and rotation loses no line.
 @Suite(.serialized)
 struct LogRotationTests {
     @Test func aFileThatIsTooLongMovesUpAndTheOldestGoes() throws {
@@ -36,13 +36,13 @@ struct LogRotationTests {
         func names(_ start: String, in place: String = "") throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: logs + place).filter { $0.hasPrefix(start) }.sorted()
         }
-        // Each makes some 25 lines of some 400 bytes. What fails is not tried again.
+        // Each wave writes about 25 lines of about 400 bytes. Its failed jobs are not retried.
         var waves = 0
         while try !names("worker.log").contains("worker.log.3"), waves < 12 {
             waves += 1
             let done = try run("submit", "-r", "in", "--to", "out/{stem}.flac", "--again", "--wait")
             #expect(done.status == .exited(3), "\(done.errorText)")
-            // The supervisor looks once a second.
+            // The supervisor checks the sizes once a second.
             let deadline = ContinuousClock.now + .seconds(60)
             func size() -> Int { FileManager.default.contents(atPath: logs + "/worker.log")?.count ?? 0 }
             while size() >= 20_000, ContinuousClock.now < deadline { usleep(20_000) }
@@ -90,7 +90,7 @@ struct LogRotationTests {
             text = try logs().map { try String(contentsOfFile: "\(place.serverLogs)/\($0)", encoding: .utf8) }.joined()
         }
         for number in 0..<100 { #expect(text.contains("\"marker-\(number);\"")) }
-        // Names are seconds, and a full file goes on under its name within one.
+        // Log files are named by the second. A file that fills within one second continues under its name.
         var (wave, names) = (1, Set<String>())
         while names.count < PartLog.generations + 2, ContinuousClock.now < deadline {
             try complain(wave * 1_000..<wave * 1_000 + 400)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Command
 
-/// How paths of this machine become places that workers know.
+/// How paths on this machine become locations that workers understand.
 struct PathRootsTests {
     private let roots = PathRoots(
         [.init(name: "data", path: "/data"), .init(name: "pods", path: "/data/podcasts")],
@@ -29,7 +29,7 @@ struct PathRootsTests {
         #expect(usual.place(of: "/srv/a.wav").map { "\($0.root.name):\($0.below)" } == "local:srv/a.wav")
     }
 
-    /// A mark that combines with a slash is part of the name behind it.
+    /// A combining mark after a slash is part of the following name.
     @Test func aNameMayBeginWithACombiningMark() throws {
         let place = try #require(roots.place(of: roots.absolute("/data/x/../\u{301}a.wav")))
         #expect(place.root.name == "data" && place.below.utf8.elementsEqual("\u{301}a.wav".utf8))
@@ -76,7 +76,7 @@ struct PathRootsTests {
     }
 }
 
-/// Which files of a folder are meant.
+/// Which files of a folder a submission takes.
 struct NameFilterTests {
     private func answer(_ path: String, _ includes: [String] = [], _ excludes: [String] = []) -> NameFilter.Answer {
         let name = String(path.split(separator: "/").last ?? "")

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// What a repeated submission finds of what was done before: real files, and a real worker where they are converted.
+/// A repeated submission recognises earlier work. The files are real, and so is the worker where a test converts them.
 struct SubmitAgainTests {
     let bench: LedgerBench
     private static let words = ["submit", "-r", "in", "--to", "out/{dir}/{stem}.flac"]
@@ -61,7 +61,7 @@ struct SubmitAgainTests {
         let run = try submit("--wait").checked()
         #expect(run.outputText == "batch 2  1 job: 1 changed\nnot submitted: 2 unchanged\nbatch 2  1 completed\n")
         #expect(try Bytes.read(output("a.flac")) != before)
-        // A source with only another time counts as changed, too: its content is not read.
+        // A source with only a new modification time counts as changed too: the command does not read its content.
         try bench.touch("in/b.wav")
         #expect(try submit("--wait").checked().outputText.hasPrefix("batch 3  1 job: 1 changed\n"))
         #expect(try submit("--wait").checked().outputText == "nothing to submit: 3 unchanged\n")
@@ -100,7 +100,7 @@ struct SubmitAgainTests {
         withExtendedLifetime(worker) {}
     }
 
-    // MARK: - What failed, waits or was skipped
+    // MARK: - Failed, waiting and skipped jobs
 
     @Test func whatFailedIsNamedAndNotTriedAgainUntilItsSourceChanges() throws {
         try Bytes.write(Array("no sound".utf8), to: bench.folder.path("in/b.wav"))
@@ -186,18 +186,18 @@ struct SubmitAgainTests {
         withExtendedLifetime(worker) {}
     }
 
-    /// Letters of more than one byte in a name: its folder is found all the same.
+    /// A folder is found even if its files have names with letters of more than one byte.
     @Test func destinationsWithLettersOfOtherAlphabetsAreFound() throws {
         try bench.files("in/m\u{FC}ller.wav", "in/\u{301}x.wav", "out/m\u{FC}ller.flac", "out/\u{301}x.flac")
         let plan = try submit("--on-conflict", "missing", "--dry-run").checked()
         #expect(plan.outputText.contains("->  3 jobs in queue default"), "\(plan.outputText)")
-        // Sixteen and more are looked for by reading the folder.
+        // For sixteen destinations and more, the command reads the folder.
         for number in 0..<20 { try bench.files("in/\u{E4}\(number).wav", "out/\u{E4}\(number).flac") }
         let more = try submit("--on-conflict", "missing", "--dry-run").checked()
         #expect(more.outputText.contains("->  3 jobs in queue default"), "\(more.outputText)")
     }
 
-    // MARK: - Keys, roots and crowds
+    // MARK: - Keys, roots and concurrency
 
     @Test func aKeyAddsNothingTwiceAndSaysWhatIsMissing() throws {
         let worker = try bench.startWorker()

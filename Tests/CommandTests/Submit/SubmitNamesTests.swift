@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Files whose names no location can hold: left out of folders and lists, and named.
+/// Files whose names no location can hold are left out of folders and lists, and reported.
 struct SubmitNamesTests {
     let bench: LedgerBench
 
@@ -15,7 +15,7 @@ struct SubmitNamesTests {
         try makeLatin("/in/notes", ".txt")
     }
 
-    /// A file whose name holds the byte of a Latin-1 e with an accent.
+    /// Creates a file whose name contains the Latin-1 byte of an accented e.
     private func makeLatin(_ start: String, _ end: String) throws {
         let bytes: [UInt8] = Array((bench.folder.path + start).utf8) + [0xE9] + Array(end.utf8) + [0]
         let made = bytes.withUnsafeBufferPointer { bytes in
@@ -36,7 +36,8 @@ struct SubmitNamesTests {
         #expect(!run.errorText.contains("bell") && !run.errorText.contains("notes"))
     }
 
-    /// Names that look the same and differ in their bytes, and names that begin with a mark that combines with the slash before.
+    /// Names that look the same but differ in their bytes, and names that begin with a combining mark, which
+    /// combines with the slash before it.
     @Test func filesWhoseNamesOnlyLookTheSameAreTwo() async throws {
         try bench.files("odd/\u{E9}.wav", "odd/e\u{301}.wav", "odd/\u{301}x.wav")
         let run = try bench.run(["submit", "-r", "odd"] + LedgerBench.usual).checked()
@@ -59,7 +60,7 @@ struct SubmitNamesTests {
         #expect(try await bench.ledger.batches().isEmpty)
     }
 
-    /// A path of more bytes than the kernel takes is named, and the others are submitted.
+    /// A path longer than the kernel accepts is reported, and the other files are submitted.
     @Test func pathsThatAreTooLongAreNamed() async throws {
         let long =
             "far:" + Array(repeating: String(repeating: "d", count: 250), count: 17).joined(separator: "/") + "/a.wav"
@@ -112,7 +113,7 @@ struct SubmitNamesTests {
 }
 
 extension LedgerBench {
-    /// The one line of JSON that a command prints.
+    /// The only line of JSON that a command prints.
     fileprivate func record(_ words: [String]) throws -> [String: Any] {
         let run = try run(words).checked()
         return try #require(try JSONSerialization.jsonObject(with: run.stdout) as? [String: Any])

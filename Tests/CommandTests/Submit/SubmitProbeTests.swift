@@ -3,7 +3,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// `submit --dry-run --probe`: how long all of it is, as pump rooms find.
+/// `submit --dry-run --probe` shows the total length, as pump rooms find it.
 struct SubmitProbeTests {
     @Test func lengthsAreAddedUpExactly() async throws {
         let bench = try LedgerBench()
@@ -29,7 +29,8 @@ struct SubmitProbeTests {
         #expect(try await bench.ledger.batches().isEmpty)
     }
 
-    /// What a location may hold and a terminal obeys, in the names of a film without sound and of no sound at all.
+    /// Terminals obey some characters that a location may hold. Here they are in the names of a film without sound
+    /// and of a text file.
     @Test func namesOfStrangersAreTextAndNothingElse() throws {
         let bench = try LedgerBench()
         let poison = "red\u{202E}x\u{2066}error: two\u{200B}"
@@ -53,7 +54,7 @@ struct SubmitProbeTests {
         try #require(mkfifo(bench.folder.path("pipe.wav"), 0o600) == 0)
         try Bytes.write(Array("pipe.wav\n".utf8), to: bench.folder.path("list"))
         let words = ["submit", "--files-from", "list", "--to", "out/{stem}.flac", "--dry-run", "--probe"]
-        // Nobody ever writes into it: a command that waited would be killed by its time limit, and not exit.
+        // The FIFO has no writer: a command that opened it would block, and the test's time limit would kill it.
         let run = try bench.run(words)
         #expect(run.status == .exited(1))
         #expect(run.errorText == "error: pipe.wav is neither a file nor a folder but a pipe\n")

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// What stands in the way of a submission is found before anything is submitted.
+/// A submission finds every obstacle before it submits anything.
 struct SubmitRefusalTests {
     let bench: LedgerBench
 

@@ -4,13 +4,13 @@ import Ledger
 import TestSupport
 import Testing
 
-/// `sluice submit` on a real ledger: what is found, what it becomes, and what comes of doing it twice.
+/// `sluice submit` on a real ledger: the files it finds, the jobs it creates, and repeated submissions.
 struct SubmitTests {
     let bench: LedgerBench
 
     init() throws { bench = try LedgerBench() }
 
-    // MARK: - What is found
+    // MARK: - Finding files
 
     @Test func foldersAreWalkedInTheOrderOfNames() async throws {
         try bench.files(
@@ -101,7 +101,7 @@ struct SubmitTests {
         try bench.files("real/show/a.wav", "real/b.wav")
         try #require(symlink("real", bench.folder.path("pods")) == 0)
         let words = ["--root", "pods=pods", "--to", "pods:mp3/{stem}.mp3"]
-        // By the link, by what it leads to, and by a link into the root.
+        // The paths: through the link, through its target, and through a link into the root.
         try #require(symlink("real/show", bench.folder.path("show")) == 0)
         _ = try bench.run(["submit", "-r", "pods/show"] + words).checked()
         _ = try bench.run(["submit", "real/b.wav"] + words).checked()
@@ -133,7 +133,7 @@ struct SubmitTests {
         }
     }
 
-    // MARK: - What is asked
+    // MARK: - Options
 
     @Test func wishesReachTheLedger() async throws {
         try bench.files("in/a.wav")

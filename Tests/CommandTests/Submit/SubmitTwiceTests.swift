@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// The same request adds nothing twice, however the first try ended.
+/// A repeated request adds nothing twice, however the first one ended.
 struct SubmitTwiceTests {
     let bench: LedgerBench
 
@@ -13,7 +13,7 @@ struct SubmitTwiceTests {
     @Test func sameRequestAddsNothing() async throws {
         try bench.files("in/a.wav", "in/b.wav")
         _ = try bench.run(["submit", "-r", "in", "-q"] + LedgerBench.usual).checked()
-        // By now some of it is done, and what it made is no obstacle.
+        // Part of the work is done by now, and its output is no conflict.
         try bench.files("out/a.mp3")
         let again = try bench.run(["submit", "-r", "in", "-q"] + LedgerBench.usual).checked()
         #expect(again.outputText == "1\n")
@@ -40,7 +40,7 @@ struct SubmitTwiceTests {
         #expect(try await bench.ledger.batches().count == 1 + wishes.count)
     }
 
-    /// The same work at another time, or of fewer files, is the same work: it waits already.
+    /// The same work at another time, or for fewer files, counts as the same: it is already waiting.
     @Test func anotherWayToTheSameWorkAddsNothing() async throws {
         try bench.files("in/a.wav", "in/b.wav")
         let plain = ["submit", "-r", "in"] + LedgerBench.usual
@@ -75,7 +75,7 @@ struct SubmitTwiceTests {
     @Test func submissionThatIsStoppedSaysWhatToDo() async throws {
         try bench.files(count: 3_000)
         let words = ["submit", "-r", ".", "-q"] + LedgerBench.usual
-        // Held up by a lock, so that the signal meets it on its way.
+        // A lock holds the command up, so that the signal arrives in the middle of its work.
         let locked = try await bench.holdBatches()
         let running = try RunningSluice(words, in: bench.folder, environment: bench.environment)
         try await locked.untilSomebodyWaits()
@@ -90,7 +90,7 @@ struct SubmitTwiceTests {
         try bench.files(count: 3_000)
         let words = ["submit", "-r", ".", "-q"] + LedgerBench.usual
         var interrupted = 0
-        // Wherever the signal meets it: while it walks, connects, sends or has done.
+        // The delays make the signal arrive at different stages: walking, connecting, sending, or done.
         for milliseconds in [0, 20, 60, 150, 400] {
             let running = try RunningSluice(words, in: bench.folder, environment: bench.environment)
             let moment = ContinuousClock.now + .milliseconds(milliseconds)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The documents of this house.
+/// The documentation of this project.
 enum Documentation {
     /// The full path of a page in `docs`.
     static func path(_ name: String) -> String {

@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a command printed, as the files in `Golden` keep it.
+/// Compares a command's output with the files in `Golden`.
 ///
-/// A change that is meant is taken over by `SLUICE_REWRITE_GOLDEN=1 swift test --filter CommandTests`, and reviewed as
-/// part of the change.
+/// To accept an intended change, run `SLUICE_REWRITE_GOLDEN=1 swift test --filter CommandTests` and review the new
+/// files as part of the change.
 enum Golden {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Golden")
 
-    /// Compares `text` with the file `name`, after what differs from run to run is masked in it.
+    /// Masks what differs from run to run in `text`, and compares the result with the file `name`.
     static func expect(_ text: String, is name: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let masked = masked(text)
         let path = folder.appendingPathComponent(name).path
@@ -21,7 +21,7 @@ enum Golden {
         #expect(masked == kept, "Golden/\(name)", sourceLocation: sourceLocation)
     }
 
-    /// Seconds that work took become 0, versions of libav N.
+    /// `text` with durations in seconds as 0 and libav's versions as N.
     static func masked(_ text: String) -> String {
         text.replacing(#/"seconds":[0-9.e+-]+/#) { _ in "\"seconds\":0" }
             .replacing(#/Lav[fc][0-9.]+/#) { "\($0.output.prefix(4))N" }

@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// A page with commands for people, as a test reads it: fenced blocks of `sh`, whose first line says how they are to be run.
+/// A documentation page with commands, in fenced blocks of `sh` whose first line says how a test runs them.
 ///
-/// - `sh`: line by line, and each succeeds; `sh code=3`: the last one ends so.
-/// - `sh nothing-matches`: each succeeds, or finds nothing to do.
-/// - `sh service`: each line starts something that goes on until the page is over.
-/// - `sh by-hand: why`: not in a test.
+/// - `sh`: each line must succeed; with `sh code=3` the last line must exit with 3.
+/// - `sh nothing-matches`: each line must succeed or find nothing to do.
+/// - `sh service`: each line starts a process that runs until the end of the page.
+/// - `sh by-hand: why`: a test does not run it.
 struct GuidePage {
     enum Manner: Equatable {
         case orderly(code: Int32)
@@ -21,10 +21,10 @@ struct GuidePage {
     }
 
     let blocks: [Block]
-    /// Lines that look like commands and stand outside of such blocks.
+    /// Lines outside such blocks that look like commands.
     private(set) var strays: [String] = []
 
-    /// Throws for a block of `sh` that says what no test understands.
+    /// Throws if a block of `sh` has an unknown first line.
     init(_ text: String) throws {
         var blocks: [Block] = []
         var fence: String?
@@ -59,7 +59,7 @@ struct GuidePage {
         throw SupportError("read ```\(fence)", "no test understands it")
     }
 
-    /// Set in by four blanks, as code is.
+    /// Whether a line is indented by four spaces, like code, and begins with a known command.
     private static func isCommand(_ line: String) -> Bool {
         guard line.hasPrefix("    ") else { return false }
         let first = line.dropFirst(4).split(separator: " ").first ?? ""

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs the commands of a page in a folder and with a server of its own, as somebody would who follows it.
+/// Runs the commands of a page with a separate folder and server, as a reader of the page would.
 final class GuideRunner {
     let folder: TemporaryFolder
     private let server: PrivatePostgres
@@ -11,9 +11,9 @@ final class GuideRunner {
 
     init() throws {
         folder = try TemporaryFolder.create()
-        // The private cluster's PostgreSQL runs under an account of its own, and has to get through.
+        // The private cluster's PostgreSQL runs under a separate account, which must be able to enter the folder.
         guard chmod(folder.path, 0o711) == 0 else { throw SupportError("open the folder", errno: errno) }
-        // Durable, as `doctor` wants it.
+        // Durable settings, which `doctor` asks for.
         server = try PrivatePostgres.start(
             settings: ["fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"]
         )
@@ -32,11 +32,12 @@ final class GuideRunner {
     }
 
     deinit {
-        // What is left of a page that broke off. A page that was finished has ended it itself.
+        // Stops the private cluster if the page failed half-way; a complete page has stopped it itself. If this
+        // fails too, the check for left-over processes finds it.
         _ = try? Sluice.run(["down"], environment: ["XDG_DATA_HOME": folder.path("data")])
     }
 
-    /// Two minutes to cut from, and short ones.
+    /// Creates a source of two minutes to cut from, and several short ones.
     private func addSound() throws {
         try WAVFile.write(Signal.sweep(rate: 8_000, frames: 960_000).pcm(.s16), to: folder.path("talk.wav"))
         let talk = try WAVFile.bytes(Material.talk)
@@ -48,7 +49,7 @@ final class GuideRunner {
         }
     }
 
-    /// A FLAC with a hole.
+    /// Creates a FLAC with 2,000 zero bytes in its middle.
     func addScratched() throws {
         let noise = Signal.noise(seed: 7, rate: 48_000, frames: 48_000).pcm(.s16)
         let path = folder.path("recordings/scratched.flac")
@@ -59,7 +60,7 @@ final class GuideRunner {
 
     func shell(_ line: String) throws -> Run { try Sluice.shell(placed(line), in: folder, environment: environment) }
 
-    /// The places of the page are those of the test: what somebody mounts, and where the database is.
+    /// The line with the page's paths and database addresses replaced by those of the test.
     private func placed(_ line: String) -> String {
         line.replacing("/mnt/", with: folder.path("mnt/")).replacing("/srv/", with: folder.path("srv/"))
             .replacing("postgresql://sluice@db/audio", with: server.url(database: "audio"))
@@ -92,7 +93,7 @@ final class GuideRunner {
         #expect(codes.map { .exited($0) }.contains(run.status), "\(line)\n\(run.outputText)\(run.errorText)")
     }
 
-    /// Words as a shell would part them: none of these lines quotes any.
+    /// Starts a service. Splits the line at spaces: none of these lines quotes anything.
     private func start(_ line: String) throws {
         let words = placed(line).split(separator: " ").map(String.init)
         let service = try RunningSluice(

@@ -4,12 +4,12 @@ import Ledger
 import TestSupport
 import Testing
 
-/// What tests of submitting need: files to submit, and what became of them.
+/// Helpers for tests of submitting: files to submit, and the jobs that result.
 extension LedgerBench {
-    /// Where outputs go, and what they are.
+    /// The usual destination and preset.
     static let usual = ["--to", "out/{dir}/{stem}.mp3", "--preset", "podcast-mp3"]
 
-    /// Empty files: nobody opens them here.
+    /// Creates empty files: these tests never open them.
     func files(_ names: String...) throws {
         for name in names {
             let parent = (name as NSString).deletingLastPathComponent
@@ -18,12 +18,12 @@ extension LedgerBench {
         }
     }
 
-    /// So many empty files: `0.wav`, `1.wav`, and so on.
+    /// Creates `count` empty files: `0.wav`, `1.wav`, and so on.
     func files(count: Int) throws {
         for number in 0..<count { try Bytes.write([], to: folder.path("\(number).wav")) }
     }
 
-    /// Half a second of sound each.
+    /// Creates files with half a second of sound each.
     func sound(_ names: String..., hertz: Double = 440) throws {
         for name in names {
             let parent = (name as NSString).deletingLastPathComponent
@@ -32,19 +32,19 @@ extension LedgerBench {
         }
     }
 
-    /// Gives a file another time.
+    /// Changes the modification time of a file.
     func touch(_ name: String) throws {
         let later = [FileAttributeKey.modificationDate: Date(timeIntervalSinceNow: 60)]
         try FileManager.default.setAttributes(later, ofItemAtPath: folder.path(name))
     }
 
-    /// A worker that has this machine's files.
+    /// Starts a worker that can reach the files of this machine.
     func startWorker() throws -> RunningSluice {
         let worker = try start("worker", "--root", "local=/", "--slots", "2", "--name", "pump")
         return worker
     }
 
-    /// As retention does once the time of all jobs is over.
+    /// Deletes all jobs, as retention does once their time is over.
     func forgetJobs() throws {
         try sql("truncate sluice.job, sluice.finished, sluice.attempt; delete from sluice.batch")
     }

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// A migrated ledger of one test's own, the command on it, and lives of jobs as workers live them.
+/// A migrated ledger for one test, commands that run on it, and helpers that act as workers.
 struct LedgerBench {
     let folder: TemporaryFolder
     let ledger: JobLedger
@@ -12,14 +12,15 @@ struct LedgerBench {
     let server: PrivatePostgres
     private let database: String
 
-    /// A migrated database. Copies of it are ledgers of their own, and made faster than migrated: migrations of one server
-    /// wait for each other.
+    /// A migrated database, which each test copies. A copy is faster than a migration, because migrations on one
+    /// server wait for each other.
     private static let template = Result {
         let server = try PrivatePostgres.shared()
         let name = try server.createDatabase()
         let environment = Sluice.environment(["SLUICE_DATABASE_URL": server.url(database: name)])
         _ = try Run.program(Sluice.path, ["migrate"], environment: environment).checked()
-        // Long, so that a machine under load ends no lease; tests that want time to pass put the clock forward.
+        // Long times, so that no lease ends on a machine under load. A test that needs time to pass advances the
+        // ledger's clock.
         try server.run("update sluice.setting set lease = '600 s', stall = '1 day'", database: name)
         return name
     }
@@ -31,7 +32,7 @@ struct LedgerBench {
         try self.init(on: server, database)
     }
 
-    /// A ledger on a server of the test's own, which it may stop.
+    /// A ledger on a separate server, which the test may stop.
     static func alone() throws -> LedgerBench {
         let server = try PrivatePostgres.start()
         let environment = Sluice.environment(["SLUICE_DATABASE_URL": server.url()])
@@ -59,7 +60,7 @@ struct LedgerBench {
         try run(words, environment: more)
     }
 
-    /// What a command that succeeds prints.
+    /// The output of a command that must succeed.
     func output(_ words: String...) throws -> String { try run(words).checked().outputText }
 
     /// The lines of JSON that a command prints, each an object.
@@ -77,20 +78,20 @@ struct LedgerBench {
 
     // MARK: - Time
 
-    /// Puts the ledger's clock forward.
+    /// Advances the ledger's clock.
     func age(seconds: Int) throws {
         let change = "update sluice.setting set clock_shift = clock_shift + interval '\(seconds) s'"
         try server.run(change, database: database)
     }
 
-    /// What only the ledger's owner may do.
+    /// Runs SQL as the owner of the ledger.
     @discardableResult
     func sql(_ text: String) throws -> String { try server.run(text, database: database) }
 
-    /// Holds a lock that every submission needs, as long as the value lives.
+    /// Takes a lock that every submission needs. It is released with the returned value.
     func holdBatches() async throws -> HeldLock { try HeldLock(on: server, database) }
 
-    // MARK: - Lives
+    // MARK: - Jobs and workers
 
     static func recipe(_ name: String) -> Recipe {
         Recipe(
@@ -114,7 +115,7 @@ struct LedgerBench {
         ).worker
     }
 
-    /// Claims so many jobs, in the order in which they go.
+    /// Claims `count` jobs, in claim order.
     func claim(_ count: Int32 = 1, for worker: Int64) async throws -> [Fence] {
         let claims = try await ledger.claim(count, for: worker)
         #expect(claims.jobs.count == Int(count))
@@ -161,7 +162,7 @@ struct LedgerBench {
         #expect(try await ledger.fail([AttemptFailure(fence, failure, facts: facts)]) == [.done])
     }
 
-    /// A job that failed for good.
+    /// Submits a job, lets it fail permanently, and returns its number.
     func failedJob(code: String = "truncated", stem: String = "bad") async throws -> Int64 {
         let job = try await submit(1, stem: stem)[0]
         let worker = try await worker()
@@ -172,7 +173,7 @@ struct LedgerBench {
     func state(_ job: Int64) async throws -> JobState? { try await ledger.story(of: job)?.summary.state }
 }
 
-/// A transaction of psql's that has locked the table of batches.
+/// A psql session whose transaction holds a lock on the table of batches.
 final class HeldLock {
     private let server: PrivatePostgres
     private let database: String
@@ -199,7 +200,7 @@ final class HeldLock {
         try until("select count(*) from pg_locks where relation = 'sluice.batch'::regclass and granted")
     }
 
-    /// Until somebody waits for the lock.
+    /// Waits until another session waits for the lock.
     func untilSomebodyWaits() async throws {
         try until("select count(*) from pg_locks where relation = 'sluice.batch'::regclass and not granted")
     }
@@ -218,7 +219,7 @@ final class HeldLock {
 }
 
 extension Golden {
-    /// What the ledger makes up anew each time: times, workers' numbers, and how long things took.
+    /// `text` with everything masked that the ledger creates anew: times, worker numbers, digests and schema names.
     static func maskedLedger(_ text: String) -> String {
         text.replacing(#/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) { _ in "TIME" }
             .replacing(#/"(worker|id)":\d{6,}/#) { "\"\($0.output.1)\":0" }

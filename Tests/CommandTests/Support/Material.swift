@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// A folder with computed sound in it, to convert and to look at.
+/// A folder with computed sound.
 struct Material {
     let folder: TemporaryFolder
 
-    /// `talk.wav` is half a second of stereo at 48 kHz, with a title.
+    /// Creates `talk.wav`: half a second of stereo at 48 kHz, with a title.
     init() throws {
         folder = try TemporaryFolder.create()
         try WAVFile.write(Self.talk, to: folder.path("talk.wav"), options: .init(info: [("INAM", "A talk")]))
@@ -15,7 +15,7 @@ struct Material {
 
     func path(_ name: String) -> String { folder.path(name) }
 
-    /// `damaged.flac`: as `talk.wav`, with a hole of 2,000 bytes in its middle.
+    /// Adds `damaged.flac`: one second of mono noise at 48 kHz, with 2,000 zero bytes in its middle.
     func addDamaged() throws {
         let noise = Signal.noise(seed: 7, rate: 48_000, frames: 48_000).pcm(.s16)
         try FFmpeg.encode(noise, to: path("damaged.flac"), ["-frame_size", "4096"])
@@ -23,7 +23,7 @@ struct Material {
         try Bytes.overwrite(path("damaged.flac"), at: size / 2, with: [UInt8](repeating: 0, count: 2000))
     }
 
-    /// `two.mka`: two tracks, 440 Hz in mono and 880 Hz in stereo.
+    /// Adds `two.mka` with two tracks: 440 Hz in mono and 880 Hz in stereo.
     func addTwoTracks() throws {
         let first = Signal.tone(440, rate: 48_000, frames: 24_000).pcm(.s16)
         let second = Signal.tone(880, rate: 48_000, frames: 12_000, channels: 2).pcm(.s16)
@@ -37,12 +37,12 @@ struct Material {
         )
     }
 
-    /// `six.wav`: half a second of 5.1.
+    /// Adds `six.wav`: half a second of 5.1.
     func addSixChannels() throws {
         try WAVFile.write(Signal.tone(440, rate: 48_000, frames: 24_000, channels: 6).pcm(.s16), to: path("six.wav"))
     }
 
-    /// `twelve.wav`: half a second of twelve channels, of which nobody knows where they belong.
+    /// Adds `twelve.wav`: half a second of twelve channels without a known layout.
     func addTwelveChannels() throws {
         try WAVFile.write(
             Signal.tone(440, rate: 48_000, frames: 24_000, channels: 12).pcm(.s16),
@@ -50,6 +50,6 @@ struct Material {
         )
     }
 
-    /// `text.wav`: no sound at all.
+    /// Adds `text.wav`, which contains no sound.
     func addText() throws { try Bytes.write(Array("not a sound\n".utf8), to: path("text.wav")) }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// A `sluice` that is at work: fed through its standard input, listened to, and sent signals.
+/// A running `sluice`: the test feeds its standard input, reads its output, and sends it signals.
 ///
-/// It converts what the test feeds it, so that a test that has not fed everything holds it in the middle.
+/// As long as the test has not fed all of the input, the conversion cannot end.
 final class RunningSluice {
     private let child: ChildProcess
     private let feed: OpenPipe
@@ -12,7 +12,7 @@ final class RunningSluice {
     private var said = Data()
     private var complained = Data()
     private var hasEnded = false
-    /// Long enough for the slowest machine; only a test that fails waits so long.
+    /// Long enough for the slowest machine; only a failing test waits this long.
     private let deadline = ContinuousClock.now + .seconds(200)
 
     /// Starts a program, by default `sluice`, in `folder`.
@@ -42,15 +42,15 @@ final class RunningSluice {
     deinit { if !hasEnded { child.kill() } }
 
     var id: pid_t { child.id }
-    /// What it wrote to standard output so far.
+    /// Standard output so far.
     var outputText: String { String(decoding: said, as: UTF8.self) }
-    /// What it wrote to standard error so far.
+    /// Standard error so far.
     var errorText: String { String(decoding: complained, as: UTF8.self) }
 
-    /// Nobody reads its standard output any more.
+    /// Closes the reading end of its standard output.
     func hangUp() { output.closeReading() }
 
-    /// Hands it `bytes`, as fast as it takes them, or as many as it wants.
+    /// Feeds `bytes` as fast as it reads them, and stops if it closes its input.
     func feed(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -62,28 +62,28 @@ final class RunningSluice {
         }
     }
 
-    /// There is no more to come.
+    /// Closes its standard input.
     func endFeed() { feed.closeWriting() }
 
-    /// Waits until standard error holds `text`.
+    /// Waits until standard error contains `text`.
     func waitForTalk(_ text: String) throws {
         while !errorText.contains(text) { try wait(for: "saying \"\(text)\"") }
     }
 
-    /// Waits until standard output holds `text`.
+    /// Waits until standard output contains `text`.
     func waitForOutput(_ text: String) throws {
         while !outputText.contains(text) { try wait(for: "printing \"\(text)\"") }
     }
 
-    /// Waits until `condition` holds, looking again and again.
+    /// Polls until `condition` holds.
     func wait(until condition: () -> Bool, for what: String) throws {
         while !condition() { try wait(for: what) }
     }
 
-    /// Sends a signal to it, or to it and all that it started.
+    /// Sends a signal to the process, or to its whole group.
     func signal(_ number: Int32, wholeGroup: Bool = false) { kill(wholeGroup ? -child.id : child.id, number) }
 
-    /// How it ended, with all that it said.
+    /// Waits for the end, reads the rest of the output, and returns the status.
     func end() throws -> Run.Status {
         while output.reading >= 0 || errors.reading >= 0 { try wait(for: "ending") }
         guard let status = child.wait(until: deadline) else { throw SupportError("wait for its end", errorText) }
@@ -91,7 +91,7 @@ final class RunningSluice {
         return status
     }
 
-    /// Takes what it says, and passes a little time if it says nothing.
+    /// Reads pending output. Blocks for at most 10 ms if there is none.
     private func wait(for what: String) throws {
         guard ContinuousClock.now < deadline else { throw SupportError("wait for \(what)", errorText) }
         var waited = [
@@ -118,7 +118,7 @@ final class RunningSluice {
     }
 }
 
-/// A minute of computed sound that is fed in two halves.
+/// A minute of computed sound, in two halves.
 struct HalvedWAV {
     let first: [UInt8]
     let second: [UInt8]
@@ -130,7 +130,7 @@ struct HalvedWAV {
         (first, second) = (Array(bytes[..<(bytes.count / 2)]), Array(bytes[(bytes.count / 2)...]))
     }
 
-    /// A conversion of it that has begun and cannot end before `second` is fed.
+    /// Starts a conversion, waits until it runs, and leaves it waiting for `second`.
     func begin(_ words: [String], in folder: TemporaryFolder) throws -> RunningSluice {
         let running = try RunningSluice(["convert", "-"] + words + ["--progress", "json"], in: folder)
         try running.feed(first)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Command
 
-/// How many columns text takes, and what of it may reach a terminal.
+/// The number of columns that text occupies, and the escapes that keep it harmless on a terminal.
 struct DisplayWidthTests {
     init() { Locale.useUTF8() }
 

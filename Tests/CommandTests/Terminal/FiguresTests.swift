@@ -2,7 +2,7 @@ import Testing
 
 @testable import Command
 
-/// Numbers as people read them, at their ends.
+/// Human-readable numbers, at the ends of their ranges.
 struct FiguresTests {
     @Test func numbersAreGroupedInThousands() {
         #expect(Figures.grouped(0) == "0")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Command
 
-/// Frames over one another.
+/// Each frame is painted over the last one.
 struct FramePainterTests {
     init() { Locale.useUTF8() }
 
@@ -36,7 +36,7 @@ struct FramePainterTests {
     }
 }
 
-/// Lines with marks of colour in them.
+/// Lines that contain colour marks.
 struct PaintedTextTests {
     init() { Locale.useUTF8() }
 
@@ -45,7 +45,7 @@ struct PaintedTextTests {
     @Test func marksTakeNoColumns() {
         #expect(("a" + red("bc") + "講").shownWidth == 5)
         #expect("".shownWidth == 0 && red("").shownWidth == 0)
-        // An accent at the beginning of a name is not the end of the mark before it.
+        // A combining accent at the start of a name does not merge with the end of the mark before it.
         #expect(red("\u{308}abc").shownWidth == 3)
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Command
 
-/// Keys out of the bytes that terminals send.
+/// Decodes keys from the bytes that terminals send.
 struct KeyReaderTests {
     private func keys(_ text: String) -> [Key] {
         var reader = KeyReader()
@@ -33,7 +33,7 @@ struct KeyReaderTests {
         #expect(keys("\u{0}\u{1C}") == [])
         var reader = KeyReader()
         #expect(reader.take([0xFF, 0xC3, 0x28, UInt8(ascii: "a")]) == [.character("("), .character("a")])
-        // A sequence without an end does not swallow what is typed for ever.
+        // An unterminated sequence does not swallow later keys for ever.
         #expect(reader.take([0x1B, UInt8(ascii: "[")] + [UInt8](repeating: UInt8(ascii: "1"), count: 40)).isEmpty)
         #expect(reader.take([UInt8(ascii: "q")]) == [.character("q")])
     }

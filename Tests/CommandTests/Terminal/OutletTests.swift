@@ -2,10 +2,10 @@ import Testing
 
 @testable import Command
 
-/// When text is coloured, and how much of Unicode is shown, where nothing is a terminal.
+/// When output uses colour and Unicode if the stream is not a terminal.
 struct OutletTests {
     private func outlet(_ choice: Outlet.ColourChoice = .auto, _ environment: [String: String] = [:]) -> Outlet {
-        // No descriptor has this number, so it is no terminal.
+        // Descriptor -1 is never open, so it is no terminal.
         Outlet(descriptor: -1, colour: choice, environment: environment)
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Command
 
-/// What a bar says of a conversion in the middle.
+/// The figures of the progress bar in the middle of a conversion.
 struct PaceTests {
     init() { Locale.useUTF8() }
 
@@ -20,7 +20,7 @@ struct PaceTests {
     }
 
     @Test func partIsCountedFromItsBeginning() {
-        // Ten of thirty seconds, from 1:00 on.
+        // Ten of thirty seconds, starting at 1:00.
         let pace = Pace(progress(at: 70, frames: 80_000, of: 240_000), from: 60, after: 1)
         #expect(pace.place == "0:10 of 0:30")
         #expect(pace.speedText == "10x")

@@ -4,7 +4,7 @@ import Testing
 @testable import Command
 
 struct SignalListenerTests {
-    /// The work may end, and wake its listener, at the moment in which the listener gives up.
+    /// The work may end, and wake the listener, just when the listener gives up.
     @Test func aWakeUpThatWaitsDoesNotEndTheProcessInTheSignalsPlace() async {
         await #expect(processExitsWith: .signal(SIGINT)) {
             let listener = SignalListener([SIGINT])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Command
 
-/// Tables at the widths that people have.
+/// Tables at common terminal widths.
 struct TextTableTests {
     init() { Locale.useUTF8() }
 
@@ -44,7 +44,7 @@ struct TextTableTests {
 
     @Test func columnsStandUnderEachOther() {
         let lines = table.lines(width: nil)
-        // The number ends where its heading ends, whatever letters stand before it.
+        // The number ends in the column in which its heading ends, whatever characters precede it.
         let end = lines[0].range(of: "SIZE")!.upperBound
         let column = String(lines[0][..<end]).displayWidth
         for (line, number) in zip(lines.dropFirst(), ["1.0 kB", "-", "12.5 MB"]) {

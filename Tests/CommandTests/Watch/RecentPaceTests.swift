@@ -5,10 +5,10 @@ import Testing
 @testable import Ledger
 
 struct RecentPaceTests {
-    /// In the middle of a minute, so that minutes do not begin with what is measured.
+    /// In the middle of a minute, so that the measured work does not start with a minute.
     private static let now = Date(timeIntervalSince1970: 1_000_000 * 60 + 54)
 
-    /// `jobs` that ended `ago` seconds ago, the first of which had begun `began` seconds ago.
+    /// The record of a minute: `jobs` jobs ended `ago` seconds ago, and the first of them began `began` seconds ago.
     private static func minute(_ ago: Double, jobs: Int, began: Double, cancelled: Int = 0, queue: String = "default")
         -> MinutePace
     {
@@ -52,7 +52,7 @@ struct RecentPaceTests {
     @Test func isForgottenAfterAWhile() {
         #expect(RecentPace([], at: Self.now) == nil)
         #expect(RecentPace([Self.short], at: Self.now + 600) == nil)
-        // Who works for an hour on each rests for an hour before that tells something.
+        // Jobs that take most of an hour each leave long gaps between their ends, so the pace lasts longer.
         let slow = Self.minute(10, jobs: 2, began: 3_000)
         #expect(RecentPace([slow], at: Self.now + 600) != nil)
     }

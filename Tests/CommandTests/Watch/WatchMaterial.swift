@@ -6,17 +6,17 @@ import Testing
 
 @testable import Command
 
-/// A ledger with something of everything in it, looked at once; tests change what they want of that.
+/// A ledger with jobs in many states, and the facts that `watch` reads from it, which tests modify.
 struct WatchMaterial {
     let bench: LedgerBench
-    /// Two that run, the first of which has told how far it is, and those that wait.
+    /// Two running jobs (only the first has reported progress), and the waiting ones.
     let running: [Int64]
     let waiting: [Int64]
     let failed: Int64
     let worker: Int64
 
     init(waiting count: Int = 3) async throws {
-        // What the command does when it starts.
+        // The command does this when it starts.
         Locale.useUTF8()
         bench = try LedgerBench()
         failed = try await bench.failedJob()
@@ -41,7 +41,7 @@ struct WatchMaterial {
         WatchState(try await look(WatchQuery(filter: filter)), filter: filter)
     }
 
-    /// The state after a key, and after the look that it leads to.
+    /// Updates the state with a key and with the look that the key triggers.
     func press(_ keys: Key..., in state: inout WatchState) async throws {
         for key in keys {
             if state.take(key) == .look { state.take(try await look(state.query)) }
@@ -50,7 +50,7 @@ struct WatchMaterial {
 }
 
 extension WatchState {
-    /// The screen without colours.
+    /// The lines of the screen, without colours.
     func screen(_ columns: Int = 80, _ rows: Int = 24, unicode: Bool = true) -> [String] {
         WatchPage(
             self,
@@ -63,7 +63,7 @@ extension WatchState {
     func foot(_ columns: Int = 80) -> String { screen(columns).last ?? "" }
 }
 
-/// The change that a key asks to count.
+/// The change whose jobs a key asks to count.
 func counted(_ effect: WatchState.Effect?) throws -> WatchChange {
     guard case .count(let what)? = effect else {
         throw SupportError("count something", "\(String(describing: effect))")
@@ -71,7 +71,7 @@ func counted(_ effect: WatchState.Effect?) throws -> WatchChange {
     return what
 }
 
-/// The change that a yes lets happen.
+/// The change that a confirmation triggers.
 func carriedOut(_ effect: WatchState.Effect?) throws -> WatchChange {
     guard case .carryOut(let what)? = effect else {
         throw SupportError("do something", "\(String(describing: effect))")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Command
 
-/// What stands on the screen of `sluice watch`, for each size of it.
+/// The screen of `sluice watch` at each size.
 struct WatchPageTests {
     static let sizes = [
         (1, 1), (10, 3), (20, 5), (40, 9), (40, 12), (40, 24), (60, 20), (80, 24), (120, 40), (200, 60), (500, 200),
@@ -15,7 +15,7 @@ struct WatchPageTests {
     @Test func queuesJobsWorkersAndFailuresStandOnEightyColumns() async throws {
         let material = try await WatchMaterial()
         var state = try await material.state()
-        // At the moment of the last sign of life, however long it took to look.
+        // The time of the worker's last heartbeat, however long the look took.
         state.now = try #require(state.facts.workers.first { $0.worker == material.worker }).beatAt
         let screen = state.screen()
         #expect(screen[0].hasPrefix("sluice    4 waiting   2 running "))
@@ -67,7 +67,7 @@ struct WatchPageTests {
             let lines = WatchPage(state, size: ScreenSize(columns: columns, rows: rows), style: style).lines
             for (line, plain) in zip(lines, state.screen(columns, rows)) {
                 #expect(line.shownWidth <= columns)
-                // Colours change nothing else, and none runs on behind its line.
+                // Colours change nothing else, and every line ends without an open colour.
                 let bare = PaintedText.parts(of: line).filter { !$0.isMark }.map(\.text).joined()
                 #expect(bare.trimmingCharacters(in: .whitespaces) == plain.trimmingCharacters(in: .whitespaces))
                 #expect(PaintedText.parts(of: line).last { $0.isMark }?.text ?? "\u{1B}[0m" == "\u{1B}[0m")
@@ -162,7 +162,7 @@ struct WatchPageTests {
             #expect(screen.count { $0.contains(" more") } == 2)
             for (word, all) in [("queue-", 100), ("pump-", 100)] {
                 let shown = screen.reduce(0) { $0 + $1.components(separatedBy: word).count - 1 }
-                // Running jobs name their worker as well.
+                // Running jobs also name their worker.
                 let jobs = word == "pump-" ? 2 : 0
                 #expect(screen.contains { $0.contains("+\(all - (shown - jobs)) more") }, "\(word) \(shown)")
             }
@@ -188,7 +188,7 @@ struct WatchPageTests {
         return job
     }
 
-    // MARK: - Between two signs of life
+    // MARK: - Between two heartbeats
 
     @Test func jobGoesOnAtTheSpeedThatWasTold() async throws {
         let material = try await WatchMaterial()
@@ -202,14 +202,14 @@ struct WatchPageTests {
         #expect(advance(0) == JobAdvance(job, pace, of: worker, at: worker.beatAt.addingTimeInterval(-5)))
         #expect(advance(0).share == 0.71 && advance(0).remaining == 40)
         #expect(abs((advance(20).share ?? 0) - 0.855) < 0.001 && abs((advance(20).remaining ?? 0) - 20) < 0.001)
-        // It is for the worker to say that it is done.
+        // Only the worker may report the job as done.
         #expect(advance(80).share == 0.99 && advance(80).remaining == 0)
-        // One that has not been heard of beyond its lease may have stopped.
+        // A worker that is silent beyond its lease may have stopped.
         var lost = worker
         lost.leaseUntil = worker.beatAt.addingTimeInterval(10)
         let late = JobAdvance(job, pace, of: lost, at: worker.beatAt.addingTimeInterval(1_000))
         #expect(abs((late.remaining ?? 0) - 30) < 0.001)
-        // An older worker says nothing of paces.
+        // An older worker reports no pace.
         let silent = JobAdvance(job, nil, of: nil, at: worker.beatAt)
         #expect(silent.share == 0.71 && silent.speed == nil && silent.remaining == nil)
     }

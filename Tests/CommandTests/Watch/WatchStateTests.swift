@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// What the keys of `sluice watch` do.
+/// The effects of keys in `sluice watch`.
 struct WatchStateTests {
     private func job(_ state: WatchState) -> Int64? {
         guard case .job(let job)? = state.chosen else { return nil }
@@ -31,7 +31,7 @@ struct WatchStateTests {
         _ = state.take(.character("3"))
         state.take(old)
         #expect(state.rows.isEmpty && state.isAwaitingRows)
-        // Nothing is done with what nobody has seen.
+        // The user has not seen the new rows yet, so no key changes them.
         #expect(state.take(.character("C")) == nil && state.message?.text.hasPrefix("not yet") == true)
         state.take(try await material.look(state.query))
         #expect(job(state) == material.failed && !state.isAwaitingRows)
@@ -81,7 +81,7 @@ struct WatchStateTests {
             which: "\(material.running[0]) in:a/1.wav"
         )
         #expect(state.take(.character("c")) == .count(cancel))
-        // Typed before anybody could read the question.
+        // Typed before the question was on the screen.
         #expect(state.take(.character("y")) == nil)
         let count = try await cancel.count(in: material.bench.ledger)
         #expect(count == 1)
@@ -176,13 +176,13 @@ struct WatchStateTests {
         let what = try counted(state.take(.character("C")))
         state.take(count: 2, of: what)
         _ = state.take(.character("y"))
-        // Asked where it can be read, wherever it was pressed.
+        // The question is shown on the list, even if the key was pressed on another page.
         _ = state.take(.character("?"))
         #expect(state.interrupt() == nil && state.mode == .list)
         #expect(state.foot() == "still cancelling; Ctrl-C again leaves the rest undone")
         var other = state
         #expect(state.interrupt() == .leave)
-        // Whoever goes on in between is asked anew; once the change is done, there is nothing to ask.
+        // Any other key in between restarts the question. Once the change is done, there is nothing to confirm.
         _ = other.take(.down)
         #expect(other.interrupt() == nil)
         other.end(what, .success(nil))
@@ -260,7 +260,7 @@ struct WatchStateTests {
             state.take(story: ["later"], of: first)
             #expect(state.mode == .list)
         }
-        // Of two, the one that was asked for last.
+        // Of two requested stories, only the later one opens.
         var state = start
         _ = state.take(.enter)
         _ = state.take(.down)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Command
 
-/// What is true of every command there is.
+/// Rules that hold for every command.
 struct CatalogueTests {
-    /// Each command with those above it, the root first.
+    /// The path to each command, from the root.
     static let paths: [[Subcommand]] = {
         func below(_ path: [Subcommand]) -> [[Subcommand]] {
             [path] + path[path.count - 1].children.flatMap { below(path + [$0]) }
@@ -50,7 +50,7 @@ struct CatalogueTests {
         }
     }
 
-    /// The words behind each `sluice` in a line of shell that quotes nothing.
+    /// The arguments of each `sluice` in a shell line without quotes.
     private static func commands(in line: String) -> [[String]] {
         line.split(whereSeparator: { "|()<".contains($0) }).map { $0.split(separator: " ").map(String.init) }
             .filter { $0.first == "sluice" }.map { Array($0.dropFirst()) }

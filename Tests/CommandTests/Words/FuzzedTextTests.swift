@@ -2,8 +2,8 @@ import FuzzedTexts
 import TestSupport
 import Testing
 
-/// Every text that commands, workers and rooms read from outside is taken or refused, whatever it says: it ends no process, and what
-/// is written of it is read as the same again. `make fuzz` looks further, led by coverage.
+/// The readers of outside text in commands, workers and rooms accept or refuse any text. No text ends the process,
+/// and what a reader accepts survives writing and reading again. `make fuzz` searches further, guided by coverage.
 struct FuzzedTextTests {
     private static let count = 4_000
 
@@ -29,7 +29,7 @@ struct FuzzedTextTests {
             let parts = line.split(separator: " ").map(String.init)
             taken[parts[0]] = Int(parts[1])
         }
-        // Not all are refused at the first letter.
+        // The generator is useful only if a reader does not refuse everything at the first letter.
         for reader in FuzzedText.allCases {
             let count = try #require(taken["\(reader)"])
             #expect(count > Self.count / 50, "\(reader): \(count)")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Command
 
-/// Times as people say them, read and told.
+/// Human-readable times, parsed and printed.
 struct MomentTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -67,7 +67,7 @@ struct MomentTests {
         #expect(ShellWord.quoted("in:a/b-1.wav") == "in:a/b-1.wav")
         #expect(ShellWord.quoted("a b") == "'a b'")
         #expect(ShellWord.quoted("it's") == #"'it'\''s'"#)
-        // A mark that combines with the quote does not hide it.
+        // A combining mark after the quote does not hide it.
         #expect(ShellWord.quoted("a'\u{301} b").utf8.elementsEqual("'a'\\''\u{301} b'".utf8))
         #expect(ShellWord.quoted("") == "''")
     }

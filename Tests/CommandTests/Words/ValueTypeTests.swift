@@ -3,7 +3,7 @@ import Testing
 
 @testable import Command
 
-/// What options take, and what they say of the rest.
+/// The values that options accept, and the messages for the values that they refuse.
 struct ValueTypeTests {
     private func why<Value>(_ type: ValueType<Value>, _ text: String) -> String? {
         do {

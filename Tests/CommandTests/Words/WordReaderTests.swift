@@ -3,7 +3,7 @@ import Testing
 
 @testable import Command
 
-/// How words become a command.
+/// How a command line becomes a command.
 struct WordReaderTests {
     private static let size = Option<Int>("size", letter: "s", .whole(in: 1...100), "how large", in: .format)
     private static let tag = Option<TagWish>("tag", .tag, "a tag", isRepeatable: true, in: .destination)
@@ -190,7 +190,7 @@ struct WordReaderTests {
         #expect(bad?.exitCode == .configuration)
         #expect(bad?.message.hasPrefix("SLUICE_LEVEL=loud in the environment: is not allowed") == true)
         #expect(bad?.hint == "the variable stands for --level; unset it, or correct it")
-        // What the command line says needs no variable.
+        // If the command line sets the value, the reader ignores the variable.
         #expect(refusal("copy", "a", "b", "--level", "bar", environment: ["SLUICE_LEVEL": "loud"]) == nil)
         #expect(refusal("cpoy")?.exitCode == .usage)
     }

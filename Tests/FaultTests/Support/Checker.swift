@@ -2,10 +2,10 @@ import Foundation
 import Testing
 import TestSupport
 
-/// Looks whether every promise was kept, once nothing is open any more.
+/// Checks every promise, once no job is open.
 struct Checker {
     let cluster: Cluster
-    /// Where the ledger lies.
+    /// The server that holds the ledger.
     let server: PrivatePostgres
 
     init(cluster: Cluster, server: PrivatePostgres? = nil) {
@@ -13,7 +13,7 @@ struct Checker {
         self.server = server ?? cluster.server
     }
 
-    /// What was counted, for the table.
+    /// The counts for the table.
     struct Counts {
         var jobs = 0
         var completed = 0
@@ -35,8 +35,8 @@ struct Checker {
         var source: String
     }
 
-    /// All jobs ended `completed` unless `mayFail`, each output is there once, whole and what the ledger says, nothing else is
-    /// there, and every claim has left the record of an attempt.
+    /// Checks that all jobs ended `completed`, unless `mayFail`; that each output exists once, whole, and as the
+    /// ledger describes it; that no other file exists; and that every claim has left the record of an attempt.
     @discardableResult
     func check(
         jobs expected: Int,
@@ -88,22 +88,22 @@ struct Checker {
         let out = cluster.folder.path("out")
         let present = Set(try FileManager.default.contentsOfDirectory(atPath: out))
         let wanted = Set(completed.map(\.output))
-        #expect(present.subtracting(wanted).sorted() == [], "left over", sourceLocation: location)
-        #expect(wanted.subtracting(present).sorted() == [], "completed and not there", sourceLocation: location)
+        #expect(present.subtracting(wanted).sorted() == [], "files left over", sourceLocation: location)
+        #expect(wanted.subtracting(present).sorted() == [], "completed without an output", sourceLocation: location)
         let digests = try SHA256.digests(in: out, wanted.intersection(present).sorted())
         let references = Dictionary(uniqueKeysWithValues: cluster.references.map { ($0.source, $0.digest) })
         let torn = completed.filter { digests[$0.output] != $0.digest || digests[$0.output] != references[$0.source] }
         #expect(
             torn.map(\.output) == [],
-            "not what the ledger or an undisturbed conversion says",
+            "differs from the ledger or from an undisturbed conversion",
             sourceLocation: location
         )
         let counts = try cluster.watch.counts()
         let notOnce = wanted.filter { counts[$0] != 1 }
-        #expect(notOnce.sorted() == [], "not published once", sourceLocation: location)
+        #expect(notOnce.sorted() == [], "not published exactly once", sourceLocation: location)
     }
 
-    /// Each claim raises the epoch by one, so a job has as many attempts as its epoch says, from 1 on.
+    /// Each claim raises the epoch by one, so the number of a job's attempts equals its epoch, starting from 1.
     private func checkAttempts(_ counts: inout Counts, _ location: SourceLocation) throws {
         let gaps = try server.run(
             """
@@ -119,7 +119,7 @@ struct Checker {
         (counts.attempts, counts.lostAttempts) = (numbers[0], numbers[1])
     }
 
-    /// For messages: what failed and why.
+    /// The failures and their reasons, for messages.
     private func failures() throws -> String {
         try server.run(
             "select job, epoch, outcome, code, stage, message from sluice.attempt where outcome = 'failed' limit 10"

@@ -3,7 +3,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// A ledger of a test's own, folders with sound, and real processes that work on it.
+/// A separate ledger for a test, folders with sound, and real processes that work on them.
 final class Cluster: Sendable {
     let server: PrivatePostgres
     /// A standby of the server, if it has one.
@@ -12,7 +12,7 @@ final class Cluster: Sendable {
     let ledger: JobLedger
     let folder: TemporaryFolder
     let watch: NameWatch
-    /// What each source becomes, as a conversion that nobody disturbed made it.
+    /// The output for each source, made by an undisturbed conversion.
     let references: [Reference]
 
     struct Reference: Sendable {
@@ -20,9 +20,9 @@ final class Cluster: Sendable {
         var digest: String
     }
 
-    /// A migrated ledger with leases of `lease`, and clips of different lengths to convert.
+    /// Creates a migrated ledger with leases of `lease`, and clips of the given lengths in seconds.
     ///
-    /// With `hasReplica` all processes know both servers, and go to the one that takes changes.
+    /// With `hasReplica` all processes get the addresses of both servers and use the one that accepts writes.
     init(
         lease: Duration = .seconds(2),
         settings: String = "",
@@ -79,7 +79,8 @@ final class Cluster: Sendable {
         return try await ledger.submit(Submission(label: stem), requests)
     }
 
-    /// Starts a worker. `wrapper` are words before it: strace, faketime; `url` leads it to the ledger another way.
+    /// Starts a worker. `wrapper` is a command prefix such as strace; `url` gives the worker another address of
+    /// the ledger.
     func startWorker(
         _ name: String,
         slots: Int = 2,
@@ -108,7 +109,7 @@ final class Cluster: Sendable {
 
     // MARK: - Waiting
 
-    /// Waits until no job is open. What takes this long is stuck.
+    /// Waits until no job is open. Throws after `limit`.
     func untilAllEnded(within limit: Duration = .seconds(240)) async throws {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -121,7 +122,7 @@ final class Cluster: Sendable {
         }
     }
 
-    /// Waits until so many jobs have ended.
+    /// Waits until `count` jobs have ended.
     func untilEnded(_ count: Int, within limit: Duration = .seconds(240)) async throws {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -137,7 +138,7 @@ final class Cluster: Sendable {
         }
     }
 
-    /// For messages: what is open, and the last that the processes said.
+    /// For messages: open jobs, workers, and the ends of the logs.
     func whereTheyAre() throws -> String {
         let rows = try server.run(
             each: [
@@ -151,7 +152,7 @@ final class Cluster: Sendable {
         return rows + "\n" + (try logs(last: 1_500))
     }
 
-    /// The ends of all logs.
+    /// The last `count` characters of each log.
     func logs(last count: Int) throws -> String {
         try FileManager.default.contentsOfDirectory(atPath: folder.path("log")).sorted().map { name in
             "\(name): " + String(decoding: try Bytes.read(folder.path("log/\(name)")), as: UTF8.self).suffix(count)
@@ -159,13 +160,13 @@ final class Cluster: Sendable {
     }
 }
 
-/// SHA-256 by another hand than ours.
+/// SHA-256 by an independent implementation.
 enum SHA256 {
     static func digest(of path: String) throws -> String {
         String(try Run.program("sha256sum", [path]).checked().outputText.prefix(64))
     }
 
-    /// Of many files at once, by name.
+    /// The digests of many files at once, by name.
     static func digests(in folder: String, _ names: [String]) throws -> [String: String] {
         var found: [String: String] = [:]
         for start in stride(from: 0, to: names.count, by: 500) {

@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A process of a cluster, whose remarks go to a file. Killed when nobody needs it any more.
+/// A process of a cluster, which logs to a file. The last reference kills it.
 final class ClusterProcess: @unchecked Sendable {
-    // `status` is set once, by the one who waits first; every access holds the lock.
+    // `status` is set once, by the first caller that waits; every access holds the lock.
     let child: ChildProcess
     let log: String
-    /// How much others of its name had said before it.
+    /// The length of the log at the start: earlier processes of the same name have written to it.
     private let before: Int
     private let lock = NSLock()
     private var status: Run.Status?
@@ -33,13 +33,13 @@ final class ClusterProcess: @unchecked Sendable {
 
     var id: pid_t { child.id }
 
-    /// What it said so far.
+    /// The log of this process so far.
     func said() throws -> String { String(decoding: try Bytes.read(log).dropFirst(before), as: UTF8.self) }
 
     /// Sends a signal to this process alone, not to its rooms.
     func send(_ signal: Int32) { _ = Glibc.kill(id, signal) }
 
-    /// Ends it as a power cut would, with nothing that it could do about it. Its rooms have to notice by themselves.
+    /// Kills it with SIGKILL, as abruptly as a power cut. Its rooms have to notice by themselves.
     func kill() {
         lock.withLock {
             guard status == nil else { return }
@@ -61,7 +61,7 @@ final class ClusterProcess: @unchecked Sendable {
         }
     }
 
-    /// Whether it is gone.
+    /// Whether it has ended.
     func hasEnded() throws -> Bool {
         lock.withLock {
             if status == nil { status = child.wait(until: .now) }
@@ -69,33 +69,33 @@ final class ClusterProcess: @unchecked Sendable {
         }
     }
 
-    /// Waits for its end, and throws unless that was a good one.
+    /// Waits for its end, and throws unless it exits with 0.
     func waitForGoodEnd() throws {
         let status = try wait()
         guard status != .exited(0) else { return }
         throw SupportError("end process \(id) in order", "\(status); it said:\n\(try said().suffix(3_000))")
     }
 
-    /// Asks it to end in order. Whoever is asked before it listens just dies.
+    /// Sends SIGTERM once it has started: a process that does not handle the signal yet would simply die.
     func askToEnd() throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while try !said().contains("\"started\"") {
             guard try !hasEnded(), ContinuousClock.now < deadline else {
                 throw SupportError("wait until process \(id) has started", try said())
             }
-            // A log tells nobody that it has grown.
+            // A log file gives no event when it grows.
             usleep(5_000)
         }
         send(SIGTERM)
     }
 
-    /// Asks it to end in order, and throws unless it does.
+    /// Asks it to end, and throws unless it exits with 0.
     func stop() throws {
         try askToEnd()
         try waitForGoodEnd()
     }
 
-    /// Its children: the pump rooms of a worker, the worker of a tracer.
+    /// Its child processes: a worker's pump rooms, or the worker that a tracer runs.
     func rooms() throws -> [pid_t] {
         let text = try Run.program("pgrep", ["-P", "\(id)"]).outputText
         return text.split(separator: "\n").compactMap { pid_t($0) }

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Listens to the kernel for every name that files in a folder get, so that what was published twice is seen even if it was the
-/// same both times.
+/// Watches a folder with inotify for every name that a file gets. A file that is published twice is noticed even
+/// if its content is the same both times.
 final class NameWatch: Sendable {
     fileprivate struct Tally {
         var namings: [String: Int] = [:]
@@ -18,20 +18,20 @@ final class NameWatch: Sendable {
 
     private let descriptor: Int32
     private let shared = Shared()
-    /// Takes news while nobody asks, because the kernel keeps so many and no more.
+    /// Reads events as they arrive, because the kernel queues only a limited number.
     ///
-    /// Unchecked, because Dispatch does not say that its sources are Sendable: this one is set once, and then only cancelled,
-    /// which any thread may do.
+    /// Unchecked, because Dispatch does not declare its sources Sendable: this one is set once and then only
+    /// cancelled, which any thread may do.
     nonisolated(unsafe) private let source: any DispatchSourceRead
 
-    /// Counts from now on how often each name is given to a file in `folder`, hidden ones aside.
+    /// Counts from now on how often a file in `folder` gets each name. Ignores hidden names.
     init(_ folder: String) throws {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
         guard descriptor >= 0 else { throw SupportError("watch names", errno: errno) }
         self.descriptor = descriptor
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: DispatchQueue(label: "name watch"))
         source.setEventHandler { [shared] in shared.tally.withLock { $0.takeNews(from: descriptor) } }
-        // By then nobody reads from it, and its number can be given to another file.
+        // At that point no handler reads from it, and the kernel may reuse its number.
         source.setCancelHandler { close(descriptor) }
         source.activate()
         guard inotify_add_watch(descriptor, folder, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else {
@@ -41,7 +41,7 @@ final class NameWatch: Sendable {
 
     deinit { source.cancel() }
 
-    /// How often each name was given until now. Throws if the kernel could not remember them all.
+    /// How often each name was given so far. Throws if the kernel's queue overflowed.
     func counts() throws -> [String: Int] {
         try shared.tally.withLock { tally in
             tally.takeNews(from: descriptor)
@@ -56,7 +56,7 @@ extension NameWatch.Tally {
         while true {
             let count = read(descriptor, &bytes, bytes.count)
             if count < 0, errno == EINTR { continue }
-            // EAGAIN: that was all.
+            // EAGAIN: no more events.
             guard count > 0 else { break }
             take(bytes.prefix(count))
         }

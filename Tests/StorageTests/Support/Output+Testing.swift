@@ -4,10 +4,11 @@ import Storage
 import Testing
 import TestSupport
 
-/// The two ways to write: without a name, and under a hidden one where that is missing.
+/// The values of `mustBeHidden`: an unnamed file, and a file under a hidden name for file systems without unnamed
+/// ones.
 let bothModes = [false, true]
 
-/// An output at `path` that must be ready, with `bytes` in it.
+/// Prepares an output at `path`, which must not be skipped, and writes `bytes` to it.
 func ready(
     _ path: String,
     _ policy: Recipe.ConflictPolicy = .fail,
@@ -25,7 +26,7 @@ func ready(
     }
 }
 
-/// The error of preparing an output, or `nil` if there is none.
+/// The error of preparing an output, or `nil` if preparing succeeds.
 func refusal(
     _ path: String,
     _ policy: Recipe.ConflictPolicy = .fail,
@@ -41,7 +42,7 @@ func refusal(
     }
 }
 
-/// Whether preparing answers that there is nothing to do.
+/// Whether preparing an output skips it, because the destination exists.
 func isSkipped(_ path: String) throws -> Bool {
     switch try OutputFile.prepare(at: path, onConflict: .skip) {
     case .skipped: true
@@ -49,10 +50,9 @@ func isSkipped(_ path: String) throws -> Bool {
     }
 }
 
-/// The text of a file.
 func text(_ path: String) throws -> String { String(decoding: try Bytes.read(path), as: UTF8.self) }
 
-/// The error of publishing an output, or `nil` if there is none.
+/// The error of publishing an output, or `nil` if publishing succeeds.
 func publishError(_ output: consuming OutputFile) -> StorageError? {
     do {
         _ = try output.publish()

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// One output published in a process of its own, by the program `storage-process` that is built beside the tests.
+/// Publishes one output in a separate process: the program `storage-process`, which is built beside the tests.
 struct StorageProcess {
     var destination: String
     var policy = "fail"
@@ -11,20 +11,21 @@ struct StorageProcess {
 
     var words: [String] { [destination, policy, mode, String(byteCount), String(byte)] }
 
-    /// Runs it, behind the words of another program (`strace`, `sh`) if there are any.
+    /// Runs the program, with `wrapper` (such as `strace` or `sh`) as a command prefix.
     func run(behind wrapper: [String] = [], in folder: String? = nil) throws -> Run {
         let all = wrapper + [Self.path] + words
         return try Run.program(all[0], Array(all.dropFirst()), folder: folder, limit: .seconds(200))
     }
 
-    /// What it said: the outcome, or code and stage of the error.
+    /// What it printed: the outcome, or code and stage of the error.
     func outcome(behind wrapper: [String] = [], in folder: String? = nil) throws -> String {
         try run(behind: wrapper, in: folder).outputText.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Beside the running test bundle, wherever that was built; the bare name where it is not, which then fails to start.
+    /// The program's path beside the running test bundle. If it is not there, the bare name, which then fails to
+    /// start.
     static let path: String = {
-        // The runner may live with the toolchain; then the bundle is among its words.
+        // The test runner may be part of the toolchain; in that case the bundle is one of its arguments.
         let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
         return ([bundle] + CommandLine.arguments)
             .map { URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("storage-process").path }

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// strace, which kills a process at a chosen system call or makes the kernel refuse it.
+/// strace, which kills a process at a chosen system call or makes the call fail.
 enum Strace {
-    /// One system call of a process: its name, its number among those of that name (from 1), and how it looks.
+    /// One system call of a process: its name, its number among the calls of that name (from 1), and its text.
     struct Call: CustomStringConvertible {
         let name: String
         let number: Int
@@ -12,12 +12,12 @@ enum Strace {
         var description: String { "\(name) #\(number): \(text)" }
     }
 
-    /// The words that put `injections` (`linkat:error=EIO:when=1`) before a program.
+    /// The command prefix that runs a program under strace with `injections` such as `linkat:error=EIO:when=1`.
     static func words(_ injections: [String], log: String = "/dev/null") -> [String] {
         ["strace", "-f", "-qq", "-o", log] + injections.flatMap { ["-e", "inject=\($0)"] }
     }
 
-    /// What `process` asks of the kernel from its first look at the destination's folder on.
+    /// The system calls of `process`, from the first one that mentions the destination's folder.
     static func calls(of process: StorageProcess) throws -> [Call] {
         let place = process.destination.split(separator: "/").dropLast().joined(separator: "/")
         let folder = try TemporaryFolder.create()

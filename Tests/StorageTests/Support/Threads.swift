@@ -1,7 +1,8 @@
 import Foundation
 import Storage
 
-/// Runs `body` in `count` threads at once and waits for all. A pool may run its work one after another; threads do not.
+/// Runs `body` in `count` threads at once and waits for all. A thread pool could run the work sequentially;
+/// threads do not.
 func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let ready = DispatchSemaphore(value: 0)
     let start = DispatchSemaphore(value: 0)
@@ -20,7 +21,7 @@ func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     ended.wait()
 }
 
-/// What several threads came to.
+/// Counts the results of several threads.
 final class Outcomes: @unchecked Sendable {
     // Every access holds the lock.
     private let lock = NSLock()
