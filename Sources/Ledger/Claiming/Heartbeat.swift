@@ -14,8 +14,7 @@ public struct Heartbeat: Sendable {
         source = try ConnectionSource(configuration)
     }
 
-    /// Renews the lease of the whole worker, stores the progress of its jobs, and returns the ledger's
-    /// instructions.
+    /// Renews the lease of the whole worker, stores the progress of its jobs, and returns the ledger's instructions.
     ///
     /// An error is no proof that the lease ended: the worker goes on for as long as its `LeaseClock` allows.
     public func beat(
@@ -146,8 +145,7 @@ public enum WorkerWish: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// The ledger's answer to a heartbeat.
 public struct BeatReply: Sendable, Hashable {
-    /// False if the ledger has ended the worker: it has lost all its jobs, may write nothing, and must register
-    /// anew.
+    /// False if the ledger has ended the worker: it has lost all its jobs, may write nothing, and must register anew.
     public var isAlive: Bool
     public var wish: WorkerWish
     public var leaseLength: Duration

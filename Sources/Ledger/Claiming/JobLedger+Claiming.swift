@@ -27,8 +27,7 @@ extension JobLedger {
         }
     }
 
-    /// Replaces the abilities of a worker, from its next claim on. Throws `leaseOver` if the worker must register
-    /// anew.
+    /// Replaces the abilities of a worker, from its next claim on. Throws `leaseOver` if the worker must register anew.
     public func setAbilities(_ abilities: [String], of worker: Int64) async throws {
         _ = try await settle("say what a worker can do") { connection, _ in
             try connection.execute(

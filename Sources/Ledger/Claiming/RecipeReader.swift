@@ -1,8 +1,7 @@
 import Conversion
 import FoundationEssentials
 
-/// Parses recipes as `Recipe(json:)` does, but faster where a text differs from the one before only in its
-/// locations.
+/// Parses recipes as `Recipe(json:)` does, but faster where a text differs from the one before only in its locations.
 struct RecipeReader {
     private var last: Pattern?
 

@@ -48,8 +48,7 @@ extension JobLedger {
         }
     }
 
-    /// Does a page of a chore, unless another process works on it. Returns whether the next page should follow at
-    /// once.
+    /// Does a page of a chore, unless another process works on it. Returns whether the next page should follow at once.
     private func doPage(of chore: String, _ report: inout HousekeepingReport, within limit: Duration?) async throws
         -> Bool
     {
@@ -107,7 +106,7 @@ extension JobLedger {
         }
     }
 
-    /// The given fences that are still valid. The sweep of attempt files asks: a file whose fence is not valid is
+    /// The given fences that are still valid. The sweep of attempt files uses it: a file without a valid fence is
     /// litter.
     public func standing(_ fences: [Fence]) async throws -> Set<Fence> {
         try await settle("look up fences") { connection, _ in

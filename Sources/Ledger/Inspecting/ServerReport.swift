@@ -18,8 +18,7 @@ public struct ServerReport: Sendable, Hashable {
     /// The ledger's roles of which the user is a member. Superusers count as members of each.
     public var roles: [String]
     public var isSuperuser: Bool
-    /// Settings that decide whether committed data survives a crash: `fsync`, `full_page_writes`,
-    /// `synchronous_commit`.
+    /// Settings that decide whether committed data survives a crash: `fsync`, `full_page_writes`, `synchronous_commit`.
     public var durability: [String: String]
     public var maxConnections: Int
     public var usedConnections: Int

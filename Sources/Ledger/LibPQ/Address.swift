@@ -64,8 +64,7 @@ struct Address: Sendable, Hashable {
         return found
     }
 
-    /// Why libpq cannot parse an address. Hides the text that libpq quotes, because it may be a part of the
-    /// password.
+    /// Why libpq cannot parse an address. Hides the text that libpq quotes, because it may be a part of the password.
     private static func reason(_ message: String) -> String {
         let text = message.unicodeScalars.prefix { $0 != "\n" }
         // The tokens that libpq expected and did not find. They are safe to show.

@@ -59,8 +59,7 @@ extension Connection {
         return try lastAnswer(on: link, to: sql)?.tag ?? ""
     }
 
-    /// Runs statements in one round trip and one transaction. Returns the number of rows that each changed or
-    /// returned.
+    /// Runs statements in one round trip and one transaction. Returns the number of rows that each changed or returned.
     ///
     /// Inside an open transaction they become part of it. The first error ends them all.
     @discardableResult
@@ -81,8 +80,7 @@ extension Connection {
     private func runPipeline(_ statements: [Statement], on link: Link) throws -> [Int] {
         for statement in statements {
             try send(statement, on: link)
-            // Send full buffers and take answers that have arrived: thousands of statements need not fit the
-            // buffers.
+            // Send full buffers and take answers that have arrived: thousands of statements need not fit the buffers.
             try flush(link)
         }
         guard PQpipelineSync(link.pointer) == 1 else { throw sendingFailed(link) }

@@ -1,7 +1,6 @@
 import Dispatch
 
-/// A serial executor for one connection, so that waiting for the server does not block a thread of Swift's shared
-/// pool.
+/// A serial executor for one connection, so that waiting for the server does not block a thread of Swift's shared pool.
 final class ConnectionExecutor: SerialExecutor {
     private let queue = DispatchQueue(label: "sluice.ledger.connection")
 

@@ -23,8 +23,7 @@ extension ConnectionSource {
                 mayHaveHappened = mayHaveHappened || error.mayHaveHappened
                 error.mayHaveHappened = mayHaveHappened
                 let wait = backoff.next()
-                // A failed connect has already used its time. Only to learn what may have happened is it worth
-                // more.
+                // A failed connect has already used its time. Only to learn what may have happened is it worth more.
                 let isWorthMore = mayHaveHappened || ![.cannotReach, .exhausted].contains(error.code)
                 guard error.isTransient, isWorthMore, .now + wait < deadline else { throw error }
                 do {

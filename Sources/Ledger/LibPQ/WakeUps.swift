@@ -48,7 +48,7 @@ private struct Listener: Sendable {
         while !Task.isCancelled {
             let look = ContinuousClock.now + nextLook()
             if listens {
-                // Whatever ended it, the clock goes on and the next look tries again.
+                // However listening ended, the clock goes on and the next look tries again.
                 do { listens = try await listen(until: look) } catch {}
             }
             do { try await pause(max(look - .now, .zero), "wait for news") } catch { return }

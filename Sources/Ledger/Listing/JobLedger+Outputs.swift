@@ -23,8 +23,7 @@ public struct OutputMaker: Sendable, Hashable {
 }
 
 extension JobLedger {
-    /// A page of the outputs of completed jobs, in the order of `jobs(matching:)`. `next` is `nil` on the last
-    /// page.
+    /// A page of the outputs of completed jobs, in the order of `jobs(matching:)`. `next` is `nil` on the last page.
     public func outputs(
         matching filter: JobFilter = JobFilter(),
         after cursor: JobCursor? = nil,

@@ -22,8 +22,7 @@ public struct UnableLine: Sendable, Hashable {
     public var queue: String
     public var priority: Int
     public var needs: [String]
-    /// The needs that no running worker has. Empty if each is covered by some worker, but no single worker covers
-    /// all.
+    /// The needs that no running worker has. Empty if each is covered by some worker, but no single worker covers all.
     public var missing: [String]
     /// The number of one of the jobs.
     public var example: Int64

@@ -32,7 +32,7 @@ public struct AttemptFacts: Sendable, Hashable {
     }
 }
 
-/// The column `report` of an attempt: facts that have no column of their own.
+/// The column `report` of an attempt: facts without a separate column.
 struct AttemptReport: Codable, Sendable, Hashable {
     var conversion: ConversionReport?
     var refusals: [FormatRefusal.Reason]?

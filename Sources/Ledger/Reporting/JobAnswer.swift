@@ -4,8 +4,7 @@ public enum JobAnswer: String, Sendable, Hashable, Codable, CaseIterable {
     case done
     /// The same write took effect earlier, under the same fence: its answer was lost, not the write.
     case `repeated`
-    /// The fence is no longer valid: another worker has the job, or it has ended. Discard the output and write
-    /// nothing.
+    /// The fence is no longer valid: another worker has the job, or it has ended. Discard the output and write nothing.
     case lost
     /// A cancellation was requested, and the job has ended as cancelled. Discard the output.
     case cancelled

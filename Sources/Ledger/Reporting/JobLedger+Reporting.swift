@@ -90,7 +90,7 @@ extension JobLedger {
         return count
     }
 
-    /// The answer for each word. Splits the words into calls of limited length in which no job occurs twice.
+    /// The answer for each report. Splits the reports into calls of limited length in which no job occurs twice.
     private func answers<Word: Sendable>(
         _ words: [Word],
         _ fence: @Sendable (Word) -> Fence,

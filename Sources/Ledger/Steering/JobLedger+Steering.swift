@@ -10,8 +10,7 @@ extension JobLedger {
         try await countSteerable(filter.narrowed(to: [.publishing]))
     }
 
-    /// Changes all jobs that match a filter. Each chunk has its own transaction, so that other sessions do not
-    /// wait.
+    /// Changes all jobs that match a filter. Each chunk has its own transaction, so that other sessions do not wait.
     ///
     /// Calls `progress` after each chunk. Chunks done before an error stay.
     @discardableResult

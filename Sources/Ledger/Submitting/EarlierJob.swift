@@ -1,7 +1,6 @@
 public import Conversion
 
-/// The latest job of a destination. A submitter compares it with the file at the destination and with the new
-/// request.
+/// The latest job of a destination. A submitter compares it with the file at the destination and with the new request.
 public struct EarlierJob: Sendable, Hashable {
     public var job: Int64
     public var batch: Int64

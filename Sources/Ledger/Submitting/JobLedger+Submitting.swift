@@ -87,8 +87,7 @@ extension JobLedger {
         try await settle("look up a submission") { connection, _ in try connection.findBatch(key, schema)?.receipt }
     }
 
-    /// The numbers of a batch's jobs after `job`, in the order of submission. At most 1000, or `limit` if that is
-    /// less.
+    /// The numbers of a batch's jobs after `job`, in the order of submission. At most 1000, or `limit` if that is less.
     public func jobs(ofBatch batch: Int64, after job: Int64 = 0, limit: Int32 = 1_000) async throws -> [Int64] {
         try await settle("list the jobs of a batch") { connection, _ in
             try connection.rows("select job from \(schema).batch_jobs(\(batch), \(job), \(limit))") { try $0[0] }
@@ -186,7 +185,7 @@ extension Connection {
         }
     }
 
-    /// What became of a submission whose answer was lost; `nil` if it was never committed and never will be.
+    /// The outcome of a submission whose answer was lost; `nil` if it was never committed and never will be.
     ///
     /// Submits an empty list under the same key. The server waits for a transaction that is still open, and refuses
     /// the list if there is no batch afterwards.

@@ -14,8 +14,7 @@ public struct JobRequest: Sendable, Hashable {
     /// The earliest start; `nil` uses the submission's.
     public var runAt: Date?
     public var labels: [String: String] = [:]
-    /// The stamp of the recipe's first source, to detect later changes; `nil` if the submitter cannot reach the
-    /// source.
+    /// The stamp of the recipe's first source, to detect later changes; `nil` if the submitter cannot reach the source.
     public var stamp: SourceStamp?
     /// The number of the requested work, from `WorkNumbers`; `nil` computes it from the recipe.
     public var work: Int64?

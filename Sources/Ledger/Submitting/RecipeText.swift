@@ -1,8 +1,7 @@
 import Conversion
 import FoundationEssentials
 
-/// Writes recipes as `Recipe.json()` does, but faster where a recipe differs from an earlier one only in its
-/// locations.
+/// Writes recipes as `Recipe.json()` does, but faster where a recipe differs from an earlier one only in its locations.
 struct RecipeText {
     /// What recipes have in common if they differ only in their locations.
     private struct Form {
