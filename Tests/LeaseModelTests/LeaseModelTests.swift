@@ -28,7 +28,7 @@ import Testing
         #expect(found == nil, "\(found.map { Run(seed: $0.seed, in: .partitions).story() } ?? "")")
     }
 
-    /// Workers finish whatever they were doing when the ledger went away, once it is back.
+    /// Once the ledger is back, workers finish what they were doing when it went away.
     @Test func outageLongerThanALeaseTakesNoJobFromItsWorker() {
         var revivals = 0
         for seed in 0..<2_000 as Range<UInt64> {

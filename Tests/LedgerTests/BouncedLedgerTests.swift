@@ -40,7 +40,7 @@ struct BouncedLedgerTests {
         try await withThrowingTaskGroup { group in
             for number in 0..<4 {
                 group.addTask {
-                    // COPY through a pooler. Each submission uses a table of its own transaction.
+                    // COPY through a pooler. Each submission uses a temporary table of its transaction.
                     let submission = Submission(queue: "q\(number % 2)", key: "k\(number)")
                     let receipt = try await ledger.submit(submission, LedgerLab.requests(500, "\(number)"))
                     #expect(!receipt.isRepetition)

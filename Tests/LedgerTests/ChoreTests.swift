@@ -207,8 +207,7 @@ struct ChoreTests {
         #expect(try await lab.ledger.status().jobs.waiting == 5)
     }
 
-    /// The caller's time limit ends the page. The other chores are done, and the next pages of this one are
-    /// smaller.
+    /// The caller's time limit ends the page. The other chores are done, and the next pages of this one are smaller.
     @Test func aPageThatTakesTooLongIsUndoneAndTheNextAreSmaller() async throws {
         let lab = try await LedgerLab { $0.connectionLimit = 8 }
         let receipt = try await lab.submit(5)

@@ -161,7 +161,7 @@ extension GuardedCall {
             ],
             breakages: ["drop index sluice.delayed_handed_back"]
         ) { _, number in "select sluice.recall('file_system_full', 100) as call_\(number)" },
-        // The jobs of a lost worker are searched in all running jobs, which are as many as there are slots.
+        // Reaping scans all running jobs for those of a lost worker. There are only as many as there are slots.
         GuardedCall(
             name: "reap",
             rules: PlanGuard(scanned: ["running"]),

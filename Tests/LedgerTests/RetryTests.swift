@@ -51,7 +51,7 @@ struct RetryTests {
         #expect(try await lab.ledger.recall(.fileSystemFull) == 3)
         #expect(try await lab.ledger.recall(.fileSystemFull) == 0)
         let again = try await lab.claim(4, for: worker)
-        #expect(Set(again.map(\.fence.job)) == Set(fences[0..<3].map(\.job)), "a job that waits for another reason was recalled")
+        #expect(Set(again.map(\.fence.job)) == Set(fences[0..<3].map(\.job)), "a job with another reason was recalled")
         #expect(again.allSatisfy { $0.attempt == 1 && $0.losses == 0 })
     }
 

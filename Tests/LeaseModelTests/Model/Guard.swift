@@ -1,7 +1,6 @@
 /// All mechanisms that keep jobs correct. Each can be removed, to see what it is good for.
 ///
-/// Guards of the ledger are conditions in its SQL. The others are rules that workers, coordinators and storage
-/// follow.
+/// Guards of the ledger are conditions in its SQL. The others are rules that workers, coordinators and storage follow.
 enum Guard: Int, CaseIterable, Sendable {
     // MARK: The ledger's fence
     case epochInFence, leaseInFence, rowInFence

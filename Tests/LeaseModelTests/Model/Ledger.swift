@@ -53,8 +53,7 @@ struct Ledger: Sendable {
     private(set) var jobs: [Job] = []
     private(set) var workers: [Worker] = []
     private(set) var attempts: [Attempt] = []
-    /// When housekeeping last ticked, on which start of which server, and the time before which no worker is
-    /// reaped.
+    /// When housekeeping last ticked, on which start of which server, and the time before which no worker is reaped.
     private(set) var tickAt: Milliseconds?
     private(set) var tickServer = 0
     private(set) var quietUntil = Milliseconds.min

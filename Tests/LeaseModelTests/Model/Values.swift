@@ -5,7 +5,7 @@ typealias Milliseconds = Int
 enum Times {
     static let lease = 30_000
     static let beat = 10_000
-    /// How much earlier than the ledger a worker considers its lease over, if it waits no longer than that.
+    /// How much earlier than the ledger a worker considers its lease over, unless it is patient beyond the lease.
     static let margin = 200
     static let publishGrace = 5_000
     static let sweepAge = 60_000
@@ -24,8 +24,8 @@ struct Fence: Hashable, Sendable {
     var lease: Int
 }
 
-/// How the ledger knows a worker: a number from the ledger, which a failover may give out again, and the worker's
-/// own key.
+/// How the ledger identifies a worker: a number from the ledger, which a failover may give out again, and the
+/// worker's own key.
 struct WorkerName: Hashable, Sendable {
     var id: Int
     var key: Int

@@ -67,8 +67,7 @@ extension World {
         shown[request] = content
     }
 
-    /// Whether a failover lost a publication of this request whose worker may have received the answer to its
-    /// commit.
+    /// Whether a failover lost a publication of this request, possibly after its worker had received the answer.
     func hasLostOrder(_ request: Int) -> Bool {
         for order in lostOrders where order.request == request { return true }
         return false

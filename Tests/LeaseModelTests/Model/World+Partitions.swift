@@ -5,8 +5,7 @@ extension World {
         return nil
     }
 
-    /// From here on a process receives nothing from the ledger. With `both`, the ledger also receives nothing from
-    /// it.
+    /// From here on a process receives nothing from the ledger. With `both`, the ledger also receives nothing from it.
     mutating func cutLedger(_ index: Int, dice: UInt64) -> Bool {
         guard let process = processes[index], process.ledgerCut == nil else { return false }
         let cut: WorkerProcess.Cut = dice % 2 == 0 ? .both : .answers

@@ -26,8 +26,7 @@ struct World: Sendable {
     var keepers = [Keeper(), Keeper()]
     var calls: [Call] = []
 
-    /// Renames that processes requested before they lost the connection to the storage. They may happen at any
-    /// time.
+    /// Renames that processes requested before they lost the connection to the storage. They may happen at any time.
     var lateNames: [Order] = []
 
     /// Whether the disk refuses the next rename to a final name.

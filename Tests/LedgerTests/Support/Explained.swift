@@ -57,8 +57,7 @@ struct Explained {
     /// The pages that the whole call touched.
     let blocks: Int
 
-    /// Explains each of `calls`. They run after `preparation`, in one session and one transaction that is rolled
-    /// back.
+    /// Explains each of `calls`. They run after `preparation`, in one session and one transaction that is rolled back.
     static func calls(
         _ calls: [String],
         after preparation: [String] = [],
@@ -100,8 +99,7 @@ struct Explained {
 struct PlanGuard {
     /// Indexes that have to be used; a partition's is named like that of a partition without number.
     var indexes: Set<String> = []
-    /// The most rows that one step may read in a large table, and the most pairs that it may compare without a
-    /// match.
+    /// The most rows that one step may read in a large table, and the most pairs that it may compare without a match.
     var rowLimit = 2_000
     /// Tables that may be scanned completely.
     var scanned: Set<String> = []

@@ -43,8 +43,8 @@ struct Lab {
         source = try ConnectionSource(configuration)
     }
 
-    /// A limit for waits. Whatever ends at all ends long before this on any machine, and what hangs lasts far
-    /// longer.
+    /// A limit for waits. An operation that ends at all ends long before this on any machine, and one that hangs
+    /// takes far longer.
     static let farTooLong = Duration.seconds(300)
 
     @discardableResult

@@ -13,8 +13,7 @@ struct LedgerLab {
     /// Long, so that a machine under load does not exceed it. Tests let time pass with `age`.
     let lease: Duration = .seconds(3_600)
 
-    /// Creates a ledger on `server`. By default it is a copy of a migrated template on the server that all tests
-    /// share.
+    /// Creates a ledger on `server`. By default it is a copy of a migrated template on the server that all tests share.
     init(on server: PrivatePostgres? = nil, _ change: (inout LedgerConfiguration) -> Void = { _ in }) async throws {
         let name = PrivatePostgres.freshName()
         if let server {
