@@ -1,12 +1,13 @@
 public import FoundationEssentials
 
-/// What was promised and what happened: a ledger in PostgreSQL and some connections to it.
+/// The ledger in PostgreSQL: jobs, attempts, leases and fences, over a connection pool.
 ///
-/// Every call goes on trying while the database is away, until its time is over, and then has one definite answer: also
-/// where the answer to a COMMIT was lost. An error with `mayHaveHappened` says that there was no time left to find out.
+/// Every call retries while the database is down, until its time limit, and then returns one definite answer, even
+/// where the answer to a COMMIT was lost. An error with `mayHaveHappened` means that the time ran out before the
+/// call could find out.
 public struct JobLedger: Sendable {
     let source: ConnectionSource
-    /// What workers have not been told yet.
+    /// Notifications about new work that are not sent yet.
     let news = WorkNews()
 
     /// Opens no connection yet. Throws `badConfiguration`.
@@ -14,15 +15,15 @@ public struct JobLedger: Sendable {
         source = try ConnectionSource(configuration)
     }
 
-    /// Where the ledger is and how patiently it is spoken to.
+    /// Where the ledger is, and the time limits for talking to it.
     public var configuration: LedgerConfiguration { source.configuration }
 
-    /// Closes the connections. Who waits for one, or comes later, gets `cancelled`.
+    /// Closes the connections. Pending and later calls throw `cancelled`.
     public func close() async { await source.close() }
 
     var schema: SchemaName { source.configuration.schema }
 
-    /// Does what `body` says until that has an answer, or time is over: see `ConnectionSource.settle`.
+    /// Runs `body` until it has an answer or time is over: see `ConnectionSource.settle`.
     func settle<Result: Sendable>(
         _ operation: String,
         within limit: Duration? = nil,
@@ -31,7 +32,7 @@ public struct JobLedger: Sendable {
         try await source.settle(operation, within: limit, body)
     }
 
-    /// The ledger's clock, the only one that decides.
+    /// The time on the ledger's clock. All decisions of the ledger use this clock.
     public func time() async throws -> Date {
         try await settle("ask for the time") { connection, _ in
             try connection.value("select \(schema).ledger_time()")

@@ -1,7 +1,7 @@
 public import Conversion
 
 extension LedgerError {
-    /// The same as people read it.
+    /// The error as a failure, for people.
     public var failure: Failure {
         Failure(
             code: code.rawValue,
@@ -15,7 +15,7 @@ extension LedgerError {
 }
 
 extension LedgerError.Code {
-    /// What another try is worth. Where the database is what stands in the way, nothing is wrong with the request.
+    /// How the ledger treats another try. When the database is the obstacle, the request itself is fine.
     public var kind: Failure.Kind {
         switch self {
         case .cannotReach, .connectionLost, .timedOut, .contention, .readOnly, .exhausted, .cancelled, .leaseOver:

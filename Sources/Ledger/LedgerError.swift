@@ -1,21 +1,21 @@
-/// What the ledger could not do, and whether another try is worth it.
+/// An error of the ledger, and whether another try makes sense.
 ///
-/// Callers branch on `code` and `mayHaveHappened` alone; `detail` and `hint` are for people and may be reworded. No
-/// part of it holds a password.
+/// Callers branch only on `code` and `mayHaveHappened`; `detail` and `hint` are for people and may change. No part
+/// of it holds a password.
 public struct LedgerError: Error, Sendable, Hashable {
     public var code: Code
-    /// What was tried: `claim jobs`.
+    /// The operation that failed: `claim jobs`.
     public var operation: String
     /// What failed, for people: a sentence without a full stop.
     public var detail: String
-    /// PostgreSQL's code for the error, where the server sent one.
+    /// The SQLSTATE, if the server sent one.
     public var sqlState: String?
     /// What to do next.
     public var hint: String?
-    /// Whether the change asked for may have been made all the same, because the answer to it was lost.
+    /// Whether the requested change may have happened, because its answer was lost.
     public var mayHaveHappened: Bool
 
-    /// An error without a code of PostgreSQL's; a `nil` hint means the one that goes with the code.
+    /// An error without an SQLSTATE by default. A `nil` hint stands for the default hint of the code.
     public init(
         _ code: Code,
         during operation: String,
@@ -34,19 +34,19 @@ public struct LedgerError: Error, Sendable, Hashable {
 }
 
 extension LedgerError {
-    /// Stable names; one is never reused for another meaning.
+    /// Stable names. A name is never reused for another meaning.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
         /// The address of the database or another setting cannot be used.
         case badConfiguration = "ledger_bad_configuration"
-        /// No server took a connection in time.
+        /// No server accepted a connection in time.
         case cannotReach = "ledger_cannot_reach"
-        /// The connection ended under a statement.
+        /// The connection ended during a statement.
         case connectionLost = "ledger_connection_lost"
-        /// The time given for the operation was over.
+        /// The operation exceeded its time limit.
         case timedOut = "ledger_timed_out"
-        /// The task that asked was cancelled.
+        /// The calling task was cancelled.
         case cancelled = "cancelled"
-        /// The server does not know this user, or the user may not do this.
+        /// The server does not know this user, or the user lacks the right.
         case permissionDenied = "ledger_permission_denied"
         /// The database, or the ledger in it, does not exist.
         case missing = "ledger_missing"
@@ -58,27 +58,27 @@ extension LedgerError {
         case migrationChanged = "ledger_migration_changed"
         /// A migration could not be applied; nothing of it remains.
         case migrationFailed = "ledger_migration_failed"
-        /// Something of the same key, or that depends on it, is there already.
+        /// An object with the same key exists already, or other objects depend on this one.
         case conflict = "ledger_conflict"
         /// A value breaks a rule of the schema.
         case refused = "ledger_refused"
         /// Another transaction, a lock or a limit of the server stood in the way. Nothing was changed.
         case contention = "ledger_contention"
-        /// The lease of the worker is over: it holds nothing any more and registers anew.
+        /// The worker's lease is over. It holds no jobs and must register anew.
         case leaseOver = "ledger_lease_over"
-        /// The server takes no changes: a standby, or one that was told so.
+        /// The server is read-only: a standby, or configured so.
         case readOnly = "ledger_read_only"
         /// Connections, memory or disk space ran out.
         case exhausted = "ledger_exhausted"
         /// The server did not understand a statement: an error in Sluice.
         case badStatement = "ledger_bad_statement"
-        /// The answer is not what the statement should give: an error in Sluice.
+        /// The answer does not fit the statement: an error in Sluice.
         case unexpectedAnswer = "ledger_unexpected_answer"
     }
 
-    /// Whether the same operation may succeed in a moment although nothing was repaired.
+    /// Whether the same operation may soon succeed without any repair.
     ///
-    /// What `mayHaveHappened` must be looked up first all the same.
+    /// With `mayHaveHappened`, callers must first look up whether it happened.
     public var isTransient: Bool {
         switch code {
         case .cannotReach, .connectionLost, .timedOut, .contention, .readOnly, .exhausted: true
@@ -88,7 +88,7 @@ extension LedgerError {
 }
 
 extension LedgerError.Code {
-    /// What a person can do about it, where there is something.
+    /// What a person can do about it; `nil` if nothing.
     var hint: String? {
         switch self {
         case .cannotReach: "check that PostgreSQL runs there and that this machine may connect to it"
@@ -100,7 +100,7 @@ extension LedgerError.Code {
         }
     }
 
-    /// What a code of PostgreSQL's means here. Its first two letters are the class.
+    /// Maps an SQLSTATE to a code. Its first two characters are the class.
     init(sqlState: String) {
         self =
             switch sqlState {
@@ -109,7 +109,7 @@ extension LedgerError.Code {
             case "40002", "40003": .connectionLost
             case "55P03", "57014", "55006": .contention
             case "25006": .readOnly
-            // The ledger's own.
+            // The ledger's own SQLSTATE.
             case "SL001": .leaseOver
             case "57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "25P04": .connectionLost
             default:
@@ -118,7 +118,7 @@ extension LedgerError.Code {
                 case "28": .permissionDenied
                 case "40": .contention
                 case "53", "58": .exhausted
-                // A value that does not fit its type, and what the ledger's own functions raise.
+                // A value that does not fit its type, and exceptions that the ledger's functions raise.
                 case "22", "P0": .refused
                 case "23": sqlState == "23502" || sqlState == "23514" ? .refused : .conflict
                 default: .badStatement

@@ -2,14 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The lease machine as values: workers, coordinators, network, disk and failovers around a model of the ledger.
+/// A model of the lease protocol: workers, coordinators, network, disk and failovers around a model of the ledger.
 ///
-/// `SLUICE_SEED=n` replays one seed and tells its story, `SLUICE_WITHOUT=guard` with a guard taken away, `SLUICE_WEATHER=tails`
-/// in worlds whose failovers lose commits (`sleep`, `partitions`: see `Weather`). `SLUICE_SEEDS=n` runs so many seeds instead of ten thousand.
+/// `SLUICE_SEED=n` replays one seed and prints its story. `SLUICE_WITHOUT=guard` also removes a guard, and
+/// `SLUICE_WEATHER=tails` uses worlds whose failovers lose commits (`sleep`, `partitions`: see `Weather`).
+/// `SLUICE_SEEDS=n` runs that many seeds instead of ten thousand.
 @Suite struct LeaseModelTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let count = environment["SLUICE_SEEDS"].flatMap { Int($0) } ?? 10_000
-    /// So many seeds are enough to find what breaks without a guard.
+    /// Enough seeds to find what breaks without a guard.
     private static let enough = 8_000
 
     @Test func everyPromiseHoldsWhateverHappens() async {
@@ -27,7 +28,7 @@ import Testing
         #expect(found == nil, "\(found.map { Run(seed: $0.seed, in: .partitions).story() } ?? "")")
     }
 
-    /// Whatever the workers were at when the ledger went away, they bring to its end when it is back.
+    /// Once the ledger is back, workers finish what they were doing when it went away.
     @Test func outageLongerThanALeaseTakesNoJobFromItsWorker() {
         var revivals = 0
         for seed in 0..<2_000 as Range<UInt64> {
@@ -51,9 +52,9 @@ import Testing
     func aPromiseBreaksWithoutBackedGuardAndWhatStandsBehind(_ missing: Guard) async throws {
         let backing = try #require(missing.backing)
         let alone = await Seeds.lowestBroken(Self.enough, under: .all.without(missing))
-        #expect(alone == nil, "it is not true that \(backing.because): \(alone?.promise.rawValue ?? "")")
+        #expect(alone == nil, "a promise breaks, although \(backing.because): \(alone?.promise.rawValue ?? "")")
         let guards = backing.by.reduce(Guards.all.without(missing)) { $0.without($1) }
-        // What is broken because of the other alone does not count.
+        // Promises that break without the other guards alone do not count.
         let others = Set(backing.by.compactMap(\.ownPromise))
         let found = await Seeds.lowestBroken(Self.enough, under: guards, overlooking: others)
         #expect(found != nil, "nothing breaks without \(missing) and \(backing.by)")

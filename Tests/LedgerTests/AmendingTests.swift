@@ -5,9 +5,9 @@ import Testing
 
 @testable import Ledger
 
-/// A retry may change how a recipe meets damage, and nothing forgets how it was.
+/// A retry may change how a recipe handles damage, and the record keeps the earlier settings.
 struct AmendingTests {
-    /// A ledger with a worker, and a job for each of `damage` that has failed for good.
+    /// A ledger with a worker, and for each of `damage` a job that has failed for good.
     private func lab(_ damage: [DamageMode]) async throws -> (lab: LedgerLab, worker: WorkerEntry, jobs: [Int64]) {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
@@ -44,7 +44,7 @@ struct AmendingTests {
             #expect(claim.recipe.damage == mode)
             try await lab.ledger.fail([AttemptFailure(claim.fence, LedgerLab.failure(.permanent))])
         }
-        // The second time nothing was changed.
+        // The second retry changed nothing.
         let story = try #require(try await lab.ledger.story(of: jobs[0]))
         #expect(story.amendments.map(\.damage) == [.strict, .conceal])
         #expect(story.amendments.map(\.untilEpoch) == [1, 3])

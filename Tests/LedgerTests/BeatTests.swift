@@ -54,7 +54,7 @@ struct BeatTests {
         #expect(untouched?.frames == 0)
     }
 
-    /// A beat that was on its way when a job went back and came again speaks of the old attempt.
+    /// A beat that was under way while its job was released and claimed again refers to the old attempt.
     @Test func whatIsLostIsTheAttemptThatWasTold() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
@@ -78,7 +78,7 @@ struct BeatTests {
         #expect(try await lab.heartbeat.beat(worker.worker, [RunningJob(claim.fence)]).lost.isEmpty)
     }
 
-    /// An outage may outlast any lease: what was claimed before it stays its worker's.
+    /// An outage may outlast any lease. Jobs that a worker claimed before it stay with the worker.
     @Test func aLeaseThatIsOverTakesNothingFromAWorkerThatNobodyHasEnded() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(5)
@@ -92,7 +92,7 @@ struct BeatTests {
         let reply = try await lab.heartbeat.beat(worker.worker, [RunningJob(fences[3], frames: 7)])
         #expect(reply.isAlive && reply.lost.isEmpty && reply.leaseLength == lab.lease)
         try await lab.ledger.setAbilities(["root:in"], of: worker.worker)
-        // The beat has renewed the lease.
+        // The beat renewed the lease.
         let schema = lab.schema
         let isRenewed: Bool = try await lab.value(
             "select lease_until > \(schema).ledger_time() from \(schema).worker where id = \(worker.worker)"

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Ledger
 
-/// The main facts again, behind PgBouncer in transaction mode, with two connections to the server for all.
+/// The main facts again, behind PgBouncer in transaction mode, with two server connections for all clients.
 struct BouncedLedgerTests {
-    /// A ledger and those who reach it through the pooler, which lasts as long as this does.
+    /// A ledger, and clients that reach it through the pooler. The pooler lives as long as this value.
     private struct Line {
         let bouncer: PrivatePostgresBouncer
         let lab: LedgerLab
@@ -40,7 +40,7 @@ struct BouncedLedgerTests {
         try await withThrowingTaskGroup { group in
             for number in 0..<4 {
                 group.addTask {
-                    // COPY through a pooler, each into a table of its transaction's own.
+                    // COPY through a pooler. Each submission uses a temporary table of its transaction.
                     let submission = Submission(queue: "q\(number % 2)", key: "k\(number)")
                     let receipt = try await ledger.submit(submission, LedgerLab.requests(500, "\(number)"))
                     #expect(!receipt.isRepetition)
@@ -92,7 +92,7 @@ struct BouncedLedgerTests {
         defer { withExtendedLifetime(line) {} }
         let entry = try await ledger.register(WorkerRegistration(name: "w", host: "h", build: "1", slots: 1))
         _ = try await ledger.submit(Submission(), LedgerLab.requests(300))
-        // A submission that fails under COPY leaves its server connection to others as it was.
+        // A submission that fails during COPY leaves its server connection clean for the next client.
         let broken = (0..<300).map { number in
             var request = JobRequest(LedgerLab.recipe("\(number)"))
             if number == 299 { request.recipe.limits = Recipe.Limits(expansionRatio: .infinity) }

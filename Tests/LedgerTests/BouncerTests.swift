@@ -4,7 +4,8 @@ import Testing
 
 @testable import Ledger
 
-/// The same through PgBouncer in transaction mode, with two connections to the server for all.
+/// The main facts of connections again, behind PgBouncer in transaction mode, with two server connections for all
+/// clients.
 struct BouncerTests {
     @Test func allThatALedgerDoesGoesThroughPgBouncer() async throws {
         let bouncer = try PrivatePostgresBouncer.start(before: .shared())

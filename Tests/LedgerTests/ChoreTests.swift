@@ -5,15 +5,15 @@ import Testing
 
 @testable import Ledger
 
-/// Chores are done in pages, each a transaction: none is too large, and none stands in the way of another.
+/// Housekeeping does chores in pages, each in one transaction: no chore is too large, and none blocks another.
 struct ChoreTests {
     private let secret = "00000000-0000-0000-0000-000000000001"
 
-    /// Ticks as coordinators do, with short limits, until nothing is left; all reports.
+    /// Ticks as coordinators do, with short limits, until nothing is left. Returns all reports.
     private func keepHouseToTheEnd(_ lab: LedgerLab) async throws -> [HousekeepingReport] {
         var reports: [HousekeepingReport] = []
         repeat {
-            try #require(reports.count < 2_000, "it does not end")
+            try #require(reports.count < 2_000, "housekeeping does not end")
             try await lab.age(by: .seconds(2))
             reports.append(try await lab.ledger.keepHouse(for: .milliseconds(200), within: .seconds(2)))
         } while reports.last?.isUnfinished ?? true
@@ -26,13 +26,13 @@ struct ChoreTests {
         }
     }
 
-    /// As a coordinator that never slept.
+    /// Sets the state of a coordinator that never slept.
     private func endQuiet(_ lab: LedgerLab) async throws {
         _ = try await lab.ledger.keepHouse()
         try await script(lab, "update house set quiet_until = '-infinity', tick_at = ledger_time() - interval '1 s'")
     }
 
-    /// Workers whose leases are over, each with so many jobs.
+    /// Creates workers whose leases are over. Each holds `thousands` thousand jobs.
     private func loseWorkers(_ lab: LedgerLab, _ count: Int, thousands: Int) async throws {
         try await script(
             lab,
@@ -63,7 +63,7 @@ struct ChoreTests {
         var pages = 0
         try await lab.age(by: .seconds(2))
         _ = try await lab.ledger.keepHouse(for: .zero, within: .seconds(2))
-        // Half-way, and never otherwise, counts are exact.
+        // Counts are exact at all times, also half-way.
         #expect(try await lab.ledger.status().jobs.completed == 1_500_000)
         let half = try #require(try await lab.ledger.chores().first { $0.name == "fold_counts" })
         #expect(half.startedAt != nil && half.affected > 0 && half.remaining == 100_000 && half.finishedAt == nil)
@@ -102,7 +102,8 @@ struct ChoreTests {
         #expect(holding == 0)
     }
 
-    /// What its goodbye did not give back at once was handed back all the same, and not lost.
+    /// Jobs that the worker's sign-off did not hand back at once are released by housekeeping, and do not count as
+    /// lost.
     @Test func whatIsLeftOfAStoppedWorkerIsHandedBack() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(25)
@@ -113,7 +114,7 @@ struct ChoreTests {
             "select \(schema).end_workers(array[\(worker.worker)], 'stopped', \(schema).ledger_time(), 10)"
         )
         #expect(first == 10)
-        // Also in the quiet after an outage: nobody has to come back first.
+        // This works also in the quiet period after an outage: no worker has to come back first.
         #expect(try await lab.ledger.keepHouse()["reap"]?.affected == 15)
         #expect(try await lab.truth() == ["waiting": 25])
         let released: Int = try await lab.value("select count(*) from \(schema).attempt where outcome = 'released'")
@@ -177,7 +178,7 @@ struct ChoreTests {
         let lab = try await LedgerLab { $0.connectionLimit = 8 }
         let receipt = try await lab.submit(5)
         let schema = lab.schema
-        // The page of counts waits for it.
+        // The page of `fold_counts` waits for this lock.
         let (source, batch) = (lab.lab.source, receipt.batch)
         let holder = Task {
             try await source.run("hold") { connection in
@@ -206,7 +207,7 @@ struct ChoreTests {
         #expect(try await lab.ledger.status().jobs.waiting == 5)
     }
 
-    /// Its caller had no more patience: the others are done, and its next pages are smaller.
+    /// The caller's time limit ends the page. The other chores are done, and the next pages of this one are smaller.
     @Test func aPageThatTakesTooLongIsUndoneAndTheNextAreSmaller() async throws {
         let lab = try await LedgerLab { $0.connectionLimit = 8 }
         let receipt = try await lab.submit(5)
@@ -250,7 +251,7 @@ struct ChoreTests {
         #expect(stalled == 30)
     }
 
-    /// One line into which somebody submits is left for the next time, and no line behind it.
+    /// Housekeeping skips a lane that a submission holds until the next time, and handles the lanes behind it.
     @Test func aLineInUseKeepsNoOtherDown() async throws {
         let lab = try await LedgerLab { $0.connectionLimit = 8 }
         for queue in ["a", "b", "c", "d", "e"] { try await lab.submit(3, Submission(queue: queue)) }

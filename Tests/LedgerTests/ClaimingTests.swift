@@ -10,7 +10,7 @@ struct ClaimingTests {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
         try await lab.submit(100_000, Submission(label: "big"))
-        // Some of the big batch are under way already.
+        // Some jobs of the big batch are already running.
         _ = try await lab.claim(40, for: worker)
         let small = try await lab.submit(10, Submission(label: "small"))
         var claimed: [Int64] = []
@@ -34,7 +34,7 @@ struct ClaimingTests {
             let (schema, id, secret) = (lab.schema, worker.worker, WorkerSecrets[worker.worker])
             let plan: JSON = try await lab.lab.run { connection in
                 try connection.transaction {
-                    // Twice, as a session that has its plans made already.
+                    // Claim twice, so that the second runs in a session with cached plans.
                     _ = try connection.execute("select from \(schema).claim(\(id), \(secret), 10)")
                     return try connection.value(
                         "explain (analyze, buffers, format json) select * from \(schema).claim(\(id), \(secret), 10)"
@@ -49,7 +49,7 @@ struct ClaimingTests {
         try await lab.submit(100_000)
         try await lab.submit(10)
         let many = try await blocks()
-        // A walk through the waiting jobs would be thousands.
+        // A scan of the waiting jobs would read thousands of blocks.
         #expect(many < few + few / 2 + 100, "\(few) blocks, then \(many)")
     }
 
@@ -149,7 +149,7 @@ struct ClaimingTests {
         #expect(story.attempts.last?.failure?.message.contains("recipe.sources[0].speed") == true)
     }
 
-    /// A lane that says another version than the recipe: only by somebody's hand in the tables.
+    /// The lane states another version than the recipe. That takes an edit of the tables by hand.
     @Test func aRecipeWhoseVersionIsUnknownAfterAllIsHandedBackForOthers() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
@@ -196,13 +196,13 @@ struct ClaimingTests {
     @Test func aSubmissionWakesThoseWhoWait() async throws {
         let lab = try await LedgerLab { $0.pollInterval = .seconds(3_600) }
         var signals = lab.ledger.workSignals().makeAsyncIterator()
-        // The first is for what came before we listened.
+        // The first signal covers what came before we listened.
         #expect(await signals.next() == .timePassed)
         try await lab.submit(1)
         #expect(await signals.next() == .news)
     }
 
-    /// Workers are told once for many submissions, and not in their transactions.
+    /// Submissions notify workers once for many, outside their transactions.
     @Test func aBurstOfSubmissionsIsPickedUpWithoutWaitingForALook() async throws {
         let lab = try await LedgerLab {
             $0.pollInterval = .seconds(3_600)
@@ -235,7 +235,7 @@ struct ClaimingTests {
         }
     }
 
-    /// In the time between a connection that broke and the server's noticing, a claim may still be on its way.
+    /// When a connection breaks, a claim may still be on its way until the server notices.
     @Test func aClaimThatWasGivenUpTakesNothingWhenItArrives() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
@@ -253,7 +253,7 @@ struct ClaimingTests {
         #expect(try await lab.ledger.held(by: worker.worker).jobs.count == 2)
     }
 
-    /// An idle fleet asks all the time, and each question would wait for the server's disk.
+    /// An idle fleet claims all the time. Otherwise each such claim would wait for the server's disk.
     @Test func aClaimWaitsForTheDiskOnlyIfItTookSomething() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
@@ -275,7 +275,7 @@ struct ClaimingTests {
         #expect(try await waits() == (0, "off"))
     }
 
-    /// Or it would walk, with all claims after it, over the rows of jobs long gone that a long transaction keeps.
+    /// Otherwise this claim and all later ones would scan the dead rows of old jobs that a long transaction keeps.
     @Test func largeClaimsLiftTheFloorOfTheirLineUnlessSomebodySubmits() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
@@ -302,7 +302,7 @@ struct ClaimingTests {
         #expect(try await floor().floor == lifted.floor)
         await submitter.close()
 
-        // A claim that is undone leaves the floor below the jobs that it gives back.
+        // A claim that is rolled back leaves the floor below the jobs that it returns.
         try await lab.lab.run { connection in
             let secret = WorkerSecrets[worker.worker]
             try connection.script("begin", changes: false)
@@ -329,7 +329,7 @@ struct ClaimingTests {
 }
 
 extension LedgerLab {
-    /// Submits a job as somebody with psql does.
+    /// Submits a job as a person with psql does.
     func submitPlain(_ recipe: String) async throws {
         let list = JSON(text: "[{\"recipe\": \(recipe)}]")
         let schema = schema

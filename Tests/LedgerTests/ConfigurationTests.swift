@@ -34,7 +34,7 @@ struct ConfigurationTests {
     func anAddressThatCannotBeReadIsRefusedWithoutItsPassword(url: String) throws {
         do {
             _ = try LedgerConfiguration(url: url)
-            Issue.record("it was taken")
+            Issue.record("the address was accepted")
         } catch let error as LedgerError {
             #expect(error.code == .badConfiguration)
             #expect(!"\(error) \(error.hint ?? "")".contains("hunter2"))
@@ -93,7 +93,7 @@ struct ConfigurationTests {
         }
         #expect(error.code == .cannotReach)
         #expect(!error.description.contains(Self.plain))
-        // A request for TLS and nothing more: no name, no password.
+        // The client sent a TLS request and nothing more: no name, no password.
         #expect(try await heard.value == [0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F])
     }
 

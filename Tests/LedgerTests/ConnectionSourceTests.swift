@@ -22,7 +22,7 @@ struct ConnectionSourceTests {
             $0.connectionLimit = 1
             $0.reachTimeout = .seconds(1)
         }
-        // The holder gets a connection that is there already: to make one may take longer than that.
+        // Connect first: opening a connection may take longer than this limit.
         try await lab.untilReached()
         let holder = Task { try await lab.run { try $0.execute("select pg_sleep(600)") } }
         try await lab.untilRunning("%pg_sleep(600)%")
@@ -84,7 +84,7 @@ struct ConnectionSourceTests {
 }
 
 extension Lab {
-    /// Makes a connection, though the time that the source has for it may be too short on a busy machine.
+    /// Opens a connection. Retries, because the source's time limit may be too short on a busy machine.
     fileprivate func untilReached() async throws {
         let deadline = ContinuousClock.now + Self.farTooLong
         while true {

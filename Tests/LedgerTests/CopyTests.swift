@@ -59,7 +59,7 @@ struct CopyTests {
                 }
             }
         }
-        // On the same connection, which is in order.
+        // The same connection is still usable.
         let rows: Int = try await lab.run { try $0.value("select count(*) from \(schema).job") }
         #expect(rows == 0)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// Counts are kept and never counted; so they have to be what counting would give, whatever happens.
+/// The ledger maintains counts instead of counting rows. They must equal a count at any time.
 struct CountsTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func countsAreTheTruthAfterARandomWorkload(seed: UInt64) async throws {
@@ -60,7 +60,7 @@ struct CountsTests {
         }
         for _ in 0..<2 {
             try await compare(lab)
-            // Folded, they are the same.
+            // Folding must not change them.
             try await lab.age(by: .seconds(5))
             _ = try await lab.ledger.keepHouse()
         }
@@ -77,9 +77,9 @@ struct CountsTests {
         #expect(total == batches.reduce(0) { $0 + Int($1.jobs.total) })
         for state in JobState.allCases {
             let counted = truth[state.rawValue] ?? 0
-            #expect(counts.values.reduce(0) { $0 + $1[state] } == counted, "\(state) of queues")
-            #expect(batches.reduce(0) { $0 + $1.jobs[state] } == counted, "\(state) of batches")
-            #expect(status[state] == counted, "\(state) of the status")
+            #expect(counts.values.reduce(0) { $0 + $1[state] } == counted, "\(state) in the queues")
+            #expect(batches.reduce(0) { $0 + $1.jobs[state] } == counted, "\(state) in the batches")
+            #expect(status[state] == counted, "\(state) in the status")
             #expect(try await lab.ledger.count(matching: JobFilter(states: [state])) == counted)
             #expect(try await lab.ledger.count(matching: JobFilter(states: [state], sourcePrefix: "")) == counted)
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ledger
 
-/// Jobs that are not due yet, and what claims read of them.
+/// Jobs that are not due yet, and how much of them claims read.
 struct DelayedTests {
     private func pages(_ lab: LedgerLab, _ worker: WorkerEntry) async throws -> [Int] {
         let secret = try #require(WorkerSecrets[worker.worker]).uuidString
@@ -41,14 +41,14 @@ struct DelayedTests {
             try await lab.age(by: .seconds(7_200))
             let woken: Int = try await lab.value("select \(lab.schema).wake_delayed(\(Int32(jobs)))")
             #expect(woken == jobs)
-            // More lines and higher indexes; each of the dead rows would be a page.
+            // Lanes and index levels have grown a little. Reading each dead row would cost a page.
             let after = try #require(try await pages(lab, worker).last)
             #expect(after <= before + 200, "\(before), then \(after)")
         }
         #expect(try await lab.claim(1, for: worker).count == 1)
     }
 
-    /// What is not committed yet cannot be seen, and may be due before.
+    /// Uncommitted rows are invisible, and may be due earlier.
     @Test func theTimeToLookFromIsNotRaisedWhileJobsArePutOff() async throws {
         let lab = try await LedgerLab()
         let schema = lab.schema
@@ -74,12 +74,12 @@ struct DelayedTests {
             try connection.execute("select \(schema).wake_delayed(10)")
             try connection.script("rollback", changes: false)
         }
-        #expect(try await from() == first, "what is undone raises nothing")
+        #expect(try await from() == first, "a rolled back call raised the floor")
         try await wake()
         #expect(try #require(try await from()) > first)
     }
 
-    /// Another server takes over, whose clock is an hour behind.
+    /// The clock goes back when another server takes over whose clock is an hour behind.
     @Test func aClockThatGoesBackHidesNoJob() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// What a submitter is told of what was done before, and what a check is told of outputs.
+/// What a submitter learns about earlier jobs, and a check about outputs.
 struct EarlierJobTests {
     private static let stamp = SourceStamp(bytes: 5, modified: 1_763_000_000_123_456_789)
 
@@ -26,7 +26,7 @@ struct EarlierJobTests {
         #expect(waiting.dropLast().reversed().compactMap(\.self).map(\.job) == Array(first.firstJob...first.lastJob))
         #expect(waiting.dropLast().allSatisfy { $0?.state == .waiting && $0?.stamp == Self.stamp })
         #expect(try waiting.dropLast().reversed().map { $0?.work } == recipes.map(number))
-        // A later one takes its place, also in another queue.
+        // A later job replaces it, also from another queue.
         let later = try await lab.ledger.submit(Submission(queue: "other"), [JobRequest(recipes[1])])
         let found = try await lab.ledger.earlierJobs(at: places)
         #expect(found[1]?.job == later.firstJob && found[1]?.stamp == nil && found[1]?.batch == later.batch)
@@ -63,7 +63,7 @@ struct EarlierJobTests {
         #expect(found.map { $0?.state } == [.completed, .skipped, .publishing, .failed])
         #expect(found[0]?.bytes == 1_234 && found[0]?.digest?.count == 64)
         #expect(found[1]?.bytes == nil && found[3]?.code != nil)
-        // Counted as what it is, before and after counts are folded.
+        // Counts are right before and after they are folded.
         for _ in 0..<2 {
             let counts = try await lab.ledger.status().jobs
             #expect((counts.completed, counts.skipped, counts.failed, counts.publishing) == (1, 1, 1, 1))

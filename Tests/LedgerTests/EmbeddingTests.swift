@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The program with which a build puts the migrations into the binary.
+/// The build tool that embeds the migrations into the binary.
 struct EmbeddingTests {
-    /// What it makes of files with these names and texts.
+    /// Runs the tool on files with these names and texts. Returns the run and the source that it made.
     private func embed(_ files: [String: String]) throws -> (run: Run, source: String) {
         let folder = try TemporaryFolder.create()
         for (name, text) in files { try Data(text.utf8).write(to: URL(filePath: folder.path(name))) }
@@ -14,7 +14,7 @@ struct EmbeddingTests {
         return (run, String(decoding: made, as: UTF8.self))
     }
 
-    /// Beside the test bundle, which the runner may name among its words.
+    /// The tool, beside the test bundle. The runner may name the bundle among its arguments.
     private static let program: String = {
         let runner = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path
         return ([runner] + CommandLine.arguments)

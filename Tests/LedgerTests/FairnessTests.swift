@@ -5,9 +5,9 @@ import Testing
 
 @testable import Ledger
 
-/// Whose jobs a fleet takes when many have some: queues by their weights, the submitters of a queue by theirs.
+/// How a busy fleet divides its work: among queues by their weights, and among the submitters of a queue by theirs.
 struct FairnessTests {
-    /// Someone with jobs in a queue, and what they should have of the fleet.
+    /// A submitter with jobs in a queue, and its weight there.
     private struct Party {
         let queue: String
         let ledger: JobLedger
@@ -20,7 +20,7 @@ struct FairnessTests {
         return (name, try lab.ledger(as: name))
     }
 
-    /// So many jobs, in batches of sizes that the generator picks: many of one job, some of a few, some of hundreds.
+    /// Submits `count` jobs in batches of random sizes: many of one job, some of a few, some of hundreds.
     private func submit(_ count: Int, by party: Party, _ generator: inout SeededGenerator) async throws {
         var left = count
         while left > 0 {
@@ -30,7 +30,7 @@ struct FairnessTests {
         }
     }
 
-    /// Whose the next `count` jobs are, claimed in groups of random sizes: jobs by batch.
+    /// Claims the next `count` jobs in groups of random sizes. Returns the number of jobs by batch.
     private func claim(
         _ count: Int,
         _ lab: LedgerLab,
@@ -45,7 +45,7 @@ struct FairnessTests {
         while left > 0 {
             let wanted = min(left, generator.whole(in: groups.lowerBound..<groups.upperBound + 1))
             let jobs = try await lab.claim(Int32(wanted), for: worker)
-            try #require(jobs.count == wanted, "\(left) of \(count) left")
+            try #require(jobs.count == wanted, "\(left) of \(count) jobs left")
             for job in jobs { claimed[job.batch, default: 0] += 1 }
             left -= wanted
         }
@@ -127,13 +127,13 @@ struct FairnessTests {
         for ledger in [mine.ledger, other.ledger] {
             _ = try await ledger.submit(Submission(), LedgerLab.requests(5_000))
         }
-        // What eight slots have begun.
+        // The jobs that eight slots have started.
         _ = try await lab.claim(8, for: worker)
         let small = try await mine.ledger.submit(Submission(), LedgerLab.requests(4))
         var batches: [Int64] = []
         for _ in 0..<16 { batches += try await lab.claim(1, for: worker).map(\.batch) }
         #expect(batches.prefix(8).contains(small.batch), "\(batches)")
-        // And the other submitter still gets half.
+        // The other submitter still gets half.
         let rest = try await owners(batches.reduce(into: [:]) { $0[$1, default: 0] += 1 }, lab)
         #expect(rest.first { $0.key.submitter == mine.name }?.value == 8)
     }
@@ -151,7 +151,7 @@ struct FairnessTests {
         try await lab.submit(60, Submission(queue: "b"))
         let late = try await shares(100)
         #expect(abs(late["a", default: 0] - 50) <= 3, "\(late)")
-        // The rest of `b`, and then `a` alone for long.
+        // This takes the rest of `b`, and then `a` runs alone for long.
         _ = try await shares(400)
         for queue in ["b", "c"] { try await lab.submit(200, Submission(queue: queue)) }
         let back = try await shares(150)
@@ -163,7 +163,7 @@ struct FairnessTests {
         for queue in ["a", "b", "c"] { #expect(abs(resumed[queue, default: 0] - 30) <= 4, "\(resumed)") }
     }
 
-    /// Claims that run beside each other do not see what the others take.
+    /// Concurrent claims do not see what the others take.
     @Test func workersThatClaimAtOnceShareFairlyTogether() async throws {
         let lab = try await LedgerLab()
         for (queue, weight) in [("a", 300), ("b", 100)] as [(String, Int32)] {

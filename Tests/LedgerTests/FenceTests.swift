@@ -5,9 +5,9 @@ import Testing
 
 @testable import Ledger
 
-/// Whoever has lost the right to a job changes nothing, and is told so.
+/// A worker that lost its right to a job changes nothing, and gets the answer `lost`.
 struct FenceTests {
-    /// A fence that is wrong in one thing alone.
+    /// A fence with exactly one wrong part.
     enum Flaw: CaseIterable {
         case epoch
         case lease
@@ -22,7 +22,7 @@ struct FenceTests {
         }
     }
 
-    /// Ledgers whose outputs go to one folder know the files of their own attempts by it.
+    /// Ledgers that share an output folder recognize the files of their own attempts by the prefix of the lease.
     @Test func leasesOfALedgerBeginAlikeAndOthersDoNot() async throws {
         var marks: [[Substring]] = []
         for _ in 0..<2 {
@@ -90,7 +90,7 @@ struct FenceTests {
         #expect(try await lab.ledger.release([old]) == [.lost])
         #expect(try await !lab.heartbeat.beat(first.worker, [RunningJob(old)]).isAlive)
         #expect(try await lab.ledger.publish([LedgerLab.publication(new.fence)]) == [.done])
-        // Even now, with the job publishing for another.
+        // This also holds while the job is publishing for another worker.
         #expect(try await lab.ledger.finish([old]) == [.lost])
         #expect(try await lab.ledger.finish([new.fence]) == [.done])
         let story = try #require(try await lab.ledger.story(of: old.job))
@@ -99,7 +99,7 @@ struct FenceTests {
         #expect(story.attempts[0].failure?.code == "worker_lost")
     }
 
-    /// A worker may hold a job anew while it still has something to say of an older claim.
+    /// A worker may claim a job again before it has reported an older claim of it.
     @Test func twoClaimsOfOneJobInOneCallAreAnsweredEachByItself() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(2)
@@ -113,7 +113,7 @@ struct FenceTests {
         #expect(try await lab.ledger.finish(fences) == [.lost, .done, .done])
     }
 
-    /// Its file must stay where it is: whoever finishes the job counts on it.
+    /// The output must stay where it is: the process that finishes the job needs it.
     @Test func whatWasPublishedCannotBeHandedBackAndIsNotLost() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(2)
@@ -139,7 +139,7 @@ struct FenceTests {
         )
         #expect(try await lab.ledger.release([claims[2].fence]) == [.cancelled])
         #expect(try await lab.truth() == ["cancelled": 3])
-        // The same words again, after an answer that was lost.
+        // The same calls again, as after a lost answer.
         #expect(try await lab.ledger.publish([LedgerLab.publication(claims[0].fence)]) == [.cancelled])
         #expect(try await lab.ledger.release([claims[2].fence]) == [.cancelled])
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Ledger
 
-/// Engines that speak as PostgreSQL does: told by their own words, and refused.
+/// Engines that speak PostgreSQL's protocol: how they are detected and refused.
 struct ForeignEngineTests {
     private func engine(
         _ version: String,
@@ -15,7 +15,7 @@ struct ForeignEngineTests {
 
     private static let stock = "PostgreSQL 16.4 on x86_64-pc-linux-gnu, compiled by gcc (GCC) 9.5.0, 64-bit"
 
-    /// As servers have answered `select version()`.
+    /// Answers of real servers to `select version()`.
     @Test(arguments: [
         (
             "CockroachDB CCL v24.3.5 (x86_64-pc-linux-gnu, built 2025/02/03 17:28:15, go1.22.8)", "cockroach",
@@ -92,7 +92,7 @@ struct ForeignEngineTests {
         #expect(try await lab.run { try $0.foreignEngine() } == nil)
     }
 
-    /// A server that has what DSQL alone has is taken for it: nothing is made there.
+    /// A server with a relation that only DSQL has counts as DSQL, and the migrator creates nothing there.
     @Test func migratorMakesNothingOnAnEngineThatItRefuses() async throws {
         let server = try PrivatePostgres.shared()
         let database = try server.createDatabase()

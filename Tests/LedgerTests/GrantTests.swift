@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// Who may do what: all of it, by the catalog and by trying.
+/// The rights of each role, checked in the catalog and by trying.
 struct GrantTests {
     private static let looking: Set<String> = [
         "ledger_time", "batch_jobs", "counts", "status", "paces", "list_queues", "list_batches",
@@ -13,7 +13,7 @@ struct GrantTests {
         "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans",
     ]
 
-    /// For each role, the functions that it may call. Nobody but the owner may touch a table.
+    /// For each role, the functions that it may call. Only the owner may touch a table.
     private static let functions: [String: Set<String>] = [
         "sluice_worker": [
             "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
@@ -32,10 +32,10 @@ struct GrantTests {
         "sluice_viewer": looking,
     ]
 
-    /// And the views that it may read.
+    /// The views that every role may read.
     private static let views: Set<String> = ["applied_migration"]
 
-    /// A user who is a member of `role`.
+    /// Creates a user who is a member of `role`.
     private func user(_ role: String, on server: PrivatePostgres) throws -> String {
         let name = PrivatePostgres.freshName("user")
         try server.run("create role \(name) login in role \(role)")
@@ -120,7 +120,7 @@ struct GrantTests {
         #expect(relations.count > 20 && calls.count > 40)
         let source = try lab.ledger(as: user(role, on: lab.lab.server)).source
 
-        /// Whether the user may do it, whatever else comes of it. Nothing is left of it.
+        /// Whether the user has the right, whatever else fails. Leaves no changes behind.
         func may(_ statement: String) async throws -> Bool {
             do {
                 try await source.run("test") { connection in
@@ -155,7 +155,7 @@ struct GrantTests {
         for ledger in [submitter, worker, viewer] { try await Migrator(ledger.configuration).check() }
 
         _ = try await submitter.submit(recipes: [LedgerLab.recipe("one")])
-        // By COPY, into a table that it may only insert into.
+        // This uses COPY, into a table on which it has only the right to insert.
         let receipt = try await submitter.submit(Submission(key: "k"), LedgerLab.requests(500))
         #expect(try await submitter.submit(Submission(key: "k"), LedgerLab.requests(500)).isRepetition)
         let entry = try await worker.register(WorkerRegistration(name: "w", host: "h", build: "1", slots: 1))
@@ -188,7 +188,7 @@ struct GrantTests {
 
     @Test func anOwnerWhoIsNoAdministratorMigrates() async throws {
         let server = try PrivatePostgres.shared()
-        // Made by whoever migrated first on this server.
+        // The roles exist once any test has migrated on this server.
         _ = try await LedgerLab()
         let owner = try user("sluice_owner", on: server)
         let database = try server.createDatabase()

@@ -5,9 +5,10 @@ import Testing
 
 @testable import Ledger
 
-/// Numbers of attempts that no worker of ours sends: the ledger stores the nearest that its columns hold, and no job waits for another.
+/// Measurements that no correct worker sends. The ledger stores the nearest values that its columns hold, and no
+/// other job waits because of them.
 struct HostileFiguresTests {
-    /// As much sound as a bigint of milliseconds holds half of.
+    /// A length in milliseconds above half of what a bigint holds.
     private static let endless = Duration.seconds(4_600_000_000_000_000)
 
     private func publication(_ fence: Fence, _ facts: AttemptFacts) -> Publication {
@@ -29,7 +30,7 @@ struct HostileFiguresTests {
             cpu: Self.endless,
             peakBytes: .max
         )
-        // The last two are honest jobs of the same group.
+        // The last two are honest jobs in the same call.
         let words = fences.prefix(4).map { publication($0, facts) } + fences.suffix(2).map(LedgerLab.publication)
         #expect(try await lab.ledger.publish(words) == Array(repeating: .done, count: 6))
         #expect(try await lab.ledger.finish(fences) == Array(repeating: .done, count: 6))
@@ -38,7 +39,7 @@ struct HostileFiguresTests {
         #expect(try await lab.ledger.batch(1)?.jobs.completed == 6)
     }
 
-    /// Rows that an older build has let in.
+    /// Rows that an older build accepted.
     @Test func whatStandsInTheTablesAlreadyIsFoldedToo() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
@@ -76,7 +77,7 @@ struct HostileFiguresTests {
         #expect(story.attempts[0].failure?.stream == nil)
     }
 
-    /// Straight to the functions, as a worker that was taken over may call them.
+    /// Calls the functions directly, as a compromised worker may.
     @Test func functionsTakeWhateverNumberIsSaid() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(2)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// Logins that mean harm to the others, each with the rights of its role and no more.
+/// Malicious logins, each with the rights of its role and no more.
 struct HostileSubmitterTests {
     private func login(_ role: String, _ lab: LedgerLab) throws -> JobLedger {
         let name = PrivatePostgres.freshName("user")
@@ -13,7 +13,7 @@ struct HostileSubmitterTests {
         return try lab.ledger(as: name)
     }
 
-    /// A submission straight to the function, as psql sends it.
+    /// Submits directly to the SQL function, as a client with psql does.
     private func submit(_ jobs: String, as ledger: JobLedger) async throws {
         try await ledger.source.run("submit") { connection in
             _ = try connection.script(
@@ -37,7 +37,8 @@ struct HostileSubmitterTests {
     func noWallLimitStopsTheLookAtWhatRuns(limit: String) async throws {
         let lab = try await LedgerLab()
         let submitter = try login("sluice_submitter", lab)
-        // What is no number from 0 to 2^63 - 1 is refused. An older ledger may hold it all the same.
+        // The ledger refuses anything but a number from 0 to 2^63 - 1. A ledger from an older build may still hold
+        // such values.
         let recipe = ", \"limits\": {\"wallSeconds\": \(limit)}"
         if limit == "9e15" {
             try await submit("[\(job("evil", more: recipe))]", as: submitter)
@@ -55,7 +56,7 @@ struct HostileSubmitterTests {
                 )
             }
         }
-        // And beside it a job whose worker has ended, which the look is for.
+        // A second job, whose worker has ended. The audit must find it.
         try await submit("[\(job("honest"))]", as: submitter)
         let worker = try await lab.worker()
         let fences: [Int64] = try await lab.lab.run { connection in
@@ -80,7 +81,7 @@ struct HostileSubmitterTests {
     @Test func recipesAndLabelsHaveASize() async throws {
         let lab = try await LedgerLab()
         let submitter = try login("sluice_submitter", lab)
-        // Small when it is compressed.
+        // This text is small once it is compressed.
         let long = String(repeating: "x", count: 200_000)
         for jobs in [
             "[\(job("a", more: ", \"tags\": {\"t\": \"\(long)\"}"))]",
@@ -91,7 +92,7 @@ struct HostileSubmitterTests {
             #expect(error.code == .refused)
             #expect(error.detail.contains("131072"), "\(error)")
         }
-        // By COPY as well, and told before anything is sent.
+        // The same by COPY. The client refuses it before it sends anything.
         var recipe = LedgerLab.recipe("long")
         recipe.tags = ["t": long]
         let told = try await failure { _ = try await submitter.submit(recipes: [LedgerLab.recipe("a"), recipe]) }
@@ -136,10 +137,10 @@ struct HostileSubmitterTests {
         try await submit(jobs(64, "c"), as: submitter)
         let more = try await failure { try await submit(jobs(1, "d"), as: submitter) }
         #expect(more.code == .refused && more.detail.contains("100"), "\(more)")
-        // Lines that it has opened already, and other submitters, are not concerned.
+        // The limit affects neither lanes that are already open nor other submitters.
         try await submit(jobs(64, "b"), as: submitter)
         try await submit(jobs(64, "e"), as: other)
-        // Nor is it, once nothing waits in them any more.
+        // The limit no longer applies once nothing waits in the lanes.
         _ = try await submitter.apply(.cancel, to: JobFilter())
         try await lab.age(by: .seconds(700))
         _ = try await lab.ledger.keepHouse()
@@ -157,7 +158,7 @@ struct HostileSubmitterTests {
         for round in 1...3 {
             try await lab.submit(3)
             let worker = try await lab.worker()
-            // Before housekeeping has looked, and after.
+            // Claims work both before housekeeping has run and after it.
             #expect(try await lab.claim(1, for: worker).count == 1)
             _ = try await lab.ledger.keepHouse()
             let claims = try await lab.claim(2, for: worker)
@@ -203,7 +204,7 @@ struct HostileSubmitterTests {
         #expect(try await bob.apply(.prioritize(7), to: JobFilter()).changed == 2)
         #expect(try await bob.apply(.cancel, to: JobFilter(ids: [hers.firstJob])).changed == 0)
         #expect(try await bob.apply(.cancel, to: JobFilter(sourcePrefix: "in:alice")).changed == 0)
-        // Nor by a filter that no client of ours sends.
+        // No filter that our client never sends helps either.
         for filter in [
             "null", "'[]'", "'1'", "'{\"submitter\": \"\(PrivatePostgres.freshName())\"}'", "'{\"ids\": null}'",
         ] {
@@ -236,7 +237,7 @@ struct HostileSubmitterTests {
         try await operating.setPaused(false, queue: "default")
         #expect(try await operating.wish(.drain, of: worker.worker))
         #expect(try await operating.apply(.cancel, to: JobFilter(batch: hers.batch)).changed == 3)
-        // Who owns the ledger may do everything, as in a private cluster.
+        // The owner of the ledger may do everything, as in a private cluster.
         #expect(try await lab.ledger.apply(.retry, to: JobFilter()).changed == 3)
     }
 
@@ -268,7 +269,7 @@ struct HostileSubmitterTests {
         #expect(try await lab.ledger.jobs().jobs.count == 5)
     }
 
-    /// Or they could have the batch of another answered as theirs, or keep a nightly key from being used.
+    /// Otherwise a submitter could get another's batch as the answer to a key, or block a nightly key.
     @Test func submittersTakeNoKeysFromEachOther() async throws {
         let lab = try await LedgerLab()
         let (alice, bob) = (try login("sluice_submitter", lab), try login("sluice_submitter", lab))
@@ -306,7 +307,7 @@ struct HostileSubmitterTests {
                 #expect(error.code == .permissionDenied, "\(words)")
             }
         }
-        // Nor of a worker that the ledger does not know any more.
+        // The same for a worker that the ledger no longer knows.
         for (worker, number) in [(Int64(4_711), 0), (entry.worker, 2)] {
             try await lab.lab.run { connection in
                 try connection.execute("update \(lab.schema).running set worker = \(worker)")
@@ -317,7 +318,7 @@ struct HostileSubmitterTests {
         }
         #expect(try await victim.held(by: entry.worker).jobs == claims)
         #expect(try await Heartbeat(victim.configuration).beat(entry.worker).isAlive)
-        // There is no other way to the secret.
+        // The secret cannot be read in any other way.
         for text in ["select secret from \(lab.schema).worker", "select * from \(lab.schema).list_workers()"] {
             let error = try await failure {
                 try await thief.source.run("look") { _ = try $0.script(text, changes: false) }

@@ -6,7 +6,8 @@ import Testing
 @testable import Ledger
 
 struct HousekeepingTests {
-    /// Ticks as a coordinator does, while nothing happens for so many sixths of a lease.
+    /// Ticks as a coordinator does, while `sixths` sixths of a lease pass and nothing else happens. Returns the
+    /// number of reaped jobs.
     private func pass(_ lab: LedgerLab, sixths: Int) async throws -> Int {
         var reaped = 0
         for _ in 0..<sixths {
@@ -47,7 +48,7 @@ struct HousekeepingTests {
         try await lab.age(by: lab.lease / 3)
         _ = try await lab.ledger.keepHouse()
         try server.restart(.immediate)
-        // Whole leases go by while nobody can beat.
+        // Whole leases pass in which no worker can beat.
         try await lab.age(by: lab.lease * 10)
         _ = try await lab.ledger.keepHouse()
         let quietUntil = try #require(try await lab.ledger.status().quietUntil)
@@ -59,7 +60,8 @@ struct HousekeepingTests {
         #expect(try await lab.ledger.status().quietUntil == nil)
     }
 
-    /// Beats come every third of a lease: after a gap of half a lease a worker would have a sixth left to find the ledger.
+    /// Workers beat every third of a lease. After a gap of half a lease, a worker would have a sixth left to find
+    /// the ledger.
     @Test func afterAThirdOfALeaseWithoutATickNobodyIsLostForAWholeOne() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
@@ -73,7 +75,7 @@ struct HousekeepingTests {
         #expect(try await pass(lab, sixths: 2) == 1)
     }
 
-    /// A lease of a second or two is over within seconds of a start; a worker needs longer to find the server.
+    /// A lease of a second or two ends within seconds of a server start. A worker needs longer to find the server.
     @Test func aShortLeaseLeavesWorkersTimeToFindTheServer() async throws {
         let server = try PrivatePostgres.start()
         let lab = try await LedgerLab(on: server)
@@ -86,7 +88,8 @@ struct HousekeepingTests {
         #expect(quietUntil > (try await lab.ledger.time()) + 5)
     }
 
-    /// A server that is frozen in the middle of a tick goes on with it when it is thawed. No worker could beat meanwhile.
+    /// A server that freezes in the middle of a tick goes on with the tick when it thaws. No worker could beat
+    /// meanwhile.
     @Test func aTickThatStoodStillReapsNobodyWhoseLeaseEndedMeanwhile() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
@@ -101,7 +104,7 @@ struct HousekeepingTests {
         #expect(try await lab.truth() == ["running": 1])
     }
 
-    /// A server that was away for a moment only: no gap tells of it, the time of its start does.
+    /// The server was away for only a moment. No gap shows the restart, but the server's start time does.
     @Test func alsoAfterARestartThatTookNoTime() async throws {
         let server = try PrivatePostgres.start()
         let lab = try await LedgerLab(on: server)
@@ -156,14 +159,15 @@ struct HousekeepingTests {
         #expect(taken[0].attemptName == LedgerLab.publication(taken[0].fence).attemptName)
         #expect(taken[0].bytes == 1_234)
         #expect(try await lab.ledger.takeUnfinished().isEmpty)
-        // The worker is long gone, and its fence is good all the same.
+        // The worker is long gone, but its fence is still valid.
         #expect(try await lab.ledger.finish([taken[0].fence]) == [.done])
         let torn = AttemptFailure(taken[1].fence, LedgerLab.failure(.permanent, code: "attempt_lost", stage: "publish"))
         #expect(try await lab.ledger.fail([torn]) == [.done])
         #expect(try await lab.truth() == ["completed": 1, "failed": 1, "running": 1])
     }
 
-    /// What a caller cannot finish would be kept from those who can for a whole grace period.
+    /// Otherwise a caller without the root would withhold the publication from capable callers for a whole grace
+    /// period.
     @Test func aPublicationIsHandedOnlyToThoseWhoHaveItsRoot() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(2)
@@ -172,7 +176,7 @@ struct HousekeepingTests {
         let skipped = Publication(fences[1], attemptName: "", digest: "", bytes: 0)
         try await lab.ledger.publish([LedgerLab.publication(fences[0]), skipped])
         try await lab.age(by: .seconds(3_601))
-        // What was skipped has no file.
+        // A skipped job has no file.
         #expect(try await lab.ledger.takeUnfinished(in: []).map(\.fence) == [fences[1]])
         for _ in 0..<50 { #expect(try await lab.ledger.takeUnfinished(in: ["in", "elsewhere"]).isEmpty) }
         #expect(try await lab.ledger.takeUnfinished(in: ["in", "out"]).map(\.fence) == [fences[0]])
@@ -181,7 +185,7 @@ struct HousekeepingTests {
         #expect(Set(try await lab.ledger.takeUnfinished().map(\.fence)) == Set(fences))
     }
 
-    /// Nobody knows what beat before, and what a crash took of it.
+    /// Nothing is known about beats before the first tick, or about beats that a crash lost.
     @Test func theFirstTickOfAllReapsNobodyForAWholeLease() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
@@ -198,7 +202,7 @@ struct HousekeepingTests {
         #expect(try await lab.state(claim.fence.job) == "waiting")
     }
 
-    /// A number that a failover could give out twice would make two workers one.
+    /// A failover could repeat a sequence number, and two workers would then share it.
     @Test func numbersOfWorkersAreDrawn() async throws {
         let lab = try await LedgerLab()
         var numbers: [Int64] = []
@@ -210,7 +214,7 @@ struct HousekeepingTests {
 
     @Test func jobsThatStandStillUnderAWorkerThatBeatsAreTakenFromIt() async throws {
         let lab = try await LedgerLab()
-        // Far longer than a slow machine takes, and both over before the last beat.
+        // Both limits are far longer than a slow machine takes, and both end before the last beat.
         try await lab.set("stall = '1000 s', lease = '600 s'")
         try await lab.submit(2)
         let worker = try await lab.worker()
@@ -226,13 +230,13 @@ struct HousekeepingTests {
         }
         #expect(try await lab.state(claims[0].fence.job) == "running")
         let story = try #require(try await lab.ledger.story(of: claims[1].fence.job))
-        // The pause before another try may be as short as it likes.
+        // The back-off before another try may be arbitrarily short.
         #expect([.delayed, .waiting].contains(story.summary.state))
         #expect(story.attempts.map(\.failure?.code) == [LedgerVerdict.stalled.rawValue])
         #expect(story.summary.attempts == 1)
     }
 
-    /// While a worker was not heard of, none of its jobs could be seen to move.
+    /// While a worker is unreachable, the ledger cannot see its jobs progress.
     @Test func anOutageIsNotHeldAgainstJobsThatStoodStillInIt() async throws {
         let lab = try await LedgerLab()
         try await lab.set("stall = '1000 s', lease = '600 s'")
@@ -244,7 +248,8 @@ struct HousekeepingTests {
         for second in 1...13 {
             _ = try await lab.heartbeat.beat(worker.worker, [RunningJob(claim.fence, frames: 0, slot: 1)])
             _ = try await lab.ledger.keepHouse()
-            // The quiet after the outage ends with the seventh, and the patience with a job that stands still with the twelfth.
+            // The quiet period after the outage ends with the seventh beat, and the stall limit of the job with the
+            // twelfth.
             if second == 10 { #expect(try await lab.state(claim.fence.job) == "running") }
             try await lab.age(by: .seconds(100))
         }
@@ -281,7 +286,7 @@ struct HousekeepingTests {
         #expect(dropped == 2)
         let left: Int = try await lab.value("select count(*) from \(schema).span")
         #expect(left >= spans - 2)
-        // What shares a span with living work stays.
+        // Jobs that share a span with open jobs stay.
         #expect(try await lab.truth() == ["completed": 500, "waiting": 1])
         let counts = try await lab.ledger.status().jobs
         #expect((counts.completed, counts.waiting, counts.total) == (500, 1, 501))

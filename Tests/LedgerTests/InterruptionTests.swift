@@ -15,7 +15,7 @@ struct InterruptionTests {
         #expect(!error.mayHaveHappened)
         #expect(error.sqlState == "57014")
         #expect(ContinuousClock.now - start < Lab.farTooLong)
-        // The next run gets a connection on which no late cancellation can arrive.
+        // The next run gets a connection that no late cancellation can reach.
         let one: Int = try await lab.run { try $0.value("select 1") }
         #expect(one == 1)
     }
@@ -59,7 +59,7 @@ struct InterruptionTests {
         let lab = try await Lab { $0.connectionLimit = 1 }
         let connection = try await Connection.open(lab.configuration, until: .now + Lab.farTooLong)
         let schema = lab.schema
-        // The first waits at a gate; the second stands in line for the same connection.
+        // The first task waits at a gate. The second waits for the same connection.
         let gate = try await Connection.open(lab.configuration, until: .now + Lab.farTooLong)
         try await gate.run("keep the gate", within: Lab.farTooLong) { gate in
             _ = try gate.execute("select pg_advisory_lock(hashtext('\(schema)'))")
@@ -91,7 +91,7 @@ struct InterruptionTests {
         try await lab.untilRunning("commit")
         task.cancel()
         let error = try await failure { try await task.value }
-        // The cancellation reached the server before the end of COMMIT, which therefore undid all.
+        // The cancellation reached the server before COMMIT ended, so the server rolled everything back.
         #expect(error.code == .cancelled)
         #expect(!error.mayHaveHappened)
         let rows: Int = try await lab.run { try $0.value("select count(*) from \(schema).t") }
@@ -122,7 +122,7 @@ struct InterruptionTests {
         let lab = try await Lab {
             $0.connectionLimit = 40
         }
-        // Each goes on until it has seen all forty at once.
+        // Each session goes on until it sees all forty at once.
         let meeting = """
             do $$ begin
                 while (select count(*) from pg_stat_activity
@@ -139,7 +139,7 @@ struct InterruptionTests {
     }
 }
 
-/// A table `t` whose rows make COMMIT take ten minutes.
+/// Creates a table `t` whose rows make COMMIT take ten minutes.
 func slowCommit(_ schema: SchemaName) -> String {
     """
     create table \(schema).t (n bigint);

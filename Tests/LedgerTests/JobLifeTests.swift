@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// The ways of a job, one by one: see docs/job-lifecycle.md.
+/// Each path through a job's life: see docs/job-lifecycle.md.
 struct JobLifeTests {
     @Test func aJobGoesFromSubmissionToItsEnd() async throws {
         let lab = try await LedgerLab()
@@ -51,11 +51,11 @@ struct JobLifeTests {
         try await lab.ledger.publish(fences.map(LedgerLab.publication))
         let finished = zip(fences, Placement.allCases).map { FinishedJob($0, $1) }
         #expect(try await lab.ledger.finish(finished) == [.done, .done, .done])
-        // What was said first stands.
+        // The first report stands.
         #expect(try await lab.ledger.finish(fences.prefix(3).map { FinishedJob($0, .adopted) }).allSatisfy(\.stands))
         let jobs = try await lab.ledger.jobs(matching: JobFilter(ids: fences.map(\.job))).jobs.reversed()
         #expect(jobs.map(\.placement) == [.published, .adopted, .skipped, nil])
-        // Nothing of ours is where it was to be.
+        // A skipped job has no digest.
         #expect(jobs.map { $0.digest == nil } == [false, false, true, false])
         #expect(jobs.map(\.bytes) == [1_234, 1_234, nil, 1_234])
         for (fence, placement) in zip(fences, Placement.allCases) {

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Ledger
 
-/// Lines by the thousand: a queue for each customer, and lines that were used once.
+/// Thousands of lanes: a queue for each customer, and lanes that were used only once.
 struct LanesTests {
     private func pages(of call: String, _ lab: LedgerLab, times: Int = 4) async throws -> Int {
         let (server, database) = (lab.lab.server, lab.lab.database)
         let calls = (0..<times).map { "\(call.replacing("#", with: "\($0)"))" }
         let found = try await onOwnThread { try Explained.calls(calls, in: database, on: server).map(\.blocks) }
-        // The first calls also read what the catalogue says of the tables.
+        // The first calls also load the catalog entries of the tables.
         return try #require(found.last)
     }
 
@@ -25,7 +25,7 @@ struct LanesTests {
         return "select count(*) as call_# from sluice.claim(\(worker.worker), '\(secret)', \(wanted))"
     }
 
-    /// A job for each of so many queues, each a submission of its own.
+    /// Submits one job to each queue, each in a separate submission.
     private func submitToQueues(_ numbers: ClosedRange<Int>, _ lab: LedgerLab) async throws {
         try await run(
             """
@@ -68,7 +68,7 @@ struct LanesTests {
         ]
         var before: [Int] = []
         for call in calls { before.append(try await pages(of: call, lab)) }
-        // Of the same submitter and queue; some of them with a name for each of many customers.
+        // All lanes belong to the same submitter and queue, as if each named one of many customers in its needs.
         try await run(
             """
             insert into sluice.lane (queue, share, priority, needs)
@@ -79,7 +79,7 @@ struct LanesTests {
         )
         for (call, pages) in zip(calls, before) {
             let now = try await self.pages(of: call, lab)
-            // Indexes have a level more.
+            // Index depth grows by one level.
             #expect(now <= pages + pages / 5 + 20, "\(call): \(pages), then \(now)")
         }
     }
@@ -95,12 +95,12 @@ struct LanesTests {
         #expect(try await pages(of: call, lab) <= few * 3 / 2)
         _ = try await lab.ledger.keepHouse()
         #expect(try await pages(of: call, lab) <= few * 3 / 2)
-        // Nor does it look at the lines that were emptied before it.
+        // A claim does not look at lanes that earlier claims have emptied either.
         var taken: Set<String> = []
         for _ in 0..<125 { for job in try await lab.claim(8, for: worker) { taken.insert(job.queue) } }
         #expect(taken.count == 1_000)
         #expect(try await pages(of: call, lab) <= few * 3 / 2)
-        // A line that a claim has closed takes the next job.
+        // A lane that a claim has closed takes the next job.
         try await submitToQueues(1...3_000, lab)
         var left = 0
         while true {
@@ -119,7 +119,7 @@ struct LanesTests {
             where l.is_open or exists (select from \(lab.schema).opened o where o.lane = l.id)
             """
         )
-        #expect(open <= 201, "where lines are many, empty ones are closed soon")
+        #expect(open <= 201, "where lanes are many, the ledger closes empty ones soon")
         let closed = try await pages(of: call, lab)
         #expect(closed <= few * 2)
     }

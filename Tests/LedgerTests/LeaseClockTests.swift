@@ -14,7 +14,7 @@ struct LeaseClockTests {
         #expect(clock.holds(at: start))
         #expect(clock.holds(at: start + .milliseconds(26_999)))
         #expect(!clock.holds(at: start + .seconds(27)))
-        // Sent at 10 and answered at 20: what counts is 10.
+        // Sent at 10 and answered at 20. The clock counts from 10.
         clock.renew(with: reply(sentAt: .seconds(10)), now: start + .seconds(20))
         #expect(clock.end == start + .seconds(37))
         #expect(clock.left(at: start + .seconds(36)) == .seconds(1))
@@ -46,7 +46,7 @@ struct LeaseClockTests {
         #expect(clock.end == start + .seconds(6_600))
         #expect(clock.isOverdue(at: start + .seconds(6_599)))
         #expect(!clock.holds(at: start + .seconds(6_600)) && !clock.isOverdue(at: start + .seconds(6_600)))
-        // The ledger's word ends it at any time.
+        // The ledger can end it at any time.
         clock.renew(with: reply(alive: false, sentAt: .seconds(3_030)), now: start + .seconds(3_031))
         #expect(!clock.holds(at: start + .seconds(3_031)))
     }

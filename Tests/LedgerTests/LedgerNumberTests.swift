@@ -5,9 +5,9 @@ import Testing
 
 @testable import Ledger
 
-/// Ledgers with numbers: their ids have nothing in common, and all that goes by ids works with high ones.
+/// Ledgers with numbers: they share no ids, and everything that uses ids works with high ones.
 struct LedgerNumberTests {
-    /// A fresh ledger of that number.
+    /// A new ledger of that number.
     private func lab(_ number: Int) async throws -> LedgerLab {
         let lab = try await LedgerLab()
         try await Migrator(lab.lab.configuration).setNumber(number)
@@ -33,7 +33,7 @@ struct LedgerNumberTests {
             #expect(try await self.number(of: lab)?.isFree == false)
         }
         #expect(Set(jobs).count == jobs.count && Set(batches).count == batches.count)
-        // Every reader of JSON holds them exactly.
+        // Ids stay below 2^53, so every JSON parser keeps them exact.
         #expect(LedgerNumber.ids(of: 1_023).upperBound == (1 << 53) - 1)
         for number in 0..<1_023 {
             #expect(LedgerNumber.ids(of: number).upperBound < LedgerNumber.ids(of: number + 1).lowerBound)
@@ -47,7 +47,7 @@ struct LedgerNumberTests {
         try await migrator.setNumber(3)
         let receipt = try await lab.submit(1)
         #expect(receipt.firstJob == LedgerNumber.ids(of: 3).lowerBound)
-        // The same again changes nothing.
+        // Setting the same number again changes nothing.
         try await migrator.setNumber(3)
         let error = try await failure { try await migrator.setNumber(4) }
         #expect(error.code == .refused && error.detail.contains("bear its number, 3"))
@@ -63,7 +63,7 @@ struct LedgerNumberTests {
         #expect(try await Migrator(lab.configuration).number() == nil)
     }
 
-    /// A coordinator that was started before has made partitions for the ids of number 0.
+    /// A coordinator that started earlier has made partitions for ids of number 0.
     @Test func partitionsMadeAheadGiveWay() async throws {
         let lab = try await LedgerLab()
         try await lab.set("span_size = 1000")
@@ -122,7 +122,7 @@ struct LedgerNumberTests {
         let own = LedgerNumber.ids(of: 1_023)
         #expect(receipt.firstJob == own.lowerBound && receipt.lastJob == own.lowerBound + 2_499)
         #expect(try await lab.ledger.receipt(forKey: "old")?.batch == receipt.batch)
-        // Pages, from the newest to the oldest.
+        // Pages run from the newest job to the oldest.
         var (listed, cursor): ([Int64], JobCursor?) = ([], nil)
         repeat {
             let page = try await lab.ledger.jobs(matching: JobFilter(), after: cursor, limit: 700)
@@ -131,7 +131,7 @@ struct LedgerNumberTests {
         } while cursor != nil
         #expect(listed == (receipt.firstJob...receipt.lastJob).reversed())
         #expect(try await lab.ledger.jobs(matching: JobFilter(sourcePrefix: "in:b/24"), limit: 500).jobs.count == 111)
-        // One fails for good and is tried again, one is cancelled, the others are done.
+        // One job fails for good and is retried, one is cancelled, and the others complete.
         let first = try await lab.claim(2, for: worker)
         #expect(first.map(\.fence.job) == [own.lowerBound, own.lowerBound + 1])
         #expect(try await lab.ledger.fail([AttemptFailure(first[0].fence, LedgerLab.failure(.permanent))]) == [.done])
@@ -151,7 +151,7 @@ struct LedgerNumberTests {
             try await lab.ledger.finish(fences)
         }
         #expect(try await lab.truth() == ["completed": 2_499, "cancelled": 1])
-        // Old spans go, as those of number 0 do.
+        // Old spans are dropped, as with number 0.
         try await lab.age(by: .seconds(7_300))
         let other = try await lab.submit(1)
         var dropped = 0
@@ -166,7 +166,7 @@ struct LedgerNumberTests {
         #expect(try await lab.ledger.batches(limit: 10).map(\.batch) == [other.batch, receipt.batch])
     }
 
-    /// Behind its last id a ledger refuses jobs: the next one would be another ledger's.
+    /// After its last id a ledger refuses jobs: the next id would belong to another ledger.
     @Test func lastIdsOfTheHighestNumberAreUsable() async throws {
         let lab = try await lab(1_023)
         let last = LedgerNumber.ids(of: 1_023).upperBound

@@ -6,7 +6,7 @@ import Testing
 @testable import Ledger
 
 struct ListingTests {
-    /// All jobs of a list, page by page.
+    /// All jobs that match, read page by page.
     private func all(_ lab: LedgerLab, _ filter: JobFilter, limit: Int32) async throws -> [JobSummary] {
         var jobs: [JobSummary] = []
         var cursor: JobCursor?
@@ -14,7 +14,7 @@ struct ListingTests {
             let page = try await lab.ledger.jobs(matching: filter, after: cursor, limit: limit)
             #expect(page.jobs.count <= Int(limit) && !page.jobs.isEmpty)
             jobs += page.jobs
-            // A cursor may be written down and read again.
+            // A cursor survives being encoded and decoded.
             cursor = try page.next.map { try JSONDecoder().decode(JobCursor.self, from: JSONEncoder().encode($0)) }
         } while cursor != nil
         return jobs

@@ -4,17 +4,17 @@ import Testing
 
 @testable import Ledger
 
-/// All functions take their locks in one order, which migrations/0002_tables.sql writes down: no two transactions wait for each other.
+/// All functions take their locks in one order, documented in migrations/0002_tables.sql, so no deadlocks occur.
 @Suite(.serialized)
 struct LockOrderTests {
-    /// What went wrong of itself, and not by what a random call may be refused for.
+    /// Deadlocks and unexpected errors. Refusals that random calls may provoke do not count.
     private struct Outcome {
         var calls = 0
         var deadlocks: [String] = []
         var faults: [String] = []
     }
 
-    /// Lets so many sessions say random things for a while.
+    /// Runs `sessions` sessions that make random calls for a while.
     private func bustle(_ lab: LedgerLab, _ calls: [Bustle.Call], sessions: Int, for time: Duration) async throws
         -> Outcome
     {
@@ -32,18 +32,18 @@ struct LockOrderTests {
                             let errors = try await lab.lab.run { connection in
                                 try connection.rows(Statement(stringLiteral: sql)) { try $0[0] as String? }
                             }
-                            // A chore keeps its error.
+                            // A chore returns its error as a value.
                             for case let error? in errors where error.contains("40P01") {
                                 outcome.deadlocks.append("\(error): \(sql)")
                             }
                         } catch let error as LedgerError where error.sqlState == "40P01" {
                             outcome.deadlocks.append("\(error.detail): \(sql)")
                         } catch let error as LedgerError where [.leaseOver, .refused].contains(error.code) {
-                            // A worker that has been ended meanwhile; a number for a ledger that holds jobs.
+                            // The worker has been ended meanwhile, or the ledger to number holds jobs.
                         } catch let error as LedgerError
                             where error.sqlState == "55P03" && sql.contains("number_ledger")
                         {
-                            // It waits for no table, and gives up where the ledger is never quiet.
+                            // Numbering does not wait for locks, and gives up while the ledger is busy.
                         } catch {
                             outcome.faults.append("\(error): \(sql)")
                         }
@@ -59,7 +59,7 @@ struct LockOrderTests {
         }
     }
 
-    /// A server on which a deadlock shows at once.
+    /// A ledger on a server that detects deadlocks at once.
     private func lab() async throws -> LedgerLab {
         let server = try await onOwnThread {
             try PrivatePostgres.start(settings: ["deadlock_timeout": "2ms", "log_lock_waits": "on"])
@@ -75,7 +75,7 @@ struct LockOrderTests {
             "\(outcome.deadlocks.count) of \(outcome.calls): \(outcome.deadlocks.prefix(3))\n\(lab.lab.server.deadlocks.prefix(3).joined(separator: "\n"))"
         )
         #expect(outcome.faults.isEmpty, "\(outcome.faults.count) of \(outcome.calls): \(outcome.faults.prefix(3))")
-        // A session hands in its numbers when it ends.
+        // A session reports its statistics when it ends.
         await lab.lab.source.close()
         let (server, database) = (lab.lab.server, lab.lab.database)
         let counted = try await onOwnThread {
@@ -96,7 +96,7 @@ struct LockOrderTests {
         try await check(outcome, lab)
     }
 
-    /// A ledger is numbered while it is looked at, while partitions are made, and while the first jobs come in.
+    /// Numbers a ledger during reads, while partitions are made and the first jobs come in.
     @Test func nobodyWaitsInACircleWhileALedgerIsNumbered() async throws {
         let lab = try await lab()
         var outcome = try await bustle(

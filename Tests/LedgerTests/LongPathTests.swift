@@ -5,9 +5,9 @@ import Testing
 
 @testable import Ledger
 
-/// Sources and destinations as long as the kernel takes them.
+/// Sources and destinations of the longest paths that the kernel accepts.
 struct LongPathTests {
-    /// Names of letters that no compression shortens, up to `count` bytes in all.
+    /// A path of `count` bytes, from random letters that do not compress.
     private static func path(_ count: Int, seed: UInt64) -> String {
         let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-".utf8)
         var generator = SeededGenerator(seed: seed)
@@ -25,7 +25,7 @@ struct LongPathTests {
         let lab = try await LedgerLab()
         let source = "in:" + Self.path(4_095, seed: 1)
         let destination = "out:" + Self.path(4_090, seed: 2) + ".flac"
-        // Beside it, one that differs in its last letter, and short ones.
+        // Others beside it: one that differs only in its last letter, and short ones.
         let twin = String(source.dropLast()) + (source.hasSuffix("x") ? "y" : "x")
         let recipes = [
             Self.recipe("in:short.wav", "out:short.flac"), Self.recipe(source, destination),
@@ -46,7 +46,7 @@ struct LongPathTests {
                 let filter = JobFilter(states: states, sourcePrefix: prefix)
                 #expect(try await lab.ledger.jobs(matching: filter).jobs.map(\.source).sorted() == found)
                 #expect(try await lab.ledger.count(matching: filter) == found.count)
-                // A page for each, by cursors.
+                // Read the same in pages of one, by cursor.
                 let first = try await lab.ledger.jobs(matching: filter, limit: 1)
                 var paged = first.jobs
                 if let next = first.next {
@@ -72,7 +72,7 @@ struct LongPathTests {
         #expect(try await lab.ledger.fail([failed]) == [.done])
     }
 
-    /// Large submissions come by COPY.
+    /// Large submissions use COPY.
     @Test func manyLongPathsComeAndAreFoundByTheirFolders() async throws {
         let lab = try await LedgerLab()
         let folder = "in:" + Self.path(3_800, seed: 3)

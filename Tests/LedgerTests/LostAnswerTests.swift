@@ -5,9 +5,9 @@ import Testing
 
 @testable import Ledger
 
-/// Connections that break in the worst moment: nothing is done twice, and nothing is lost.
+/// Connections that break at the worst moment: nothing happens twice, and nothing is lost.
 struct LostAnswerTests {
-    /// A ledger behind a proxy, and the words by which the proxy knows each call.
+    /// A ledger behind a proxy that can lose calls, which it recognizes by their text.
     private struct Line {
         let lab: LedgerLab
         let proxy: DroppingProxy
@@ -21,7 +21,7 @@ struct LostAnswerTests {
             ledger = try JobLedger(configuration)
         }
 
-        /// Does `body` while the next call of that name is lost, and checks that it was.
+        /// Runs `body` while the proxy loses the next call that contains `text`, and checks that it did.
         func losing<Result>(
             _ loss: DroppingProxy.Loss,
             _ text: String,
@@ -35,7 +35,7 @@ struct LostAnswerTests {
         }
     }
 
-    /// Some of each kind (more than 500 in all these tests), in an order that a seed decides.
+    /// Losses of all kinds, in an order that the seed decides. All these tests together make more than 500.
     private func losses(_ count: Int, seed: UInt64) -> [DroppingProxy.Loss] {
         var generator = SeededGenerator(seed: seed)
         return (0..<count).map { DroppingProxy.Loss.allCases[$0 % 3] }.shuffled(using: &generator)
@@ -44,7 +44,7 @@ struct LostAnswerTests {
     @Test func aHundredSubmissionsWhoseAnswerIsLostAreThereOnce() async throws {
         let line = try await Line()
         for (number, loss) in losses(100, seed: 1).enumerated() {
-            // Every tenth goes by COPY, whose end is a COMMIT.
+            // Every tenth submission uses COPY and ends with a COMMIT.
             let isLarge = number.isMultiple(of: 10)
             let count = isLarge ? 250 : 2
             let key = number.isMultiple(of: 2) ? "k\(number)" : nil

@@ -53,7 +53,7 @@ struct MigratorTests {
         #expect(name == "a")
     }
 
-    /// A service asks this first, and must begin beside a server that is just being restarted.
+    /// Every service starts with a plan, and must be able to start while a server is just restarting.
     @Test func aConnectionThatBreaksUnderThePlanIsReplaced() async throws {
         let name = PrivatePostgres.freshName()
         let configuration = try configuration(url: PrivatePostgres.shared().url() + "?application_name=\(name)")
@@ -73,7 +73,7 @@ struct MigratorTests {
                         where application_name = \(name) and wait_event_type = 'Lock'
                         """
                     )
-                    // The statistics of one transaction are those of its first look.
+                    // Within one transaction the statistics stay as they were at the first look.
                     try connection.execute("select pg_stat_clear_snapshot(), pg_sleep(0.01)")
                 }
                 return plan
@@ -174,7 +174,7 @@ struct MigratorTests {
         #expect(report.warnings == ["no role; create it"])
     }
 
-    /// A worker may read the view of the ledger's past and nothing of the table.
+    /// A worker may read the view of applied migrations, but not the table.
     @Test func aRoleWithTheViewAloneCanCheckTheSchema() async throws {
         let server = try PrivatePostgres.shared()
         let role = PrivatePostgres.freshName("worker")
@@ -221,7 +221,7 @@ struct MigratorTests {
             try await holder.run("hold", within: Lab.farTooLong) { holder in
                 try holder.transaction {
                     try holder.execute("lock table \(schema).job in access share mode")
-                    // Until the migrator has given up: its work is the reader's clock.
+                    // Hold the lock until the migrator has given up.
                     while try holder.value("select pg_try_advisory_lock_shared(hashtext('\(schema)'))") as Bool {
                         try holder.execute("select pg_advisory_unlock_shared(hashtext('\(schema)'))")
                     }
@@ -249,7 +249,7 @@ struct MigratorTests {
         #expect(try await reader.value == [Self.second])
     }
 
-    /// `create schema if not exists` would want a right that the schema's owner need not have.
+    /// `create schema if not exists` would need a right that the owner of the schema need not have.
     @Test func anOwnerOfTheSchemaNeedsNoRightOnTheDatabase() async throws {
         let server = try PrivatePostgres.shared()
         let role = PrivatePostgres.freshName("owner")

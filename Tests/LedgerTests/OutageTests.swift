@@ -122,7 +122,7 @@ struct OutageTests {
         #expect(error.code == .cannotReach)
     }
 
-    /// Nothing that time would mend, so nobody waits for it.
+    /// Time does not mend these errors, so there is no retry.
     @Test func whatAnotherTryCannotMendFailsAtOnce() async throws {
         let server = try PrivatePostgres.shared()
         let start = ContinuousClock.now

@@ -4,9 +4,10 @@ import Testing
 
 @testable import Ledger
 
-/// Passwords are hidden where they are written, and every other letter stays.
+/// Passwords are hidden where they stand in an address, and every other character stays.
 struct PasswordFieldTests {
-    /// Short ones, words that stand in every message, names of hosts and of keywords, and signs that addresses are made of.
+    /// Short passwords, words that occur in every message, names of hosts and keywords, and characters from the
+    /// syntax of addresses.
     private static let passwords =
         [
             "a", "e", " ", "sl", "postgres", "postgresql", "host", "localhost", "db1", "password", "audio", "to", "***",
@@ -17,7 +18,7 @@ struct PasswordFieldTests {
             "[::1]",
         ]
 
-    /// What libpq and servers say; none of it quotes a password.
+    /// Messages of libpq and of servers. None of them quotes a password.
     private static let messages = [
         "could not translate host name \"nowhere.invalid\" to address: Name or service not known",
         "connection to server at \"db1\" (10.0.0.7), port 5432 failed: Connection refused",
@@ -100,7 +101,7 @@ struct PasswordFieldTests {
         #expect(PasswordField.hidden(in: given) == hidden)
     }
 
-    /// libpq would connect to a host named after the end of the password, and say so.
+    /// libpq would take the end of the password for a host name, try to connect to it, and show it in its error.
     @Test(arguments: [
         "postgresql://ada:pa@ss7@db/audio", "postgresql://ada:12/ss7@db/audio", "postgresql://ada:pa@s/ss7@db/audio",
         "postgresql://ada@db?dbname=postgres%3A%2F%2Fada%3Ass7%40db%2Faudio", "host=db password=my ss7 user=ada",

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Ledger
 
-/// What the ledger's calls read does not grow with the ledger: a million finished jobs, 200,000 that wait.
+/// What the ledger's calls read does not grow with the ledger: the large one has a million finished and 200,000
+/// waiting jobs.
 @Suite(.serialized)
 struct PlanTests {
     @Test(arguments: GuardedCall.all)
@@ -18,11 +19,11 @@ struct PlanTests {
     @Test(arguments: GuardedCall.all)
     func touchesAsManyPagesOnALargeLedgerAsOnASmallOne(_ call: GuardedCall) async throws {
         let lab = try await PlanLab.shared()
-        // Without the first call, which also reads what the catalogue says of the tables.
+        // Leave out the first call, which also loads the catalog entries of the tables.
         let small = try await lab.small.plans(of: call).dropFirst().map(\.blocks)
         let large = try await lab.large.plans(of: call).dropFirst().map(\.blocks)
         let (usual, most) = try (#require(small.max()), #require(large.max()))
-        // Indexes are a level or two deeper, and there are some partitions more.
+        // Indexes are a level or two deeper, and there are a few more partitions.
         #expect(most <= usual * 3 / 2 + 250, "\(small), then \(large)")
     }
 
@@ -36,7 +37,7 @@ struct PlanTests {
         }
     }
 
-    /// Hot tables are empty now and then, and that may be when the server looks how many rows there are.
+    /// Hot tables are empty at times, and the server may analyze them just then.
     @Test(arguments: GuardedCall.all.filter(\.isOfAGroup))
     func comparesNoPairsInVainWhenHotTablesWereAnalyzedEmpty(_ call: GuardedCall) async throws {
         let lab = try await PlanLab.shared()
@@ -160,13 +161,13 @@ extension GuardedCall {
             ],
             breakages: ["drop index sluice.delayed_handed_back"]
         ) { _, number in "select sluice.recall('file_system_full', 100) as call_\(number)" },
-        // A lost worker's jobs are looked for in all that runs, which is as much as there are slots.
+        // Reaping scans all running jobs for those of a lost worker. There are only as many as there are slots.
         GuardedCall(
             name: "reap",
             rules: PlanGuard(scanned: ["running"]),
             preparation: ["update sluice.house set tick_at = sluice.ledger_time()"]
         ) { _, number in "select sluice.reap() as call_\(number)" },
-        // Few are publishing at one time. Their recipes, of which there are as many as jobs, are looked up.
+        // Few jobs are publishing at a time. Their recipes are looked up among those of all jobs.
         GuardedCall(
             name: "take unfinished",
             rules: PlanGuard(indexes: ["job_pkey"], scanned: ["publishing"]),
@@ -254,7 +255,7 @@ extension GuardedCall {
         page(
             #"{"classes":["permanent"]}"#,
             uses: ["finished_code_job_idx"],
-            // What waits for another try has no index by class; it is few.
+            // Jobs that wait for another try have no index by class. They are few.
             scans: ["delayed"],
             breakages: ["drop index sluice.finished_code"]
         ),
@@ -263,7 +264,7 @@ extension GuardedCall {
             uses: ["job_left_id_idx"],
             breakages: ["drop index sluice.job_source"]
         ),
-        // None of them runs: a million that have ended have such sources.
+        // No running job has such a source, but a million finished ones have.
         page(
             #"{"source_prefix":"past:","states":["running"]}"#,
             uses: ["job_pkey"],
@@ -278,7 +279,7 @@ extension GuardedCall {
             rowLimit: 3_000,
             breakages: []
         ),
-        // Two hundred thousand wait, and a million have ended.
+        // Two hundred thousand jobs wait, and a million have ended.
         page(
             #"{"source_prefix":"","states":["waiting"]}"#,
             uses: ["waiting_pkey"],

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the tests above rest on: a server that leaves nothing behind.
+/// The tests above rely on a server that leaves nothing behind.
 struct PrivatePostgresTests {
     @Test func aServerEndsWithItsFolderWhenNobodyHoldsIt() throws {
         var server: PrivatePostgres? = try .start()

@@ -9,7 +9,7 @@ struct RecipeReaderTests {
     @Test func recipesAreReadAsTheirJSONSays() async throws {
         let lab = try await Lab()
         var recipes = ["a", "a/b", "\"", "\\", "ü", "𝄞", "", ".flac", "\"location\": \"x"].map { LedgerLab.recipe($0) }
-        // The same text around an output whose extension means something else.
+        // The same text around an output whose extension means another format.
         for name in ["a.flac", "b.wav", "b.mp3", "b/.wav", "wav", "c.", "d.e/f"] {
             recipes.append(
                 Recipe(from: Recipe.Source(location: "in:\(name)"), to: Recipe.Output(location: "out:\(name)"))
@@ -29,7 +29,7 @@ struct RecipeReaderTests {
 
         var reader = RecipeReader()
         for recipe in recipes + recipes.reversed() + recipes.flatMap({ [$0, $0] }) {
-            // As the ledger gives it, which is not as it was written.
+            // Read the text as the ledger returns it, which differs from what was written.
             let json = try recipe.json()
             let text: JSON = try await lab.run { try $0.value("select \(JSON(text: json))") }
             #expect(try reader.recipe(text.text).get() == Recipe(json: text.text), "\(json)")

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Ledger
 
-/// Jobs are kept for as long as `setting.keep` says after their end, and none keeps another.
+/// Jobs are kept after their end for as long as `setting.keep` says, and no job extends the time of another.
 struct RetentionTests {
-    /// Spans of a thousand jobs, kept for two hours. Nothing of the queue `parked` is given out.
+    /// A ledger with spans of a thousand jobs, kept for two hours. The queue `parked` is paused.
     private func lab() async throws -> (LedgerLab, WorkerEntry) {
         let lab = try await LedgerLab()
         try await lab.set("lease = '1 h', span_size = 1000, keep = '2 h'")
@@ -16,7 +16,7 @@ struct RetentionTests {
         return (lab, try await lab.worker())
     }
 
-    /// Has all jobs completed that are given out.
+    /// Completes all jobs that the ledger gives out.
     private func completeAll(_ lab: LedgerLab, _ worker: WorkerEntry) async throws {
         while true {
             let fences = try await lab.claim(1_000, for: worker).map(\.fence)
@@ -26,7 +26,7 @@ struct RetentionTests {
         }
     }
 
-    /// Lets time go by, keeping house meanwhile. How many spans were dropped.
+    /// Lets time pass, with housekeeping. Returns the number of dropped spans.
     @discardableResult
     private func age(_ lab: LedgerLab, minutes: Int, rounds: Int = 1) async throws -> Int {
         var dropped = 0
@@ -44,14 +44,14 @@ struct RetentionTests {
         try await lab.value("select count(*) from \(lab.schema).span where filled_at is not null")
     }
 
-    /// Counts are what counting gives, of all and of each batch.
+    /// Checks that the counts equal counted rows, for the whole ledger and for its batches.
     private func check(_ lab: LedgerLab, _ truth: [String: Int]) async throws {
         #expect(try await lab.truth() == truth)
         let counts = try await lab.ledger.status().jobs
         let batches = try await lab.ledger.batches(limit: 1_000)
         for state in JobState.allCases {
             #expect(counts[state] == truth[state.rawValue] ?? 0, "\(state)")
-            #expect(batches.reduce(0) { $0 + $1.jobs[state] } == truth[state.rawValue] ?? 0, "\(state) of batches")
+            #expect(batches.reduce(0) { $0 + $1.jobs[state] } == truth[state.rawValue] ?? 0, "\(state) in the batches")
         }
         let jobs: Int = try await lab.value("select count(*) from \(lab.schema).job")
         #expect(jobs == truth.values.reduce(0, +))
@@ -64,14 +64,14 @@ struct RetentionTests {
         try await completeAll(lab, worker)
         try await check(lab, ["waiting": 1, "completed": 10_000])
         #expect(try await age(lab, minutes: 121, rounds: 14) == 10)
-        // All that is left: the first job, and the last, whose span is not full.
+        // Two jobs are left: the first one, and the last, whose span is not full.
         try await check(lab, ["waiting": 1, "completed": 1])
         #expect(try await spans(lab) == 1)
         #expect(try await lab.ledger.batches().map(\.name) == ["10", "first"])
         #expect(try await lab.ledger.receipt(forKey: "9") == nil)
         #expect(try await lab.ledger.receipt(forKey: "first")?.firstJob == 1)
 
-        // It is found, tells its story, and is done like any other.
+        // The job is listed, has its story, and can be run like any other.
         #expect(try await lab.ledger.jobs(matching: JobFilter(queue: "parked")).jobs.map(\.job) == [1])
         #expect(try await lab.ledger.story(of: 1)?.waitingFor == .paused)
         try await lab.ledger.setPaused(false, queue: "parked")
@@ -88,7 +88,7 @@ struct RetentionTests {
         #expect(story.attempts.map(\.outcome) == [.failed, .completed] && story.attempts[0].workerName == "again")
         try await check(lab, ["completed": 2])
 
-        // And is kept for as long as others.
+        // It is kept for as long as others.
         try await age(lab, minutes: 90, rounds: 3)
         try await check(lab, ["completed": 2])
         #expect(try await age(lab, minutes: 20, rounds: 3) == 1)
@@ -112,7 +112,7 @@ struct RetentionTests {
         #expect(try await spans(lab) == 1)
         try await age(lab, minutes: 50, rounds: 3)
         try await check(lab, ["waiting": 2, "completed": 5, "cancelled": 3])
-        // One of them is wanted after all.
+        // A retry reopens one of them.
         #expect(try await lab.ledger.apply(.retry, to: JobFilter(ids: [late[0]])).changed == 1)
         try await check(lab, ["waiting": 3, "completed": 5, "cancelled": 2])
         try await age(lab, minutes: 20, rounds: 4)
@@ -120,7 +120,7 @@ struct RetentionTests {
         #expect(try await lab.ledger.batch(parked.batch)?.jobs.total == 2)
     }
 
-    /// What is tried again while its span is counted stays, and so do the counts.
+    /// A job that is retried while its span is being counted stays, and the counts stay right.
     @Test func aRetryWhileTheSpanIsCountedKeepsTheJob() async throws {
         let (lab, worker) = try await lab()
         try await lab.submit(1_200)
@@ -143,14 +143,14 @@ struct RetentionTests {
         try await check(lab, ["waiting": 2, "completed": 201])
     }
 
-    /// To copy what stays has to be worth it; later it may be.
+    /// Copying the remaining jobs must be worth it. Later it may be.
     @Test func aSpanOfWhichNearlyAllStaysIsLeftAlone() async throws {
         let (lab, worker) = try await lab()
         try await lab.submit(970, Submission(queue: "parked"))
         try await lab.submit(1_100)
         _ = try await lab.ledger.keepHouse()
         try await completeAll(lab, worker)
-        // The first span keeps nothing but itself.
+        // The first span is kept because of its own jobs, and keeps no other.
         #expect(try await age(lab, minutes: 121, rounds: 5) == 1)
         try await check(lab, ["waiting": 971, "completed": 100])
         #expect(try await lab.ledger.apply(.cancel, to: JobFilter(queue: "parked")).changed == 971)
@@ -176,7 +176,7 @@ struct RetentionTests {
         try await completeAll(lab, later)
         try await age(lab, minutes: 0, rounds: 1)
         #expect(try await age(lab, minutes: 121, rounds: 6) == 2)
-        // The first is known by a job that waits; the second by none.
+        // A waiting job refers to the first worker. No job refers to the second.
         let names = try await lab.ledger.workers(endedSince: .distantPast).map(\.name)
         #expect(names.contains("w") && !names.contains("other"), "\(names)")
         let story = try #require(try await lab.ledger.story(of: parked.firstJob))

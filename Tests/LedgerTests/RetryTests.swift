@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// What another try is worth, by class.
+/// How the ledger retries failures of each class.
 struct RetryTests {
     /// Claims the only job and fails it.
     @discardableResult
@@ -51,7 +51,7 @@ struct RetryTests {
         #expect(try await lab.ledger.recall(.fileSystemFull) == 3)
         #expect(try await lab.ledger.recall(.fileSystemFull) == 0)
         let again = try await lab.claim(4, for: worker)
-        #expect(Set(again.map(\.fence.job)) == Set(fences[0..<3].map(\.job)), "what waits for something else waits")
+        #expect(Set(again.map(\.fence.job)) == Set(fences[0..<3].map(\.job)), "a job with another reason was recalled")
         #expect(again.allSatisfy { $0.attempt == 1 && $0.losses == 0 })
     }
 
@@ -79,7 +79,7 @@ struct RetryTests {
             let jobs = try await lab.ledger.jobs(matching: JobFilter(states: [.delayed]), limit: 100).jobs
             #expect(jobs.count == 60)
             let times = try jobs.map { try #require($0.readyAt) }
-            // Full jitter: anywhere from at once to the bound, and not together.
+            // Full jitter: the times spread from now to the bound, and do not coincide.
             for time in times { #expect(time >= before && time <= after + bound) }
             readyAt.append(Set(times))
             let early = times.count { $0 < before + bound / 2 }
@@ -162,7 +162,7 @@ struct RetryTests {
 
     @Test(arguments: [
         ("zero \u{0} and \\u0000 and \\\u{0}", "zero \u{FFFD} and \\u0000 and \\\u{FFFD}"),
-        // To Swift the mark and the last digit of the escape before it are one character.
+        // To Swift, the combining mark and the last digit of the escape before it are one character.
         ("zero \u{0}\u{301}", "zero \u{FFFD}\u{301}"),
     ])
     func aMessageThatPostgreSQLCannotStoreDoesNotKeepItsGroupFromBeingReported(given: String, kept: String) async throws
@@ -200,7 +200,7 @@ struct RetryTests {
         #expect(story.attempts.last?.facts == LedgerLab.publication(claim.fence).facts)
     }
 
-    /// Also where a worker found that the job needs more: another may do it as it was submitted.
+    /// This also holds after a worker found a missing ability: another worker may run the job as it was submitted.
     @Test func aRetryKeepsThePriorityAndForgetsWhatWorkersFoundMissing() async throws {
         let lab = try await LedgerLab()
         let plain = try await lab.worker("plain")
@@ -218,7 +218,7 @@ struct RetryTests {
         #expect(try await lab.ledger.apply(.retry, to: JobFilter(ids: [job])).changed == 1)
         let again = try await failOnce(lab, plain, LedgerLab.failure(.permanent))
         #expect((again.fence.job, again.priority) == (job, 50))
-        // Cancelled jobs keep theirs, too.
+        // Cancelled jobs keep their priorities too.
         for priority: Int32 in [50, -3] {
             #expect(try await lab.ledger.apply(.retry, to: JobFilter(ids: [job])).changed == 1)
             #expect(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// A ledger of a hundred spans: what its calls lock, and that they find what lies in any of them.
+/// A ledger of a hundred spans: what its calls lock, and that they find jobs in any span.
 @Suite(.serialized)
 struct SpanTests {
     private static let secret = PlanLab.Books.secret
@@ -42,12 +42,12 @@ struct SpanTests {
 
     // MARK: - Locks
 
-    /// A call in plain SQL, made in a transaction that is rolled back.
+    /// A call in plain SQL. It runs in a transaction that is rolled back.
     struct Call: CustomTestStringConvertible {
         let testDescription: String
         let sql: String
 
-        /// So many relations it locks at most in a ledger of 100 spans, which has 1,500 tables and indexes.
+        /// The most relations that the call may lock in a ledger of 100 spans, which has 1,500 tables and indexes.
         let mostLocks: Int
 
         init(_ name: String, _ sql: String, mostLocks: Int = 64) {
@@ -150,7 +150,7 @@ struct SpanTests {
         let lab = try await Self.making.value
         let spans: Int = try await lab.value("select count(*) from \(lab.schema).span")
         #expect(spans == 100)
-        // From the sixth time on a function's plans are made once and for all.
+        // From the sixth call on, PostgreSQL may keep a generic plan for a function's statements.
         let once = "begin; set local search_path = sluice; \(call.sql); rollback"
         let counted = """
             begin; set local search_path = sluice; \(call.sql);
@@ -181,7 +181,7 @@ struct SpanTests {
         #expect(failed == (1...95_000).filter { (970..<995).contains($0 % 1_000) }.reversed().map(Int64.init))
         let live = try await all(JobFilter(states: [.waiting, .running, .publishing]), 700).map(\.job)
         #expect(live == (95_001...98_000).reversed())
-        // Shows of 200 jobs lie across the bounds of spans, and their names are no numbers.
+        // Shows of 200 jobs cross the boundaries of spans, and their names are not sorted as numbers.
         let shows = try await all(JobFilter(states: [.cancelled], sourcePrefix: "past:show-1"), 30)
         let wanted = (1...95_000).filter { $0 % 1_000 >= 995 && "\($0 / 200)".hasPrefix("1") }
             .map { "past:show-\($0 / 200)/\($0).wav" }.sorted {
@@ -223,7 +223,7 @@ struct SpanTests {
 
     // MARK: - Growth
 
-    /// With the numbers that a ledger begins with.
+    /// With a new ledger's default sizes.
     @Test func aThousandMillionJobsLieInTensOfSpans() async throws {
         let lab = try await LedgerLab()
         let made: Int = try await lab.value("select \(lab.schema).make_spans(1000000000)")
@@ -232,7 +232,7 @@ struct SpanTests {
             try connection.rows("select next_id - first_id from \(lab.schema).span order by first_id") { try $0[0] }
         }
         #expect(sizes.first == 1_000_000 && sizes.last == 50_000_000 && sizes == sizes.sorted())
-        // The first after a gap of the past is as large as what is left says.
+        // After a gap in the past, the size of the next span depends on the spans that are left.
         let gap: Int = try await lab.value(
             "with gone as (delete from \(lab.schema).span where first_id < 900000000 returning 1) select count(*) from gone"
         )

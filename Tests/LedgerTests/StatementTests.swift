@@ -119,7 +119,7 @@ struct StatementTests {
         try await lab.run { connection in
             try connection.execute("create table \(schema).t (n bigint primary key, text text)")
             let text = String(repeating: "x", count: 1_000)
-            // More than fits any buffer, there and back.
+            // More than fits any buffer, in both directions.
             let counts = try connection.pipeline(
                 (1...5_000).map { "insert into \(schema).t values (\($0), \(text)) returning text" }
             )

@@ -48,7 +48,7 @@ struct SteeringTests {
         #expect(try await lab.ledger.apply(.prioritize(7), to: filter).changed == 0)
         let claims = try await lab.claim(1_000, for: worker)
         #expect(claims.allSatisfy { $0.priority == 7 && $0.batch == receipt.batch })
-        // What runs keeps its priority.
+        // Running jobs keep their priority.
         #expect(try await lab.ledger.count(of: .prioritize(1), matching: filter) == 1_500)
         let counts = try await lab.ledger.counts()
         #expect(counts["a"]?.waiting == 1_500 && counts["a"]?.running == 1_000 && counts["a"]?.cancelled == 0)
@@ -77,7 +77,7 @@ struct SteeringTests {
         #expect(try await lab.claim(20, for: worker).count == 20)
     }
 
-    /// Their files may have their names by now, so nothing but finishing them ends them.
+    /// Their files may already be renamed, so only finishing can end these jobs.
     @Test func halfPublishedJobsAreTooLateToCancelAndHandedOutAgainByARetry() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
@@ -88,18 +88,18 @@ struct SteeringTests {
         #expect(try await lab.ledger.countPublishing(matching: filter) == 1)
         let cancelled = try await lab.ledger.apply(.cancel, to: filter)
         #expect((cancelled.seen, cancelled.asked, cancelled.publishing) == (1, 1, 1))
-        // Its worker may be at it.
+        // Its worker may still be working on it.
         #expect(try await lab.ledger.apply(.retry, to: filter).publishing == 0)
         #expect(try await lab.ledger.takeUnfinished().isEmpty)
         try await lab.age(by: .seconds(3_601))
-        // A process that took the order and died keeps it from others for the grace period, unless a person asks.
+        // A process that took the publication and died withholds it for the grace period, unless a person retries.
         #expect(try await lab.ledger.takeUnfinished().count == 1)
         #expect(try await lab.ledger.takeUnfinished().isEmpty)
         let retried = try await lab.ledger.apply(.retry, to: filter)
         #expect((retried.seen, retried.changed, retried.publishing) == (0, 0, 1))
         #expect(try await lab.ledger.takeUnfinished(in: ["out"]).map(\.fence) == [fences[0]])
         #expect(try await lab.ledger.finish([fences[0]]) == [.done])
-        // A filter that names other states leaves it alone.
+        // A filter that names other states does not touch the job.
         #expect(try await lab.ledger.apply(.retry, to: JobFilter(states: [.failed])).publishing == 0)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// Stories by the page are those that are told one by one.
+/// Stories read together equal stories read one by one.
 struct StoriesTests {
     @Test func storiesOfAPageAreThoseOfEachJob() async throws {
         let lab = try await LedgerLab()
@@ -17,7 +17,7 @@ struct StoriesTests {
         try await lab.ledger.setPaused(true, queue: "held")
         let receipt = try await lab.ledger.submit(Submission(), [JobRequest(LedgerLab.recipe("x"), needs: ["root:no"])])
         let claims = try await lab.claim(6, for: worker)
-        // One in each state, and one that has seen several.
+        // One job for each state, and one with several attempts.
         try await lab.ledger.publish(claims[0...1].map { LedgerLab.publication($0.fence) })
         try await lab.ledger.finish([claims[0].fence])
         try await lab.ledger.fail([

@@ -34,7 +34,7 @@ struct TLSTests {
         #expect(error.detail.contains("certificate"))
     }
 
-    /// libpq before 17 would send the request to cancel in the clear.
+    /// Before version 17, libpq would send the cancel request unencrypted.
     @Test func overTLSAStatementIsGivenUpInsteadOfCancelledInTheClear() async throws {
         let server = try PrivatePostgres.startWithTLS()
         let source = try source(server, "sslmode=require")
@@ -44,7 +44,7 @@ struct TLSTests {
         }
         #expect(error.code == .timedOut)
         #expect(error.sqlState == nil)
-        // Nobody told the server to stop, so nobody knows what it does.
+        // The server got no cancel request, so the outcome is unknown.
         #expect(error.mayHaveHappened)
         #expect(ContinuousClock.now - start < Lab.farTooLong)
         let one: Int = try await source.run("go on") { try $0.value("select 1") }

@@ -7,7 +7,7 @@ import Testing
 struct ValuesTests {
     enum Color: String { case red, blue }
 
-    /// `value` as the server gives it back.
+    /// Sends `value` to the server and returns what comes back.
     private func back<Value: ParameterValue & ColumnValue>(_ value: Value, _ cast: String) async throws -> Value {
         let lab = try await Lab()
         return try await lab.run { connection in
@@ -49,7 +49,7 @@ struct ValuesTests {
         #expect(try await back(length, "interval") == length)
     }
 
-    /// Compared in microseconds: `Date` holds a fraction.
+    /// Compared with a tolerance of a microsecond, because `Date` stores a fraction.
     @Test(arguments: [0, 0.000_001, -62_135_596_800, 1_700_000_000.123_456, 253_402_300_799])
     func timesComeBackToTheMicrosecond(seconds: Double) async throws {
         let time = Date(timeIntervalSince1970: seconds)

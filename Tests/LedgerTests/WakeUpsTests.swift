@@ -8,7 +8,7 @@ struct WakeUpsTests {
         let lab = try await Lab { $0.pollInterval = .seconds(3_600) }
         let channel = "\(lab.schema) news"
         var wakeUps = WakeUps(configuration: lab.configuration, channel: channel).makeAsyncIterator()
-        // The first says that it listens now.
+        // The first wake-up shows that it listens now.
         #expect(await wakeUps.next() == .timePassed)
         let start = ContinuousClock.now
         for text in ["one", "two"] {

@@ -8,7 +8,7 @@ struct WorkNewsTests {
         #expect(news.begin())
         #expect(!news.begin())
         #expect(!news.begin())
-        #expect(news.end(), "once for both")
+        #expect(news.end(), "the second notification covers both calls")
         #expect(!news.end())
         #expect(news.begin())
         #expect(!news.end())

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Ledger
 
-/// Jobs whose workers are lost, again and again.
+/// Jobs whose workers are lost again and again.
 struct WorkerLossTests {
-    /// A worker claims all there is, begins `begun` of its jobs, and is not heard of again.
+    /// A worker claims all jobs, begins those that `begun` selects, and then goes silent.
     private func loseWorker(_ lab: LedgerLab, begun: (Claim) -> Bool) async throws -> [Claim] {
         let worker = try await lab.worker()
         let claims = try await lab.claim(100, for: worker)
@@ -18,7 +18,7 @@ struct WorkerLossTests {
                 "update \(lab.schema).worker set lease_until = lease_until - interval '2 h' where id = \(worker.worker)"
             )
         }
-        // Past any back-off, and as a coordinator that never slept.
+        // Past any back-off, and in the state of a coordinator that never slept.
         try await lab.lab.run { connection in
             try connection.execute("select count(*) from \(lab.schema).begin_tick()")
             try connection.execute(
@@ -46,7 +46,7 @@ struct WorkerLossTests {
         #expect(try await lab.state(bystander) == "waiting")
         #expect(try await lab.ledger.failures().map(\.code).contains("workers_lost"))
 
-        // A person who tries it again gives it all its chances.
+        // A retry by a person resets the job's count of lost workers.
         #expect(try await lab.ledger.apply(.retry, to: JobFilter(ids: [killer])).changed == 1)
         let again = try await loseWorker(lab) { $0.fence.job == killer }
         #expect(again.first { $0.fence.job == killer }?.workersLost == 0)
@@ -60,7 +60,7 @@ struct WorkerLossTests {
         #expect(["waiting", "delayed"].contains(try await lab.state(job)))
     }
 
-    /// A worker that is stopped, or that failed its job, was not lost.
+    /// A worker that signs off, or that fails its job, does not count as lost.
     @Test func otherEndsDoNotCount() async throws {
         let lab = try await LedgerLab()
         let job = try await lab.submit(1).firstJob

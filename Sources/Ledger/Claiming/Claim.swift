@@ -1,8 +1,8 @@
 public import Conversion
 
-/// A job that a worker may work on.
+/// A job that a worker has claimed.
 public struct Claim: Sendable, Hashable {
-    /// To be repeated with every word about the job.
+    /// The worker repeats it with every call about the job.
     public var fence: Fence
     public var recipe: Recipe
     public var batch: Int64
@@ -10,21 +10,21 @@ public struct Claim: Sendable, Hashable {
     public var priority: Int
     public var cost: Int
     public var labels: [String: String]
-    /// Which of the attempts that count this is, from 1.
+    /// The number of this attempt among those that count, from 1.
     public var attempt: Int
     public var maxAttempts: Int
-    /// How often it was lost with its worker, or to what it ran on.
+    /// How often the job was lost with its worker, or because of the machine it ran on.
     public var losses: Int
-    /// How many pump rooms died of it. One that killed some is better run alone.
+    /// How many pump rooms died while they ran the job. Such a job is better run alone.
     public var roomDeaths: Int
-    /// How many workers were lost while they ran it. Such jobs are run one at a time.
+    /// How many workers were lost while they ran the job. Workers run such jobs one at a time.
     public var workersLost: Int
 }
 
-/// What a claim gave.
+/// The result of a claim.
 public struct Claims: Sendable, Hashable {
     public internal(set) var jobs: [Claim] = []
-    /// Jobs that were claimed and cannot be worked on; what had to be said of them to the ledger has been said.
+    /// Claimed jobs that this build cannot work on. The claim has already failed them or handed them back.
     public internal(set) var refused: [RefusedClaim] = []
 }
 
@@ -32,7 +32,7 @@ public struct Claims: Sendable, Hashable {
 public struct RefusedClaim: Sendable, Hashable {
     public var fence: Fence
     public var error: RecipeError
-    /// Whether the job failed for good; else it was handed back for a worker that can read it.
+    /// Whether the job failed for good. Otherwise it was handed back for a worker that can read its recipe.
     public var isFailed: Bool
 }
 
@@ -84,7 +84,7 @@ extension ClaimedRow {
 }
 
 extension Fence {
-    /// Out of the columns `job`, `epoch` and `lease_id`.
+    /// Reads the columns `job`, `epoch` and `lease_id`.
     init(_ row: Row) throws {
         self.init(job: try row["job"], epoch: try row["epoch"], lease: try row["lease_id"])
     }

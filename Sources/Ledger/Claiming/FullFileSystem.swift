@@ -1,9 +1,9 @@
-/// A file system without room, as a worker sees it.
+/// A full file system, as a worker reports it.
 public struct FullFileSystem: Sendable, Hashable, Codable {
-    /// On the worker's machine.
+    /// The path on the worker's machine.
     public var mountPoint: String
     public var freeBytes: Int64
-    /// For how long it had been so when the worker said it.
+    /// How long the file system had been full when the worker sent the report.
     public var seconds: Double
 
     public init(mountPoint: String, freeBytes: Int64, seconds: Double) {

@@ -1,6 +1,6 @@
 public import Conversion
 
-/// The signs of life of a worker process, on a connection of their own: whatever the others wait for, this one does not.
+/// The heartbeats of a worker process, on a separate connection, so that no other statement delays them.
 public struct Heartbeat: Sendable {
     let source: ConnectionSource
 
@@ -8,15 +8,15 @@ public struct Heartbeat: Sendable {
     public init(_ configuration: LedgerConfiguration) throws {
         var configuration = configuration
         configuration.connectionLimit = 1
-        // A beat that hangs is of less use than the next one.
+        // A new beat is worth more than waiting for one that hangs.
         configuration.operationTimeout = min(configuration.operationTimeout, .seconds(5))
         configuration.reachTimeout = min(configuration.reachTimeout, .seconds(5))
         source = try ConnectionSource(configuration)
     }
 
-    /// Renews the lease of the whole worker, stores how far its jobs are, and brings back what the ledger has to say.
+    /// Renews the lease of the whole worker, stores the progress of its jobs, and returns the ledger's instructions.
     ///
-    /// An error is no sign of life: the worker goes on for as long as its `LeaseClock` says.
+    /// An error is no proof that the lease ended: the worker goes on for as long as its `LeaseClock` allows.
     public func beat(
         _ worker: Int64,
         _ jobs: [RunningJob] = [],
@@ -37,7 +37,7 @@ public struct Heartbeat: Sendable {
 }
 
 extension JobLedger {
-    /// Tells that a worker begins some jobs, on a connection of the ledger's own: the signs of life do not wait for it.
+    /// Reports that a worker starts some jobs. Uses a connection of this ledger, so heartbeats do not wait for it.
     public func begin(_ jobs: [RunningJob], of worker: Int64, within limit: Duration? = nil) async throws {
         _ = try await settle("begin jobs", within: limit) { connection, _ in
             try connection.beat(worker, jobs, nil, schema)
@@ -66,12 +66,12 @@ extension Connection {
     }
 }
 
-/// A job in a worker's hands, and how far it is.
+/// A job that a worker holds, and its progress.
 public struct RunningJob: Sendable, Hashable {
     public var fence: Fence
-    /// Frames done; `nil` if there is nothing new to say.
+    /// Frames done; `nil` if unchanged.
     public var frames: Int64?
-    /// Frames to do, as far as is known.
+    /// The total number of frames, if known.
     public var totalFrames: Int64?
     public var slot: Int16?
 
@@ -83,20 +83,20 @@ public struct RunningJob: Sendable, Hashable {
     }
 }
 
-/// What a worker says of itself, for people.
+/// The status of a worker, for people.
 public struct WorkerStatus: Sendable, Hashable, Codable {
     public var busySlots: Int?
-    /// Why it claims nothing, or no jobs of some roots, if that is its own wish.
+    /// Why the worker itself stopped claiming all jobs, or the jobs of some roots.
     public var pausedBecause: String?
-    /// The roots whose jobs it leaves alone; `nil` if that is none, or it claims nothing at all.
+    /// The roots whose jobs the worker does not claim; `nil` if there are none, or if it claims nothing at all.
     public var pausedRoots: [String]?
-    /// How far its pump rooms are locked, in words.
+    /// How strictly its pump rooms are sandboxed, as text.
     public var sandbox: String?
-    /// How fast its conversions are, of those that have gone far enough to tell.
+    /// The speed of each conversion that has run long enough to measure.
     public var paces: [JobPace]?
-    /// File systems that are full, so that it puts off the jobs that write to them.
+    /// Full file systems. The worker postpones jobs that write to them.
     public var fullFileSystems: [FullFileSystem]?
-    /// File systems that are no longer mounted, so that it puts off the jobs whose files lie there.
+    /// File systems that are no longer mounted. The worker postpones jobs whose files lie there.
     public var missingFileSystems: [MissingFileSystem]?
 
     public init(
@@ -118,12 +118,12 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
     }
 }
 
-/// How fast a conversion is, by its worker's own clock.
+/// The speed of a conversion, measured on the worker's clock.
 public struct JobPace: Sendable, Hashable, Codable {
     public var job: Int64
-    /// Seconds of sound per second.
+    /// Seconds of audio per second.
     public var speed: Double
-    /// Seconds to go at that speed; `nil` where that is not known, as while the output is verified.
+    /// Seconds to go at that speed; `nil` where unknown, for example while the worker verifies the output.
     public var remaining: Double?
 
     public init(job: Int64, speed: Double, remaining: Double? = nil) {
@@ -133,29 +133,29 @@ public struct JobPace: Sendable, Hashable, Codable {
     }
 }
 
-/// What a worker is asked to do.
+/// What the ledger wants a worker to do.
 public enum WorkerWish: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Claim and work.
+    /// Claim and run jobs.
     case run
     /// Claim nothing more.
     case quiet
-    /// Claim nothing more, and stop once nothing is in hand.
+    /// Claim nothing more, and stop once the worker holds no job.
     case drain
 }
 
-/// What the ledger answers to a sign of life.
+/// The ledger's answer to a heartbeat.
 public struct BeatReply: Sendable, Hashable {
-    /// False if the ledger has ended the worker: everything is lost, nothing may be written, and it registers anew.
+    /// False if the ledger has ended the worker: it has lost all its jobs, may write nothing, and must register anew.
     public var isAlive: Bool
     public var wish: WorkerWish
     public var leaseLength: Duration
-    /// Of the jobs told of, those to be stopped and then reported with `fail` or `release`.
+    /// Reported jobs that the worker must stop and then report with `fail` or `release`.
     public var cancelled: [Int64]
-    /// Of the jobs told of, those that the worker has no right to any more, or has finished itself just now.
+    /// Reported jobs that the worker no longer holds: it lost them, or has just finished them.
     public var lost: [Int64]
-    /// Queues of which nothing is given out.
+    /// Queues that are paused: the ledger gives out none of their jobs.
     public var pausedQueues: [String]
-    /// A moment before the beat was sent.
+    /// A moment before the worker sent the beat.
     public var sentAt: ContinuousClock.Instant
 
     public init(
@@ -176,8 +176,9 @@ public struct BeatReply: Sendable, Hashable {
         self.sentAt = sentAt
     }
 
-    /// The attempts that `jobs` of this reply speaks of. A job that has ended meanwhile may be in hand again, by a claim that
-    /// the beat knew nothing of.
+    /// The attempts in `told` whose jobs this reply lists in `jobs`.
+    ///
+    /// A job that has ended since the beat may be in hand again, by a claim later than the beat.
     public static func attempts(of jobs: [Int64], among told: [RunningJob]) -> Set<Fence> {
         let jobs = Set(jobs)
         return Set(told.lazy.map(\.fence).filter { jobs.contains($0.job) })
@@ -187,7 +188,7 @@ public struct BeatReply: Sendable, Hashable {
         let isAlive: Bool = try row["alive"]
         self.init(
             isAlive: isAlive,
-            // A worker that has been ended is asked nothing any more.
+            // The wish of a worker that has ended means nothing.
             wish: isAlive ? try row.value("wish") : .run,
             leaseLength: .seconds(try row["lease_seconds"] as Double),
             cancelled: try row["cancelled"],

@@ -3,9 +3,9 @@ import FoundationEssentials
 import Synchronization
 
 extension JobLedger {
-    /// Enters a worker that has just started.
+    /// Registers a worker that has just started.
     public func register(_ worker: WorkerRegistration) async throws -> WorkerEntry {
-        // An entry whose answer was lost holds nothing, and ends with its lease.
+        // If the answer is lost, the entry holds no jobs and ends with its lease.
         try await settle("register a worker") { connection, _ in
             let sentAt = ContinuousClock.now
             let entry = try connection.first(
@@ -27,7 +27,7 @@ extension JobLedger {
         }
     }
 
-    /// Says anew what a worker can do, which counts from its next claim on. Throws `leaseOver` if it has to register anew.
+    /// Replaces the abilities of a worker, from its next claim on. Throws `leaseOver` if the worker must register anew.
     public func setAbilities(_ abilities: [String], of worker: Int64) async throws {
         _ = try await settle("say what a worker can do") { connection, _ in
             try connection.execute(
@@ -36,10 +36,12 @@ extension JobLedger {
         }
     }
 
-    /// Takes up to `wanted` jobs for a worker: by priority, then turn, then number; fewer or none if there are no more.
+    /// Claims up to `wanted` jobs for a worker, by priority, then turn, then number. Returns fewer if there are no
+    /// more.
     ///
-    /// `queues` narrows it to some. `inHand` is what the worker has, by which jobs of a claim whose answer was lost are told
-    /// from those; so a worker makes one claim at a time. Throws `leaseOver` if the worker has to register anew.
+    /// `queues` limits the claim to some queues. `inHand` is what the worker already holds: after a lost answer, it
+    /// separates those jobs from the ones that the lost claim took. So a worker makes one claim at a time. Throws
+    /// `leaseOver` if the worker must register anew.
     public func claim(
         _ wanted: Int32,
         for worker: Int64,
@@ -49,7 +51,7 @@ extension JobLedger {
     ) async throws -> Claims {
         let rows = try await settle("claim jobs", within: limit) { connection, mayHaveHappened in
             if mayHaveHappened {
-                // From here on no earlier try takes anything, wherever it hangs, so that what is held is all that it took.
+                // From here on no earlier try can take jobs, wherever it hangs, so `held` returns all that it took.
                 try connection.execute(
                     "select \(schema).bar_claims(\(worker), \(WorkerSecrets[worker]), \(ClaimNumber.last))"
                 )
@@ -66,8 +68,9 @@ extension JobLedger {
         return try await sorted(rows)
     }
 
-    /// All that the ledger thinks a worker is working on, for one that wants to be sure. Throws `permissionDenied` if another process
-    /// registered the worker.
+    /// All jobs that a worker holds according to the ledger.
+    ///
+    /// Throws `permissionDenied` if another process registered the worker.
     public func held(by worker: Int64) async throws -> Claims {
         let rows = try await settle("look up what a worker holds") { connection, _ in
             try connection.held(by: worker, schema)
@@ -75,7 +78,7 @@ extension JobLedger {
         return try await sorted(rows)
     }
 
-    /// Hands back, or fails, what has a recipe that this build cannot read.
+    /// Hands back or fails the jobs whose recipes this build cannot read.
     private func sorted(_ rows: [ClaimedRow]) async throws -> Claims {
         var claims = Claims()
         var unreadable: [AttemptFailure] = []
@@ -94,16 +97,16 @@ extension JobLedger {
         return claims
     }
 
-    /// The word for workers that can read the recipe's version.
+    /// The ability that a worker needs to read the recipe's version.
     private static func versionNeed(of recipe: String) -> String {
         struct Version: Decodable { var version: Int }
-        // A recipe without a version that is a number was not refused for its version.
+        // A recipe whose version is no number was not refused because of its version.
         let version = try? JSON(text: recipe).decoded(as: Version.self, during: "read a recipe").version
         return AbilityWord.recipe(version ?? 0)
     }
 }
 
-/// Numbers by which claims of this process are told from later ones.
+/// Numbers that put the claims of this process in order.
 private enum ClaimNumber {
     private static let counter = Atomic<Int64>(0)
 
@@ -124,7 +127,7 @@ extension Connection {
 }
 
 extension RecipeError {
-    /// As the ledger keeps it.
+    /// The failure that the ledger stores.
     var failure: Failure {
         Failure(
             code: "recipe_refused",

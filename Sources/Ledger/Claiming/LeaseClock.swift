@@ -1,16 +1,17 @@
-/// A worker's own count of its lease, on a clock that also runs while the machine sleeps.
+/// A worker's own estimate of its lease, on a clock that also runs while the machine sleeps.
 ///
-/// The ledger decides who has a job, by fences, so this clock protects nothing. It says how long the worker goes on without an answer:
-/// for the length of the lease, less a margin, from the moment before the last answered beat was sent, or for `patience`, if that is
-/// longer. From the end of the lease on, the ledger may give the jobs to other workers; until it has, they are the worker's own.
+/// This clock protects nothing: the ledger decides by fences which worker has a job. The clock says how long the
+/// worker goes on without an answer: for the length of the lease, less a margin, counted from just before it sent
+/// the last answered beat, or for `patience`, if that is longer. After the end of the lease the ledger may give the
+/// jobs to other workers. Until it does, they still belong to this worker.
 public struct LeaseClock: Sendable, Hashable {
-    /// What is taken off each lease, for what is still under way when it ends.
+    /// Subtracted from each lease, so that work under way can end within it.
     public let margin: Duration
     /// How long the worker goes on without an answer, if that is longer than a lease.
     public let patience: Duration
-    /// When the worker gives up, unless a beat is answered.
+    /// When the worker gives up, unless the ledger answers a beat.
     public private(set) var end: ContinuousClock.Instant
-    /// When the lease is over, unless a beat is answered.
+    /// When the lease ends, unless the ledger answers a beat.
     public private(set) var leaseEnd: ContinuousClock.Instant
     private var lastSentAt: ContinuousClock.Instant
     private var isLost = false
@@ -33,8 +34,10 @@ public struct LeaseClock: Sendable, Hashable {
         end = max(leaseEnd, sentAt + patience)
     }
 
-    /// A beat was answered. An answer that comes late counts from when its beat was sent, and never takes time away that a
-    /// later one gave; a right that is over stays over.
+    /// Records the answer to a beat.
+    ///
+    /// The lease counts from when the beat was sent, and an answer that arrives late never shortens a lease that a
+    /// later beat extended. A lease that has ended stays ended.
     public mutating func renew(with reply: BeatReply, now: ContinuousClock.Instant) {
         guard holds(at: now) else { return isLost = true }
         guard reply.isAlive else { return isLost = true }
@@ -51,9 +54,9 @@ public struct LeaseClock: Sendable, Hashable {
     /// Whether the worker may go on.
     public func holds(at now: ContinuousClock.Instant) -> Bool { !isLost && now < end }
 
-    /// Whether it goes on although its lease is over, for want of an answer.
+    /// Whether the worker goes on although its lease is over, because it has no answer yet.
     public func isOverdue(at now: ContinuousClock.Instant) -> Bool { holds(at: now) && now >= leaseEnd }
 
-    /// How long it still may, if nothing is heard; nothing if the right is over.
+    /// How long the worker may go on without an answer; zero if its lease was lost.
     public func left(at now: ContinuousClock.Instant) -> Duration { holds(at: now) ? end - now : .zero }
 }

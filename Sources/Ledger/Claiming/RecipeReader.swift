@@ -1,14 +1,15 @@
 import Conversion
 import FoundationEssentials
 
-/// Reads recipes as `Recipe(json:)` does, and faster where a text differs from the one before by its locations alone.
+/// Parses recipes as `Recipe(json:)` does, but faster where a text differs from the one before only in its locations.
 struct RecipeReader {
     private var last: Pattern?
 
-    /// What the text says, or why that is no recipe for us.
+    /// The recipe in `text`, or why this build cannot read it.
     mutating func recipe(_ text: String) -> Result<Recipe, RecipeError> {
         if let recipe = last?.recipe(text) { return .success(recipe) }
         let recipe = Result { () throws(RecipeError) in try Recipe(json: text) }
+        // An unreadable recipe leaves no pattern.
         last = (try? recipe.get()).flatMap { Pattern(text, $0) }
         return recipe
     }
@@ -16,24 +17,25 @@ struct RecipeReader {
 
 /// A recipe's text with its locations cut out.
 private struct Pattern {
-    /// Whose location stands in a gap.
+    /// Which source or output a gap's location belongs to.
     private enum Owner {
         case source(Int)
-        /// The extension says what format is meant, so it is a part of the pattern.
+        /// The file extension names the format, so it is part of the pattern.
         case output(Int, fileExtension: [UInt8])
     }
 
-    /// The text around the gaps, one more than there are gaps.
+    /// The text around the gaps: one part more than there are gaps.
     private var parts: [[UInt8]] = []
     private var owners: [Owner] = []
     private let recipe: Recipe
 
     private static let quote = UInt8(ascii: "\"")
     private static let backslash = UInt8(ascii: "\\")
-    /// As PostgreSQL writes it. A quote within a text has a backslash, so it is nothing but a name and its value's beginning.
+    // As PostgreSQL writes it. Quotes inside a string have a backslash, so this sequence is always a name and the
+    // start of its value.
     private static let marker = Array("\"location\": \"".utf8)
 
-    /// `nil` if it cannot be told for certain which location stands where.
+    /// `nil` unless it is certain which location stands where.
     init?(_ text: String, _ recipe: Recipe) {
         self.recipe = recipe
         let bytes = Array(text.utf8)
@@ -60,7 +62,7 @@ private struct Pattern {
         }
     }
 
-    /// The recipe of a text that fits; `nil` if it does not.
+    /// The recipe of `text`; `nil` if the text does not match the pattern.
     func recipe(_ text: String) -> Recipe? {
         var text = text
         return text.withUTF8 { bytes in recipe(Array(bytes)[...]) }
@@ -87,14 +89,14 @@ private struct Pattern {
         return recipe
     }
 
-    /// Where the quote is that ends a text; `nil` if the text is not written as it is.
+    /// The index of the closing quote of a string; `nil` if the string contains escapes.
     private static func endOfValue(_ bytes: ArraySlice<UInt8>, from start: Int) -> Int? {
         guard let end = bytes[start...].firstIndex(where: { $0 == quote || $0 == backslash }), bytes[end] == quote
         else { return nil }
         return end
     }
 
-    /// What follows the last point of a location's last part; empty if nothing does.
+    /// The file extension of a location's last component; empty if it has none.
     private static func fileExtension(of location: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let name = location[(location.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? location.startIndex)...]
         guard let point = name.lastIndex(of: UInt8(ascii: ".")), point != name.startIndex else { return [] }

@@ -1,15 +1,15 @@
-/// When to look for work: as soon as the ledger notifies of some, and at intervals.
+/// Signals to look for work: when the ledger sends a notification, and at intervals.
 ///
-/// Never ends and never throws; without a database to listen to it goes by the clock alone. Several signals that were not
-/// taken yet become one.
+/// Never ends and never throws. While it cannot listen to the database, only the clock triggers it. Signals that
+/// the consumer has not yet taken merge into one.
 public struct WorkSignals: AsyncSequence, Sendable {
     let wakeUps: WakeUps
 
-    /// Why to look.
+    /// Why to look for work.
     public enum Signal: Sendable, Hashable {
-        /// Something was submitted, cancelled or let go: look for work, and beat.
+        /// Jobs were submitted, cancelled or released: look for work, and send a beat.
         case news
-        /// The time for a look has come.
+        /// The interval has passed.
         case timePassed
     }
 
@@ -31,7 +31,9 @@ public struct WorkSignals: AsyncSequence, Sendable {
 }
 
 extension JobLedger {
-    /// Waits for work, again and again, on a connection of its own where the server can tell us. See `pollInterval`, `listens`.
+    /// Signals to look for work, over a separate connection where the server can send notifications.
+    ///
+    /// See `pollInterval` and `listens` in `LedgerConfiguration`.
     public func workSignals() -> WorkSignals {
         WorkSignals(wakeUps: WakeUps(configuration: configuration, channel: schema.text))
     }

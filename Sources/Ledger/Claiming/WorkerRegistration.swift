@@ -1,15 +1,15 @@
 import Conversion
 
-/// What a worker process says of itself when it starts.
+/// What a worker process tells the ledger when it starts.
 public struct WorkerRegistration: Sendable, Hashable {
-    /// For people. The ledger gives every start a number of its own, so a name may be used again.
+    /// For people. The ledger numbers each start, so a name may be used again.
     public var name: String
     public var host: String
     /// The version of the binary.
     public var build: String
-    /// Conversions at one time.
+    /// The number of conversions that run at the same time.
     public var slots: Int32
-    /// What it can do, in the words of `AbilityWord`. The recipe versions that this build reads go without saying.
+    /// What the worker can do, in the strings of `AbilityWord`. The recipe versions of this build are added.
     public var abilities: [String]
 
     public init(name: String, host: String, build: String, slots: Int32, abilities: [String] = []) {
@@ -20,18 +20,18 @@ public struct WorkerRegistration: Sendable, Hashable {
         self.abilities = abilities
     }
 
-    /// With the recipe versions.
+    /// The abilities, recipe versions included.
     var allAbilities: [String] { Self.all(abilities) }
 
     static func all(_ abilities: [String]) -> [String] { abilities + Recipe.knownVersions.map(AbilityWord.recipe) }
 }
 
-/// A worker's entry in the ledger, and its right to work.
+/// A worker's entry in the ledger.
 public struct WorkerEntry: Sendable, Hashable {
-    /// Fresh at every start.
+    /// New at every start.
     public var worker: Int64
-    /// How long it may work after a beat, of which the registration was the first.
+    /// How long the worker may work after a beat. The registration counts as the first beat.
     public var leaseLength: Duration
-    /// A moment before the ledger heard of it, from which the worker counts.
+    /// A moment before the worker sent its registration; its lease counts from here.
     public var sentAt: ContinuousClock.Instant
 }

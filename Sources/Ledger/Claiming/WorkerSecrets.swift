@@ -1,8 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// The secrets of the workers that this process has registered, by which a worker proves that it is the
-/// one that registered.
+/// The secrets of the workers that this process registered. With its secret a worker proves that it registered itself.
 enum WorkerSecrets {
     private static let known = Mutex<[Int64: UUID]>([:])
 

@@ -1,6 +1,6 @@
-/// How long to wait before another try: anything from nothing to a bound that doubles ("full jitter").
+/// Exponential back-off with full jitter: each wait is random, between zero and a bound that doubles.
 ///
-/// Many who failed together then do not come back together.
+/// The jitter keeps clients that failed together from coming back together.
 struct Backoff: Sendable, Hashable {
     var first: Duration = .milliseconds(50)
     var longest: Duration = .seconds(5)

@@ -1,30 +1,30 @@
-/// Where a ledger is and how patiently it is spoken to.
+/// Where a ledger is, and the time limits for talking to it.
 ///
-/// It may hold a password; nothing that describes it shows that.
+/// It may hold a password. No description of it shows the password.
 public struct LedgerConfiguration: Sendable, Hashable {
     /// The schema that holds the ledger.
     public var schema = SchemaName.standard
-    /// How many connections a process opens at most for its statements.
+    /// The size of a process's connection pool for its statements.
     public var connectionLimit = 4
     /// How long one host may take to accept a connection. `connect_timeout` in the address sets it too.
     public var connectTimeout: Duration = .seconds(5)
-    /// How long to go on trying before the database counts as out of reach.
+    /// How long to retry before the database counts as unreachable.
     public var reachTimeout: Duration = .seconds(30)
-    /// How long an operation may take that names no time of its own.
+    /// The time limit of an operation that sets none.
     public var operationTimeout: Duration = .seconds(30)
-    /// How long a statement that was cancelled may take to end before its connection is given up.
+    /// How long a cancelled statement may take to end before its connection is closed.
     var cancelGrace: Duration = .seconds(2)
-    /// How often to look for work when nothing wakes us, on average.
+    /// How often to look for work without a notification, on average.
     public var pollInterval: Duration = .seconds(2)
-    /// Whether to listen for wake-ups where the server can send them.
+    /// Whether to listen for notifications where the server can send them.
     public var listens = true
-    /// What PostgreSQL is told, by libpq's keywords.
+    /// The connection parameters, by libpq's keywords.
     private(set) var address: Address
 
-    /// Reads a URL (or libpq's `host=... dbname=...`), and the variables `PG...` for what it leaves open.
+    /// Reads a URL (or libpq's `host=... dbname=...`), and the `PG...` variables for what it leaves out.
     ///
-    /// Neither is required. What both leave open is libpq's default. Throws `badConfiguration`, without quoting the
-    /// URL.
+    /// Neither is required. libpq's defaults fill what both leave out. Throws `badConfiguration`, without quoting
+    /// the URL.
     public init(url: String? = nil, environment: [String: String] = [:]) throws {
         address = try Address(url: url, environment: environment)
         if let given = try address.connectTimeout() { connectTimeout = given }
@@ -47,7 +47,7 @@ extension LedgerConfiguration {
     /// The server and the database, without passwords: `postgresql://ada@db1:5432,db2:5432/audio`.
     public var server: String { address.description }
 
-    /// The variables `PG...` of `environment` that say what `url` leaves open, in the order of their names.
+    /// The names of the `PG...` variables in `environment` that set what `url` leaves out, sorted.
     public static func variables(fillingIn url: String?, from environment: [String: String]) throws -> [String] {
         try Address.variables(fillingIn: url, from: environment)
     }

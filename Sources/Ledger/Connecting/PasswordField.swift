@@ -1,8 +1,8 @@
-/// Hides the passwords in database addresses: the field of a URL and libpq's keywords, and no other letter.
+/// Hides the passwords in database addresses, in URLs and in libpq's keywords, and changes nothing else.
 ///
-/// It looks for the places where a password is written and not for the password's letters. A password of one letter, or
-/// one that is a common word, is found in every message, so replacing its letters destroys the message and gives the
-/// password away.
+/// It looks for the places where a password stands, not for the password itself. A password of one letter, or one
+/// that is a common word, occurs in every message, so replacing each occurrence would destroy the message and give
+/// the password away.
 public enum PasswordField {
     /// What is shown in place of a password.
     static let mark = "***"
@@ -13,11 +13,11 @@ public enum PasswordField {
     /// `text` without the passwords of the addresses in it. A URL in a text ends at white space.
     public static func hidden(in text: String) -> String { hidden(text, isAddress: false) }
 
-    /// `address`, which is one URL or one list of keywords from its first letter to its last, without its passwords.
+    /// `address` without its passwords. The whole string is one URL or one list of keywords.
     public static func hidden(inAddress address: String) -> String { hidden(address, isAddress: true) }
 
     private static func hidden(_ text: String, isAddress: Bool) -> String {
-        // Scalars, because a mark that combines with the colon or the sign before it would hide that from a search.
+        // Search scalars: a combining mark after the colon or the @ would hide that character from a search.
         let letters = Array(text.unicodeScalars)
         var (shown, place) = ([Unicode.Scalar](), 0)
         while place < letters.count {
@@ -41,7 +41,7 @@ public enum PasswordField {
 
     // MARK: - URLs
 
-    /// Where the part behind `postgresql://` or `postgres://` begins, if one begins at `place`. A forgotten colon counts.
+    /// The index after `postgresql://` or `postgres://` if one begins at `place`. Accepts a missing colon.
     private static func urlStart(_ letters: [Unicode.Scalar], _ place: Int) -> Int? {
         for scheme in ["postgresql://", "postgres://", "postgresql//", "postgres//"] {
             if matches(letters, place, scheme) { return place + scheme.unicodeScalars.count }
@@ -49,7 +49,7 @@ public enum PasswordField {
         return nil
     }
 
-    /// White space ends a URL in a text, unless a password goes on behind it: `ada:two words@db`.
+    /// The end of a URL in a text: white space, unless a password continues after it: `ada:two words@db`.
     private static func urlEnd(_ letters: [Unicode.Scalar], _ start: Int) -> Int {
         func space(_ place: Int) -> Int {
             letters[place...].firstIndex { $0.properties.isWhitespace } ?? letters.count
@@ -61,14 +61,14 @@ public enum PasswordField {
         return space(sign)
     }
 
-    /// Whether what comes behind a colon begins as a port does: `5432`, `5432/audio`.
+    /// Whether the text after a colon begins like a port: `5432`, `5432/audio`.
     private static func isPort(_ letters: ArraySlice<Unicode.Scalar>) -> Bool {
         let port = letters.prefix { $0 != "/" && $0 != "?" }
         return port.allSatisfy { ("0"..."9").contains($0) || $0 == "," || $0 == "\"" }
     }
 
-    /// Where the parameters begin. A question mark before the first @ belongs to the password, as libpq reads it, unless a
-    /// path comes before both.
+    /// The start of the parameters. As in libpq, a question mark before the first @ belongs to the password, unless
+    /// a path comes before both.
     private static func queryStart(_ url: ArraySlice<Unicode.Scalar>) -> Int {
         guard let sign = url.firstIndex(of: "@") else { return url.firstIndex(of: "?") ?? url.endIndex }
         if let slash = url.firstIndex(of: "/"), let mark = url[slash...].firstIndex(of: "?"), mark < sign,
@@ -79,12 +79,12 @@ public enum PasswordField {
         return url[sign...].firstIndex(of: "?") ?? url.endIndex
     }
 
-    /// `ada:***@db:5432/audio?sslpassword=***`
+    /// Hides the passwords of one URL: `ada:***@db:5432/audio?sslpassword=***`.
     private static func url(_ url: ArraySlice<Unicode.Scalar>) -> [Unicode.Scalar] {
         let query = queryStart(url)
         var shown: [Unicode.Scalar] = []
         var rest = url[..<query]
-        // To the last sign before the parameters: a password may hold an @ or a / that should have been %40 or %2F.
+        // Up to the last @ before the parameters: a password may contain an @ or a / that should be %40 or %2F.
         if let first = rest.firstIndex(of: "@"), let sign = rest.lastIndex(of: "@"),
             let colon = rest[..<first].firstIndex(of: ":"), rest.first != "["
         {
@@ -110,7 +110,7 @@ public enum PasswordField {
         return shown
     }
 
-    /// A keyword of a URL, which may be written with %XX.
+    /// A parameter name of a URL, with its %XX escapes decoded.
     private static func decoded(_ word: ArraySlice<Unicode.Scalar>) -> String {
         var (text, place) = ("", word.startIndex)
         while place < word.endIndex {
@@ -129,7 +129,7 @@ public enum PasswordField {
 
     // MARK: - Keywords
 
-    /// Where the value begins, if `password = ` or `sslpassword = ` begins at `place`.
+    /// The start of the value, if `password = ` or `sslpassword = ` begins at `place`.
     private static func valueStart(_ letters: [Unicode.Scalar], _ place: Int) -> Int? {
         if place > 0, isOfWord(letters[place - 1]) { return nil }
         guard let keyword = keywords.first(where: { matches(letters, place, $0) }) else { return nil }
@@ -141,7 +141,7 @@ public enum PasswordField {
         return afterSpace(sign + 1)
     }
 
-    /// Where a value ends: at the closing quote, or at white space. A backslash takes the next letter along in both.
+    /// The end of a value: the closing quote, or white space. In both cases a backslash escapes the next character.
     private static func valueEnd(_ letters: [Unicode.Scalar], _ start: Int) -> Int {
         let isQuoted = start < letters.count && letters[start] == "'"
         var place = isQuoted ? start + 1 : start

@@ -1,9 +1,8 @@
-/// The name of the schema that holds a ledger, usable in a statement as it is.
+/// The name of the schema that holds a ledger. It needs no quoting in a statement.
 public struct SchemaName: Sendable, Hashable {
-    /// The name as it was given.
     public let text: String
 
-    /// Throws unless `text` is a small letter or underscore, then such, digits and underscores, 63 in all.
+    /// Throws unless `text` is at most 63 small letters, digits and underscores, and begins with no digit.
     public init(_ text: String) throws {
         let first = text.utf8.first ?? 0
         let isPlain = text.utf8.allSatisfy { Self.isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
@@ -19,7 +18,7 @@ public struct SchemaName: Sendable, Hashable {
         self.text = text
     }
 
-    /// The name where none is given.
+    /// The default name.
     public static let standard = SchemaName(known: "sluice")
 
     private init(known text: String) { self.text = text }

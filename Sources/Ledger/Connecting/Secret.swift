@@ -1,4 +1,4 @@
-/// A text that does not show itself: not printed, not described, not dumped.
+/// A string that never appears in descriptions, prints or dumps.
 struct Secret: Sendable, Hashable {
     let text: String
 }

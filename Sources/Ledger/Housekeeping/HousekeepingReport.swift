@@ -1,25 +1,26 @@
-/// What one tick of housekeeping did. No chores: another process keeps house, or nothing is due.
+/// What one tick of housekeeping did. It has no chores if another process does the housekeeping, or nothing is due.
 public struct HousekeepingReport: Sendable, Hashable {
     public var chores: [Chore] = []
-    /// Whether chores were under way when time was over: what is left is due at the next tick.
+    /// Whether time ran out while chores were unfinished. The rest is due at the next tick.
     public var isUnfinished = false
 
-    /// One thing that was due, with all of its pages.
+    /// One chore that was due, with all its pages.
     public struct Chore: Sendable, Hashable {
-        /// `reap`, `wake_delayed`, `fold_counts`, `raise_floors`, `audit_running`, `make_spans_ahead`, `drop_old`, `fold_service`.
+        /// `reap`, `wake_delayed`, `fold_counts`, `raise_floors`, `audit_running`, `make_spans_ahead`, `drop_old`
+        /// or `fold_service`.
         public var name: String
-        /// How many it changed, of whatever it changes.
+        /// How many rows or objects it changed; which kind depends on the chore.
         public var affected = 0
         public var took: Duration = .zero
-        /// In so many transactions.
+        /// The number of pages. Each is one transaction.
         public var pages = 0
-        /// Why it could not be done; it is tried again when it is due next.
+        /// Why the chore failed. It is tried again when it is due next.
         public var error: String?
     }
 
     public subscript(_ chore: String) -> Chore? { chores.first { $0.name == chore } }
 
-    /// Adds a page to what is known of its chore.
+    /// Adds a page to its chore.
     mutating func add(_ page: Chore) {
         guard let index = chores.firstIndex(where: { $0.name == page.name }) else { return chores.append(page) }
         chores[index].affected += page.affected

@@ -2,18 +2,21 @@ public import Conversion
 import FoundationEssentials
 
 extension JobLedger {
-    /// Does what is due for the whole ledger: finds lost workers, wakes jobs, folds counts, makes and drops partitions.
+    /// Does the housekeeping that is due: finds lost workers, wakes delayed jobs, folds counts, makes and drops
+    /// partitions.
     ///
-    /// Each coordinator and worker may call it, about once a second; all but one return at once. Each chore that is due gets a page of
-    /// work, the most urgent first. Those that are larger get further pages in turn, until nothing is left or `slice` is over.
-    /// `limit` is for each call to the ledger; a page that takes longer is undone, and the next ones are smaller.
+    /// Each coordinator and worker may call it, about once a second; all but one return at once. Each chore that is
+    /// due gets one page of work, the most urgent first. Larger chores get further pages in turn, until nothing is
+    /// left or `slice` is over. `limit` applies to each call to the ledger. A page that takes longer is rolled
+    /// back, and the next ones are smaller.
     public func keepHouse(for slice: Duration? = nil, within limit: Duration? = nil) async throws -> HousekeepingReport
     {
         let end = slice.map { ContinuousClock.now + $0 }
         var report = HousekeepingReport()
         var due = try await beginTick(within: limit)
         var tickedAt = ContinuousClock.now
-        // Those that were due at first. What becomes due meanwhile is done too, and does not keep this from ending.
+        // The chores that were due at first. Chores that become due later are done too, but do not keep this loop
+        // running.
         var open = Set(due)
         while !open.isEmpty {
             var unfinished: [String] = []
@@ -26,7 +29,7 @@ extension JobLedger {
             }
             if let end, end <= .now { break }
             due = unfinished
-            // Lost workers are looked for every second, however long the other chores are.
+            // Look for lost workers every second, however long the other chores take.
             if !open.isEmpty, .now - tickedAt >= .seconds(1) {
                 let again = try await beginTick(within: limit)
                 tickedAt = .now
@@ -37,21 +40,21 @@ extension JobLedger {
         return report
     }
 
-    /// The chores that are due, the most urgent first; none if another process ticks or has just ticked.
+    /// The chores that are due, the most urgent first; empty if another process ticks or has just ticked.
     private func beginTick(within limit: Duration?) async throws -> [String] {
-        // A tick whose answer was lost has happened: the chores are due at the next one.
+        // A tick whose answer was lost did happen. Its chores are due at the next tick.
         try await settle("keep house", within: limit) { connection, _ in
             try connection.rows("select chore from \(schema).begin_tick()") { try $0[0] }
         }
     }
 
-    /// Does a page of a chore, unless another process is at it. Whether there is more to do at once.
+    /// Does a page of a chore, unless another process works on it. Returns whether the next page should follow at once.
     private func doPage(of chore: String, _ report: inout HousekeepingReport, within limit: Duration?) async throws
         -> Bool
     {
         let started = ContinuousClock.now
         do {
-            // A page whose answer was lost is followed by the next one.
+            // If the answer of a page was lost, the next page follows.
             let page: (page: HousekeepingReport.Chore, hasMore: Bool)? = try await settle("keep house", within: limit) {
                 connection,
                 _ in
@@ -79,16 +82,17 @@ extension JobLedger {
         }
     }
 
-    /// Jobs that are publishing for too long, each handed to one caller per `publish_grace`.
+    /// Jobs that have been publishing for too long. The ledger hands each to one caller per `publish_grace`.
     ///
-    /// Only those whose outputs lie in `roots`, and those that have no file; `nil`: any. A job whose recipe this build cannot read is left to others, who get it after the next such time.
+    /// Returns only jobs whose output lies in `roots`, and those that have no file; `nil` means any root. It leaves
+    /// out jobs whose recipes this build cannot read. Other callers get those after the next `publish_grace`.
     public func takeUnfinished(limit: Int32 = 100, in roots: [String]? = nil) async throws -> [UnfinishedPublication] {
         // If the answer is lost, the ledger hands the publications out again later.
         try await settle("take unfinished publications") { connection, _ in
             try connection.rows("select * from \(schema).take_unfinished(\(limit), \(roots))") {
                 row -> UnfinishedPublication? in
                 let text = try (row["recipe"] as JSON).text
-                // Left to those who can read it: see above.
+                // An unreadable recipe is left to other callers: see above.
                 guard let recipe = try? Recipe(json: text) else { return nil }
                 return UnfinishedPublication(
                     fence: try Fence(row),
@@ -102,11 +106,13 @@ extension JobLedger {
         }
     }
 
-    /// Which of these still stand: for the sweep of attempt files, whose names hold them. A file without one is litter.
+    /// The given fences that are still valid. The sweep of attempt files uses it: a file without a valid fence is
+    /// litter.
     public func standing(_ fences: [Fence]) async throws -> Set<Fence> {
         try await settle("look up fences") { connection, _ in
             var standing: Set<Fence> = []
-            // One job can have one standing fence, and the answer names jobs alone: so each call asks once for each.
+            // The answer names jobs only, and a job has at most one valid fence. So each call asks about one fence
+            // per job.
             var left = fences
             while !left.isEmpty {
                 var jobs: Set<Int64> = []

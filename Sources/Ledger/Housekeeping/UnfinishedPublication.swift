@@ -1,9 +1,10 @@
 public import Conversion
 public import FoundationEssentials
 
-/// A job that is publishing for too long, to be finished by the process that was handed it.
+/// A job that has been publishing for too long. The process that receives it finishes it.
 ///
-/// Rename what is still to be renamed, then `finish` with the fence; if that is impossible, `fail` with it.
+/// That process renames the remaining files, then calls `finish` with the fence; if that is impossible, it calls
+/// `fail`.
 public struct UnfinishedPublication: Sendable, Hashable {
     public var fence: Fence
     public var recipe: Recipe

@@ -1,16 +1,17 @@
-/// A database engine that speaks as PostgreSQL does and is another one, or PostgreSQL with another engine in it.
+/// A database engine that speaks PostgreSQL's protocol but is a different engine, or extends PostgreSQL with one.
 public struct ForeignEngine: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case citus, yugabyte, cockroach, dsql, limitless
     }
 
     public let kind: Kind
-    /// As the server tells it; `nil` where it does not.
+    /// As the server reports it; `nil` where it does not.
     public let version: String?
 
-    /// What the server says of itself: `version()`, the names of its extensions, and which of `telltales` it has.
+    /// Detects the engine from `version()`, the names of its extensions, and the `telltales` that it has.
     ///
-    /// `nil` for PostgreSQL, also as a service: RDS, Aurora without Limitless, Cloud SQL and the like are PostgreSQL here.
+    /// `nil` for PostgreSQL, also as a service: RDS, Aurora without Limitless, Cloud SQL and the like are
+    /// PostgreSQL here.
     public init?(version text: String, extensions: Set<String>, relations: Set<String>) {
         let words = text.split { $0 == " " || $0 == "," }
         if text.hasPrefix("CockroachDB") {
@@ -30,7 +31,7 @@ public struct ForeignEngine: Sendable, Hashable {
         }
     }
 
-    /// Relations that one engine alone has. Aurora's engines call themselves plain PostgreSQL in `version()`.
+    /// Relations that only one engine has. Aurora's engines report plain PostgreSQL in `version()`.
     static let telltales: Set<String> = [limitlessRelation, dsqlRelation]
     private static let limitlessRelation = "rds_aurora.limitless_subclusters"
     private static let dsqlRelation = "sys.iam_pg_role_mappings"
@@ -51,7 +52,7 @@ public struct ForeignEngine: Sendable, Hashable {
         return version.map { "\(name) \($0)" } ?? name
     }
 
-    /// What of PostgreSQL a ledger needs and does not find there.
+    /// What a ledger needs of PostgreSQL and the engine lacks.
     public var reason: String {
         switch kind {
         case .citus:
@@ -74,7 +75,7 @@ public struct ForeignEngine: Sendable, Hashable {
             : "take PostgreSQL itself, 14 or later, managed or your own"
     }
 
-    /// The error of `migrate` on such an engine.
+    /// The error that `migrate` throws on such an engine.
     var refusal: LedgerError {
         LedgerError(
             .badConfiguration,
@@ -86,7 +87,7 @@ public struct ForeignEngine: Sendable, Hashable {
 }
 
 extension Substring {
-    /// What follows upon `mark`.
+    /// The text after the first `mark`; `nil` without one.
     fileprivate func text(behind mark: String) -> String? {
         var rest = self
         while !rest.isEmpty {
@@ -98,7 +99,7 @@ extension Substring {
 }
 
 extension Connection {
-    /// Asks the server what it is. Each question is one that every engine answers that the ones before left open.
+    // Later queries run only if the earlier ones found nothing. Every engine still in question answers them.
     func foreignEngine() throws -> ForeignEngine? {
         let version: String = try value("select version()")
         if let engine = ForeignEngine(version: version, extensions: [], relations: []) { return engine }
@@ -118,7 +119,7 @@ extension Connection {
 }
 
 extension JobLedger {
-    /// The engine that answers, where it is not PostgreSQL itself. Needs no schema and no right but that to connect.
+    /// The engine of the server; `nil` for PostgreSQL itself. Needs no schema, and only the right to connect.
     public func foreignEngine() async throws -> ForeignEngine? {
         try await settle("ask for the server's engine") { connection, _ in try connection.foreignEngine() }
     }

@@ -1,9 +1,9 @@
-/// How many relations a server's sessions can have locked at one time, beside what a ledger may come to lock.
+/// The size of a server's lock table, and how many locks a ledger may need.
 ///
-/// The table is shared: it has `max_locks_per_transaction` places for each connection and prepared transaction, and once all are taken
-/// every session fails with "out of shared memory".
+/// All sessions share the table. It has `max_locks_per_transaction` entries for each connection and prepared
+/// transaction. Once it is full, every session fails with "out of shared memory".
 public struct LockTable: Sendable, Hashable {
-    /// The server's setting. To change it the server has to be started anew.
+    /// The server's setting. A change needs a restart of the server.
     public var locksPerTransaction: Int
     /// `max_connections` and `max_prepared_transactions`.
     public var sessions: Int
@@ -16,7 +16,8 @@ public struct LockTable: Sendable, Hashable {
 
     public var places: Int { locksPerTransaction * sessions }
 
-    /// With all connections in calls at the same time, and one that goes over the whole ledger: a dump, a migration, an analysis.
+    /// With every connection in a call at the same time, and one session that locks the whole ledger: a dump, a
+    /// migration or an analysis.
     public var needed: Int { sessions * Self.locksPerCall + spans * Self.relationsPerSpan }
 
     public var isEnough: Bool { needed <= places }
@@ -27,8 +28,8 @@ public struct LockTable: Sendable, Hashable {
         return (least + 63) / 64 * 64
     }
 
-    /// What a call holds at most, as a rule: most hold half of it.
+    // The most locks that a call usually holds; most calls hold half of that.
     private static let locksPerCall = 50
-    /// Tables, indexes, and tables and indexes of long values.
+    // Tables and indexes, TOAST tables and their indexes included.
     private static let relationsPerSpan = 18
 }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a server says of itself and of the role that asks, for those who want to know whether all is well.
+/// What a server reports about itself and about the current role, for diagnosis.
 public struct ServerReport: Sendable, Hashable {
     /// `15.20`.
     public var version: String
@@ -8,29 +8,29 @@ public struct ServerReport: Sendable, Hashable {
     public var versionNumber: Int
     /// Whether the connection is encrypted.
     public var isEncrypted: Bool
-    /// Whether it goes through a socket of this machine, where no network can be tapped.
+    /// Whether the connection uses a Unix domain socket of this machine, where no network can be tapped.
     public var isLocal: Bool
-    /// Whether something stands between that hands one connection to many: wake-ups do not come through then.
+    /// Whether a connection pooler stands between. Notifications do not pass a pooler.
     public var isPooled: Bool
-    /// Whether it takes no changes: a standby, or told so.
+    /// Whether the server is read-only: a standby, or configured so.
     public var isReadOnly: Bool
     public var user: String
-    /// Of the ledger's roles, those that the user may act as. Superusers may act as each.
+    /// The ledger's roles of which the user is a member. Superusers count as members of each.
     public var roles: [String]
     public var isSuperuser: Bool
-    /// Settings on which it depends whether what was accepted stays: `fsync`, `full_page_writes`, `synchronous_commit`.
+    /// Settings that decide whether committed data survives a crash: `fsync`, `full_page_writes`, `synchronous_commit`.
     public var durability: [String: String]
     public var maxConnections: Int
     public var usedConnections: Int
     public var maxPreparedTransactions: Int
     public var maxLocksPerTransaction: Int
-    /// By how much the server's clock is before ours, give or take half of `clockDoubt`.
+    /// How far the server's clock is ahead of ours, give or take half of `clockDoubt`.
     public var clockLead: Duration
     public var clockDoubt: Duration
 }
 
 extension ServerReport {
-    /// The server's lock table beside a ledger of so many spans.
+    /// The server's lock table and a ledger's needs.
     public func lockTable(spans: Int) -> LockTable {
         LockTable(
             locksPerTransaction: maxLocksPerTransaction,
@@ -46,16 +46,16 @@ extension JobLedger {
         try await settle("count spans") { connection, _ in try connection.value("select \(schema).count_spans()") }
     }
 
-    /// The version of PostgreSQL that answers: `15.20`.
+    /// The server's version of PostgreSQL: `15.20`.
     public func serverVersion() async throws -> String {
         try await settle("ask for the server's version") { connection, _ in
             let whole: String = try connection.value("select current_setting('server_version')")
-            // Debian adds its own number behind a blank.
+            // Debian appends its own number after a space.
             return String(whole.prefix { $0 != " " })
         }
     }
 
-    /// Asks the server about itself. Needs no schema and no right but that to connect.
+    /// Inspects the server and the current role. Needs no schema, and only the right to connect.
     public func inspectServer() async throws -> ServerReport {
         try await settle("inspect the server") { connection, _ in
             let isDirect = try connection.isDirect()

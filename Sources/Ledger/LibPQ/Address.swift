@@ -1,11 +1,11 @@
 import CLibPQ
 
-/// What libpq is told about a database, by its keywords.
+/// The connection parameters of a database, by libpq's keywords.
 struct Address: Sendable, Hashable {
     private(set) var keywords: [String: String]
     private(set) var secrets: [String: Secret]
 
-    /// Reads `url`, then for what it leaves open the variables that libpq would read.
+    /// Reads `url`, then fills in the rest from the variables that libpq would read.
     init(url: String?, environment: [String: String]) throws {
         keywords = [:]
         secrets = [:]
@@ -22,7 +22,7 @@ struct Address: Sendable, Hashable {
         }
     }
 
-    /// The values of those variables in `environment` that libpq knows.
+    /// The variables in `environment` that libpq knows, with their values.
     private static func variables(
         of environment: [String: String]
     ) -> [(keyword: String, variable: String, value: String)] {
@@ -40,7 +40,7 @@ struct Address: Sendable, Hashable {
         return found
     }
 
-    /// Those of them that say what `url` leaves open.
+    /// The names of the variables that set what `url` leaves out, sorted.
     static func variables(fillingIn url: String?, from environment: [String: String]) throws -> [String] {
         let said = Set(try url.map { try parse($0) }?.map(\.0) ?? [])
         return variables(of: environment).filter { !said.contains($0.keyword) }.map(\.variable).sorted()
@@ -64,15 +64,15 @@ struct Address: Sendable, Hashable {
         return found
     }
 
-    /// Why libpq cannot read an address, without what it quotes of it, which may be the password or a piece of it.
+    /// Why libpq cannot parse an address. Hides the text that libpq quotes, because it may be a part of the password.
     private static func reason(_ message: String) -> String {
         let text = message.unicodeScalars.prefix { $0 != "\n" }
-        // These it looked for, and did not find.
+        // The tokens that libpq expected and did not find. They are safe to show.
         let own = ["\"=\"", "\"]\"", "\":\"", "\"/\""]
         var start = text.startIndex
         while let quote = text[start...].firstIndex(of: "\"") {
             guard let known = own.first(where: { String(text[quote...]).hasPrefix($0) }) else {
-                // To the last quote: what is between may hold some.
+                // Up to the last quote: the quoted text may itself contain quotes.
                 let end = text.lastIndex(of: "\"").map { text.index(after: $0) } ?? text.endIndex
                 return String(text[..<quote]) + PasswordField.mark + String(text[end...])
             }
@@ -81,11 +81,12 @@ struct Address: Sendable, Hashable {
         return String(text)
     }
 
-    /// Refuses a URL in which libpq would take a piece of the password for the name of a host or a database, and show it.
+    /// Refuses a URL in which libpq would take part of the password for the name of a host or a database, and so
+    /// show it.
     private static func checkSigns(_ url: String) throws {
         guard let prefix = ["postgresql://", "postgres://"].first(where: url.hasPrefix) else { return }
         let rest = url.unicodeScalars.dropFirst(prefix.unicodeScalars.count)
-        // As libpq looks for them: what comes before the first sign is the user and the password, unless a slash comes first.
+        // As libpq parses it: the user and the password come before the first @, unless a slash comes first.
         guard let end = rest.firstIndex(where: { $0 == "@" || $0 == "/" }) else { return }
         let names = rest[end...].dropFirst().prefix { $0 != "?" }
         guard rest[..<end].contains(":"), !rest.starts(with: ["["]), names.contains("@") else { return }
@@ -101,7 +102,7 @@ struct Address: Sendable, Hashable {
         )
     }
 
-    /// Refuses what libpq would refuse only when it connects, or would not refuse.
+    /// Refuses values that libpq would accept, or would refuse only when it connects.
     private func check() throws {
         let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
         if let mode = keywords["sslmode"], !modes.contains(mode) {
@@ -119,7 +120,7 @@ struct Address: Sendable, Hashable {
         _ = try connectTimeout()
     }
 
-    /// `connect_timeout` in seconds; `nil` if it is not given or 0, which says for ever and is not offered.
+    /// `connect_timeout`; `nil` if it is not set or 0. In libpq 0 means no limit, which Sluice does not offer.
     func connectTimeout() throws -> Duration? {
         guard let text = keywords["connect_timeout"] else { return nil }
         guard let seconds = Int(text) else { throw Self.refusal("connect_timeout is a number of seconds") }
@@ -128,10 +129,10 @@ struct Address: Sendable, Hashable {
 }
 
 extension Address {
-    /// The connections to try, in order: the keywords and values for one host each.
+    /// The connections to try, in order. Each has the keywords and values for one host.
     ///
-    /// libpq goes through several hosts by itself, but without a time limit for each when it must not block, so that
-    /// the first that swallows packets would hide the others.
+    /// libpq tries several hosts by itself, but in non-blocking mode it has no time limit per host. A first host
+    /// that drops packets would hide the others.
     func attempts() throws -> [Attempt] {
         let hosts = list("host")
         let numbers = list("hostaddr")
@@ -144,7 +145,7 @@ extension Address {
         guard ports.count <= 1 || ports.count == count else {
             throw Self.refusal("there are \(ports.count) ports for \(count) servers")
         }
-        // A ledger is written to: of several hosts, the one that takes changes is meant.
+        // A ledger needs writes, so of several hosts only a writable one will do.
         let wanted = keywords["target_session_attrs"] ?? (count > 1 ? "read-write" : "any")
         let passes = wanted == "prefer-standby" ? ["standby", "any"] : [wanted]
         return passes.flatMap { pass in
@@ -160,7 +161,7 @@ extension Address {
         }
     }
 
-    /// What is told to libpq where the address says nothing: a dead peer is noticed within a minute.
+    /// Defaults for what the address leaves out. With them, libpq notices a dead peer within a minute.
     private static let standing = [
         "application_name": "sluice", "keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3",
         "tcp_user_timeout": "30000",
@@ -176,7 +177,7 @@ extension Address {
         var keywords: [String: String]
         var secrets: [String: Secret]
 
-        /// Calls `body` with what `PQconnectStartParams` takes.
+        /// Calls `body` with the arguments for `PQconnectStartParams`.
         func withParameters<Result>(
             _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Result
         ) -> Result {
@@ -197,7 +198,7 @@ extension Address: CustomStringConvertible {
             let shown =
                 host.contains(":") ? "[\(host)]" : host.contains("/") ? host.replacingEvery("/", with: "%2F") : host
             let port = ports.isEmpty ? nil : ports.count == 1 ? ports[0] : ports[index]
-            // One of several ports may be left open: `a,b:5433`.
+            // Some of several ports may be empty: `a,b:5433`.
             return port.flatMap { $0.isEmpty ? nil : "\(shown):\($0)" } ?? shown
         }
         var text = "postgresql://"
@@ -209,7 +210,7 @@ extension Address: CustomStringConvertible {
     }
 }
 
-/// A C string of its own.
+/// Owns a C string.
 private final class CString {
     let pointer: UnsafePointer<CChar>?
     private let storage: UnsafeMutableBufferPointer<CChar>
@@ -224,7 +225,7 @@ private final class CString {
 }
 
 extension String {
-    /// This text with `part` replaced wherever it stands.
+    /// This text with every occurrence of `part` replaced.
     fileprivate func replacingEvery(_ part: String, with other: String) -> String {
         var result = ""
         var rest = self[...]

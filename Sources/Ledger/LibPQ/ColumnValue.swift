@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The bytes of one value that is not NULL, in binary form. They live as long as the answer that they are part of.
+/// The bytes of one value in binary form, never NULL. They live as long as the answer that holds them.
 struct Column {
     let typeNumber: UInt32
     let bytes: UnsafeRawBufferPointer
@@ -11,7 +11,7 @@ struct Column {
         return Value(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
-    /// The integer that the column holds, whatever its width.
+    /// The integer in the column, of any width; `nil` if it is no integer or does not fit `Value`.
     func wholeNumber<Value: FixedWidthInteger>() -> Value? {
         switch typeNumber {
         case TypeNumber.int8: integer(Int64.self).flatMap { Value(exactly: $0) }
@@ -73,7 +73,7 @@ extension Double: ColumnValue {
     }
 }
 
-/// Texts, names, JSON and enums.
+/// Text, names, JSON and enums.
 extension String: ColumnValue {
     init?(_ column: Column) {
         switch column.typeNumber {
@@ -122,7 +122,7 @@ extension Date: ColumnValue {
     }
 }
 
-/// Intervals of days and smaller; a month has no length.
+/// Intervals of days and smaller units. `nil` for one with months, which have no fixed length.
 extension Duration: ColumnValue {
     init?(_ column: Column) {
         guard column.typeNumber == TypeNumber.interval, let microseconds = column.integer(Int64.self),
@@ -132,7 +132,7 @@ extension Duration: ColumnValue {
     }
 }
 
-/// Arrays without NULL, of one dimension or empty. Read `[Value?]` where an element may be NULL.
+/// Arrays without NULL, with one dimension or empty. Read `[Value?]` where an element may be NULL.
 extension Array: ColumnValue where Element: ColumnValue {
     init?(_ column: Column) {
         guard let elements: [Element?] = column.elements() else { return nil }
@@ -142,7 +142,7 @@ extension Array: ColumnValue where Element: ColumnValue {
 }
 
 extension Column {
-    /// The elements of an array of one dimension; `nil` if it is none, or one of them is of another type.
+    /// The elements of an array with one dimension; `nil` for another type, or if an element has another type.
     func elements<Element: ColumnValue>() -> [Element?]? {
         guard isArray, let dimensions = integer(Int32.self), let typeNumber = integer(UInt32.self, at: 8) else {
             return nil
@@ -168,7 +168,8 @@ extension Column {
         return elements
     }
 
-    /// Whether the type is one of those that are arrays here, so that its bytes may be read as one.
+    /// Whether the type is known to be an array, or may be one that a user created, so that its bytes may be read
+    /// as one.
     var isArray: Bool {
         switch typeNumber {
         case TypeNumber.boolArray, TypeNumber.byteaArray, TypeNumber.int2Array, TypeNumber.int4Array,

@@ -1,10 +1,10 @@
 import CLibPQ
 
 extension Connection {
-    /// Adds a row to `table` for each element, in the order of the sequence; how many there were.
+    /// Adds a row to `table` for each element, in the order of the sequence. Returns the number of rows.
     ///
-    /// `encode` appends one value for each of `columns`, of exactly the column's type: an `Int` does not fit `int4`.
-    /// Rows are sent as they come, and memory holds a few. If `encode` throws, no row is added.
+    /// `encode` appends one value for each of `columns`, of exactly the column's type: an `Int` does not fit
+    /// `int4`. Rows are sent as they come, so memory holds only a few. If `encode` throws, no row is added.
     @discardableResult
     func copy<Elements: Sequence>(
         _ elements: Elements,
@@ -23,7 +23,7 @@ extension Connection {
             try sendRows(elements, columnCount: columns.count, on: link, encode)
             guard PQputCopyEnd(link.pointer, nil) == 1 else { throw sendingFailed(link) }
         } catch {
-            // What the server says against an earlier row comes first.
+            // An error of the server about an earlier row takes precedence.
             try abortCopy(on: link)
             throw error
         }
@@ -60,20 +60,21 @@ extension Connection {
         try checkIsThere(link)
     }
 
-    /// Tells the server to forget the rows, and clears its answer away; throws that answer if the server spoke first.
+    /// Aborts the COPY, so that the server drops its rows, and discards the answer. Throws if the server reported
+    /// an error first.
     private func abortCopy(on link: Link) throws {
         _ = PQputCopyEnd(link.pointer, "the rows ended early")
         try flush(link)
         while let answer = try nextAnswer(link) {
             guard answer.status != PGRES_COPY_IN else { return close() }
-            // 57014 is the answer to our own words.
+            // 57014 is the answer to our own abort.
             guard answer.status == PGRES_FATAL_ERROR else { continue }
             let failure = failure(of: answer, on: link)
             if failure.sqlState != "57014" { throw failure }
         }
     }
 
-    /// Waits until the server is ready for rows.
+    /// Waits until the server is ready to receive rows.
     private func awaitOpening(of link: Link) throws {
         guard let opening = try nextAnswer(link) else { throw failure(.unexpectedAnswer, "the server did not answer") }
         guard opening.status != PGRES_COPY_IN else { return }
@@ -83,7 +84,7 @@ extension Connection {
     }
 }
 
-/// The values of one row for COPY.
+/// A buffer of rows for COPY, in binary form.
 struct CopyRow {
     fileprivate(set) var bytes: [UInt8] = []
     /// How many values the row still lacks.
@@ -92,9 +93,9 @@ struct CopyRow {
     fileprivate init(header: Bool) {
         bytes.reserveCapacity(1 << 17)
         if header {
-            bytes += [0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00]  // the format's signature
+            bytes += [0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00]  // signature of the format
             bytes.append(bigEndian: Int32(0))  // flags
-            bytes.append(bigEndian: Int32(0))  // length of the header's extension
+            bytes.append(bigEndian: Int32(0))  // length of the header extension
         }
     }
 
@@ -111,7 +112,7 @@ struct CopyRow {
 }
 
 extension Statement.StringInterpolation {
-    /// One quoted name and nothing else.
+    /// A statement that is just one quoted name.
     fileprivate static func named(_ name: String) -> Self {
         var text = Self(literalCapacity: 0, interpolationCount: 1)
         text.appendInterpolation(name: name)

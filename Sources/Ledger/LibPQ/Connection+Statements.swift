@@ -1,7 +1,7 @@
 import CLibPQ
 
 extension Connection {
-    /// The rows that a statement gives, each as `read` makes it.
+    /// The rows that a statement returns, each converted by `read`.
     func rows<Value>(_ statement: Statement, _ read: (Row) throws -> Value) throws -> [Value] {
         let answer = try answer(to: statement)
         return try (0..<answer.rowCount).map { number in
@@ -9,7 +9,7 @@ extension Connection {
         }
     }
 
-    /// The first row, or `nil` if there is none.
+    /// The first row; `nil` if there is none.
     func first<Value>(_ statement: Statement, _ read: (Row) throws -> Value) throws -> Value? {
         let answer = try answer(to: statement)
         guard answer.rowCount > 0 else { return nil }
@@ -25,13 +25,13 @@ extension Connection {
         return values[0]
     }
 
-    /// How many rows a statement changed, or gave.
+    /// Returns the number of rows that a statement changed or returned.
     @discardableResult
     func execute(_ statement: Statement) throws -> Int { try answer(to: statement).affectedRows }
 
-    /// Calls `body` for each row as it arrives. Memory holds one row, however many there are.
+    /// Calls `body` for each row as it arrives, so memory holds one row at a time.
     ///
-    /// Rows may have been seen when it throws: the server finds some errors late.
+    /// `body` may have seen rows when this throws: the server finds some errors late.
     func forEachRow(_ statement: Statement, _ body: (Row) throws -> Void) throws {
         let link = try begin()
         try send(statement, on: link)
@@ -42,7 +42,7 @@ extension Connection {
             switch answer.status {
             case PGRES_SINGLE_TUPLE:
                 guard problem == nil else { continue }
-                // The rest is read and dropped, or the next statement would get it.
+                // Read and drop the rest. Otherwise the next statement would receive it.
                 do { try body(Row(answer: answer, number: 0, operation: operation)) } catch { problem = error }
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK: continue
             default: problem = problem ?? failure(of: answer, on: link)
@@ -51,7 +51,7 @@ extension Connection {
         if let problem { throw problem }
     }
 
-    /// Runs statements without parameters, separated by semicolons; the tag of the last.
+    /// Runs statements without parameters, separated by semicolons. Returns the command tag of the last.
     @discardableResult
     func script(_ sql: String, changes: Bool? = nil) throws -> String {
         let link = try begin(changes: changes)
@@ -59,9 +59,9 @@ extension Connection {
         return try lastAnswer(on: link, to: sql)?.tag ?? ""
     }
 
-    /// Runs statements in one round trip and one transaction; how many rows each changed or gave.
+    /// Runs statements in one round trip and one transaction. Returns the number of rows that each changed or returned.
     ///
-    /// Inside a transaction they are a part of it. The first error ends them all.
+    /// Inside an open transaction they become part of it. The first error ends them all.
     @discardableResult
     func pipeline(_ statements: [Statement]) throws -> [Int] {
         let link = try begin()
@@ -71,7 +71,7 @@ extension Connection {
             guard PQexitPipelineMode(link.pointer) == 1 else { throw sendingFailed(link) }
             return counts
         } catch {
-            // Fails when answers are outstanding, and then this connection is of no more use.
+            // This fails while answers are outstanding. The connection is then unusable.
             if PQexitPipelineMode(link.pointer) != 1 { close() }
             throw error
         }
@@ -80,7 +80,7 @@ extension Connection {
     private func runPipeline(_ statements: [Statement], on link: Link) throws -> [Int] {
         for statement in statements {
             try send(statement, on: link)
-            // Sends what is full already and takes answers that are there: thousands need not fit the buffers.
+            // Send full buffers and take answers that have arrived: thousands of statements need not fit the buffers.
             try flush(link)
         }
         guard PQpipelineSync(link.pointer) == 1 else { throw sendingFailed(link) }
@@ -115,7 +115,8 @@ extension Connection {
         return answer
     }
 
-    /// Takes all answers to what was sent. Throws the first error among them, with its line if `sql` is given.
+    /// Takes all answers to what was sent and returns the last. Throws the first error, with its line if `sql` is
+    /// given.
     func lastAnswer(on link: Link, to sql: String? = nil) throws -> Answer? {
         try flush(link)
         var last: Answer?
@@ -124,7 +125,7 @@ extension Connection {
             switch answer.status {
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: last = answer
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
-                // libpq would give this answer for ever.
+                // libpq would return this answer for ever.
                 close()
                 throw failure(.badStatement, "COPY was sent as a statement")
             default: problem = problem ?? failure(of: answer, on: link, to: sql)

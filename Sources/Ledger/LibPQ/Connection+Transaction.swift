@@ -1,7 +1,7 @@
 extension Connection {
-    /// Does `body` in one transaction: all of it is done, or nothing.
+    /// Runs `body` in one transaction: all of it takes effect, or none of it.
     ///
-    /// If `mayHaveHappened` is set in what it throws, the answer to COMMIT was lost.
+    /// An error with `mayHaveHappened` means that the answer to COMMIT was lost.
     @discardableResult
     func transaction<Result>(_ mode: TransactionMode = .standard, _ body: () throws -> Result) throws -> Result {
         try script("begin" + mode.rawValue, changes: false)
@@ -9,23 +9,24 @@ extension Connection {
         do {
             result = try body()
         } catch {
-            // The error is what counts. If this fails as well, the run's end closes the connection.
+            // The caller needs the first error. If the rollback fails as well, the end of the run closes the
+            // connection.
             _ = try? script("rollback", changes: false)
             throw error
         }
         let tag = try script("commit", changes: true)
         guard tag == "COMMIT" else {
-            // PostgreSQL's answer if a statement failed and the error was swallowed.
+            // PostgreSQL answers so if a statement failed and `body` swallowed the error.
             throw failure(.badStatement, "the transaction was rolled back, because a statement in it had failed")
         }
         return result
     }
 }
 
-/// What a transaction sees and may do.
+/// The isolation and access mode of a transaction.
 enum TransactionMode: String {
     case standard = ""
-    /// Sees one state of the database from its first statement to its last.
+    /// Sees one snapshot of the database from its first statement to its last.
     case snapshot = " isolation level repeatable read read only"
     case readOnly = " read only"
 }

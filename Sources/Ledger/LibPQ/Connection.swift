@@ -1,11 +1,11 @@
 import CLibPQ
 import Glibc
 
-/// One connection to PostgreSQL, used by one task at a time.
+/// One connection to PostgreSQL. One task uses it at a time.
 ///
-/// What is to be done is handed to `run` as a closure that does not suspend, so nothing of this process can come
-/// between the statements of a transaction. Nothing is kept on the server between two runs: no prepared statement, no
-/// setting, no lock. So it does not matter if PgBouncer gives each transaction to another server connection.
+/// `run` takes the work as a closure that does not suspend, so nothing else in this process can run between the
+/// statements of a transaction. The server keeps nothing between two runs: no prepared statement, no setting, no
+/// lock. So PgBouncer may give each transaction another server connection.
 actor Connection {
     private nonisolated let executor = ConnectionExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -14,18 +14,18 @@ actor Connection {
     let address: Address
     private var link: Link?
 
-    /// What the run in progress is for, in its errors.
+    /// The purpose of the current run, for its errors.
     private(set) var operation = "connect"
     private var ticket: Interruption.Ticket = 0
     private var deadline = ContinuousClock.now
-    /// Why the run in progress is to end; the statement that runs has been cancelled.
+    /// Why the current run must end. Once set, the running statement has been cancelled.
     private var reasonToEnd: LedgerError.Code?
-    /// Whether the statement that runs changes something for good.
+    /// Whether the running statement changes something for good.
     private(set) var isFinalChange = false
     /// Set when the connection must not be used again.
     private var isSpent = false
 
-    /// How long a cancelled statement may take to end before its connection is given up.
+    /// How long a cancelled statement may take to end before the connection is closed.
     private let grace: Duration
 
     /// Opens nothing; `connect` does. Throws `exhausted` if the process has too many open files.
@@ -37,10 +37,11 @@ actor Connection {
 
     // MARK: - Runs
 
-    /// Does what `body` says, within `limit`.
+    /// Runs `body`, within `limit`.
     ///
-    /// If the task is cancelled or the time is over, the statement that runs is cancelled on the server. A change that
-    /// was made all the same is no error: the rest of the run is. A transaction left open is rolled back.
+    /// If the task is cancelled or the time is over, the server cancels the running statement. If that statement
+    /// completes all the same, it counts as done and only the rest of the run throws. An open transaction is rolled
+    /// back.
     @discardableResult
     nonisolated func run<Result: Sendable>(
         _ operation: String,
@@ -73,10 +74,10 @@ actor Connection {
         return try body(self)
     }
 
-    /// Leaves nothing behind for the next run.
+    /// Cleans up, so that the next run finds nothing of this one.
     private func endRun() {
         guard let link else { return }
-        // A cancellation that is still on its way would meet the next statement.
+        // A cancellation still under way would hit the next statement.
         if isSpent || reasonToEnd != nil || link.isBroken { return close() }
         if !link.isOutsideTransaction {
             do { try script("rollback", changes: false) } catch { close() }
@@ -85,11 +86,11 @@ actor Connection {
         _ = link.takeWarnings()
     }
 
-    /// Whether another run may begin: connected, in order, and not closed by the server meanwhile.
+    /// Whether another run may begin: connected, no open transaction, and not closed by the server meanwhile.
     var isUsable: Bool {
         guard let link, !isSpent, !link.isBroken, link.isOutsideTransaction else { return false }
         guard takeWhatCame(link) else { return false }
-        _ = PQisBusy(link.pointer)  // takes it apart, so that notices do not gather
+        _ = PQisBusy(link.pointer)  // parses the input, so that notices do not pile up
         return !link.isBroken
     }
 
@@ -102,28 +103,28 @@ actor Connection {
         return true
     }
 
-    /// Throws if the server went away. libpq, as long as it only sends, does not tell.
+    /// Throws if the server is gone. While libpq only sends, it does not report that.
     func checkIsThere(_ link: Link) throws {
         guard takeWhatCame(link), !link.isBroken else { throw failure(.connectionLost, link.message) }
     }
 
-    /// What the server warned of in this run so far, each with its hint.
+    /// The server's warnings in this run so far, each with its hint.
     func takeWarnings() -> [String] { link?.takeWarnings() ?? [] }
 
-    /// Ends the connection; a transaction that is open is undone.
+    /// Closes the connection. An open transaction is rolled back.
     func close() {
         isSpent = true
         link = nil
     }
 
-    /// Closes the connection after this run: what comes next needs another server, or other rights.
+    /// Closes the connection after this run, because what follows needs another server or other rights.
     func retire() { isSpent = true }
 
     // MARK: - Connecting
 
-    /// Connects to the first server of the address that is as wanted. `limit` is for each of them.
+    /// Connects to the first server of the address that matches it. `limit` applies to each server.
     ///
-    /// Looking up a host's name is up to the system and takes its own time.
+    /// Host name lookup is left to the system and is not covered by the limit.
     func connect(hostLimit: Duration) throws {
         let runDeadline = deadline
         defer { deadline = runDeadline }
@@ -131,7 +132,7 @@ actor Connection {
         for attempt in try address.attempts() {
             deadline = min(runDeadline, .now + hostLimit)
             do { return try connect(attempt) } catch let error as LedgerError {
-                // Another server would not know a wrong password better.
+                // Another server would refuse a wrong password too.
                 guard error.code == .cannotReach else { throw error }
                 last = error
             }
@@ -145,7 +146,7 @@ actor Connection {
             throw failure(.exhausted, "out of memory")
         }
         let link = Link(adopting: pointer)
-        // Shows the SQLSTATE, for which libpq has no other way while connecting.
+        // Verbose messages contain the SQLSTATE. While connecting, libpq shows it in no other way.
         PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
         guard PQstatus(pointer) != CONNECTION_BAD else { throw refusal(link) }
         var events = Int16(POLLOUT)
@@ -171,7 +172,7 @@ actor Connection {
         return host.isEmpty ? "the server" : host
     }
 
-    /// Why libpq gave a connection up.
+    /// Why libpq could not connect.
     private func refusal(_ link: Link) -> LedgerError {
         let report = ConnectionReport(link.message)
         let code: LedgerError.Code =
@@ -186,12 +187,12 @@ actor Connection {
 
     // MARK: - Waiting
 
-    /// Waits until the socket is ready; the reason if the run is to end instead.
+    /// Waits until the socket is ready. Returns a reason instead if the run must end.
     private func wait(on link: Link, for events: Int16) -> (events: Int16, reason: LedgerError.Code?) {
         while true {
             var waited = [
                 pollfd(fd: PQsocket(link.pointer), events: events, revents: 0),
-                // Once a statement is cancelled only its end is waited for. poll passes over -1.
+                // Once a statement is cancelled, wait only for its end. poll ignores -1.
                 pollfd(fd: reasonToEnd == nil ? interruption.descriptor : -1, events: Int16(POLLIN), revents: 0),
             ]
             let answer = poll(&waited, 2, milliseconds(until: deadline))
@@ -202,7 +203,7 @@ actor Connection {
         }
     }
 
-    /// Whether there is something to read before `end`. Throws if the run is to end.
+    /// Whether data arrives before `end`. Throws if the run must end.
     func isReadable(_ link: Link, until end: ContinuousClock.Instant) throws -> Bool {
         let runDeadline = deadline
         deadline = min(end, runDeadline)
@@ -212,9 +213,9 @@ actor Connection {
         return reason == nil
     }
 
-    /// Waits until the server can be read from or, with POLLOUT, written to.
+    /// Waits until the server is readable or, with POLLOUT, writable.
     ///
-    /// When the run is to end, cancels the statement and goes on waiting, so that its outcome is known.
+    /// When the run must end, this cancels the statement and goes on waiting, so that its outcome becomes known.
     func awaitServer(_ link: Link, _ events: Int16) throws -> Int16 {
         let waited = wait(on: link, for: events)
         guard let reason = waited.reason else { return waited.events }
@@ -241,9 +242,10 @@ actor Connection {
 
     // MARK: - Statements
 
-    /// The connection, ready for a statement. Throws if the run is to end, before anything is sent.
+    /// The connection, ready for a statement. Throws before anything is sent if the run must end.
     ///
-    /// `changes` says whether it alone can change something for good; without it that is so outside a transaction.
+    /// `changes` says whether the statement by itself can change something for good. By default it can outside a
+    /// transaction.
     func begin(changes: Bool? = nil) throws -> Link {
         guard let link, !isSpent else { throw failure(.connectionLost, "the connection was closed") }
         try checkRun()
@@ -251,7 +253,7 @@ actor Connection {
         return link
     }
 
-    /// Throws if the run is to end.
+    /// Throws if the run must end.
     func checkRun() throws {
         if reasonToEnd == nil {
             if interruption.isRaised(ticket) {
@@ -264,11 +266,11 @@ actor Connection {
         if let reasonToEnd { throw failure(reasonToEnd, Self.text(of: reasonToEnd)) }
     }
 
-    /// Sends all that libpq holds back, and reads meanwhile, so that neither side waits for the other.
+    /// Sends all that libpq has buffered, and reads meanwhile, so that the two sides do not block each other.
     func flush(_ link: Link) throws {
         while PQflush(link.pointer) == 1 {
             if try awaitServer(link, Int16(POLLIN | POLLOUT)) & Int16(POLLIN) != 0, PQconsumeInput(link.pointer) == 0 {
-                return  // the answer will tell
+                return  // the next answer reports it
             }
         }
     }
@@ -281,7 +283,7 @@ actor Connection {
         return PQgetResult(link.pointer).map { Answer(adopting: $0) }
     }
 
-    /// Sends a statement that gives its rows in binary form.
+    /// Sends a statement that returns its rows in binary form.
     func send(_ statement: Statement, on link: Link) throws {
         guard !statement.holdsZeroCharacter else {
             throw failure(.refused, "a text holds the character U+0000, which PostgreSQL cannot store")
@@ -317,7 +319,7 @@ actor Connection {
         LedgerError(
             code,
             during: operation,
-            // libpq and the server quote no password; a name that was given may hold an address with one.
+            // libpq and the server quote no password, but a given name may contain an address with one.
             PasswordField.hidden(in: detail.trimmedLines),
             sqlState: sqlState,
             hint: hint,
@@ -325,24 +327,24 @@ actor Connection {
         )
     }
 
-    /// What the server, or libpq in its place, says went wrong.
+    /// The error in an answer, from the server or from libpq.
     func failure(of answer: Answer, on link: Link, to sql: String? = nil) -> LedgerError {
         let state = answer.field(Int32(UInt8(ascii: "C")))
         guard let state else {
-            // libpq's own: the server has not answered.
+            // libpq's own error: the server has not answered.
             let mayHaveHappened = isFinalChange
             guard link.isBroken else { return failure(.badStatement, answer.message) }
             return failure(.connectionLost, answer.message, mayHaveHappened: mayHaveHappened)
         }
         var code = LedgerError.Code(sqlState: state)
         if state == "57014", let reasonToEnd { code = reasonToEnd }
-        // The old primary of a cluster, perhaps: the next connection looks for the new one.
+        // Perhaps the old primary of a cluster. The next connection looks for the new one.
         if code == .readOnly || code == .connectionLost { retire() }
         var detail = answer.field(Int32(UInt8(ascii: "M"))) ?? answer.message
         if let constraint = answer.field(Int32(UInt8(ascii: "n"))), !detail.contains(constraint) {
             detail += " (\(constraint))"
         }
-        // Counted in characters of the statement, from 1.
+        // The position is in characters of the statement, from 1.
         if let sql, let place = answer.field(Int32(UInt8(ascii: "P"))).flatMap({ Int($0) }) {
             detail += " at line \(sql.unicodeScalars.prefix(place - 1).count { $0 == "\n" } + 1)"
         }
@@ -357,13 +359,13 @@ actor Connection {
 }
 
 extension Answer {
-    /// The error's whole report as one text.
+    /// The whole error report as one text.
     var message: String { String(cString: PQresultErrorMessage(pointer)) }
 }
 
-/// What libpq says about a connection that came to nothing.
+/// libpq's message about a failed connection.
 struct ConnectionReport {
-    /// The server's code, where the server said anything.
+    /// The SQLSTATE, if the server sent an error.
     private(set) var sqlState: String?
     /// All lines but those that name places in PostgreSQL's source.
     private(set) var message: String
@@ -371,7 +373,7 @@ struct ConnectionReport {
     /// Reads libpq's verbose message: `... failed: FATAL:  28P01: password authentication failed ...`.
     init(_ text: String) {
         message = text.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "\n").trimmedLines
-        // Only a report of a server's has two spaces, and after them its code, in every language.
+        // Only a server's report has two spaces, followed by its code, in every language.
         guard let mark = message.firstRange(of: ":  ") else { return }
         let state = message[mark.upperBound...].prefix(5)
         guard state.utf8.count == 5, state.allSatisfy({ $0.isASCII && ($0.isUppercase || $0.isNumber) }),
@@ -383,7 +385,7 @@ struct ConnectionReport {
 }
 
 extension String {
-    /// On one line, without space at its ends.
+    /// The text on one line, without white space at its ends.
     fileprivate var trimmedLines: String {
         split(whereSeparator: \.isNewline).map { $0.drop { $0.isWhitespace } }.joined(separator: "; ")
     }

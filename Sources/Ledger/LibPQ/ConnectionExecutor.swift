@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A connection's own serial executor: waiting for the server must not hold a thread that all Swift tasks share.
+/// A serial executor for one connection, so that waiting for the server does not block a thread of Swift's shared pool.
 final class ConnectionExecutor: SerialExecutor {
     private let queue = DispatchQueue(label: "sluice.ledger.connection")
 

@@ -1,9 +1,9 @@
 extension ConnectionSource {
-    /// Does what `body` says again and again until it is answered, `limit` is over, or trying is of no use.
+    /// Retries `body` until it has an answer, `limit` is over, or another try is useless.
     ///
-    /// `body` is told whether an earlier try may have happened, and has to find out or to bear being repeated. An error
-    /// says of all tries together whether one of them may have happened. The limit by default is the time to reach
-    /// a server and one operation's time.
+    /// `mayHaveHappened` tells `body` that an earlier try may have taken effect. `body` then finds out, or is safe
+    /// to repeat. A thrown error covers all tries together: it says whether any of them may have taken effect. The
+    /// default limit is the time to reach a server plus one operation's time.
     nonisolated func settle<Result: Sendable>(
         _ operation: String,
         within limit: Duration? = nil,
@@ -23,7 +23,7 @@ extension ConnectionSource {
                 mayHaveHappened = mayHaveHappened || error.mayHaveHappened
                 error.mayHaveHappened = mayHaveHappened
                 let wait = backoff.next()
-                // Looking for a server has had its time; only what may have happened is worth more.
+                // A failed connect has already used its time. Only to learn what may have happened is it worth more.
                 let isWorthMore = mayHaveHappened || ![.cannotReach, .exhausted].contains(error.code)
                 guard error.isTransient, isWorthMore, .now + wait < deadline else { throw error }
                 do {

@@ -1,6 +1,6 @@
-/// A few connections, lent for one run at a time.
+/// A connection pool. Each run borrows one connection.
 ///
-/// None is opened before it is needed. One that broke is replaced, and the next run does not notice.
+/// The pool opens a connection only when one is needed. It replaces a broken one before the next run.
 actor ConnectionSource {
     nonisolated let configuration: LedgerConfiguration
     private var idle: [Connection] = []
@@ -10,10 +10,10 @@ actor ConnectionSource {
     private var lastNumber: UInt64 = 0
     private var isClosed = false
 
-    /// What someone who waited gets.
+    /// What a waiting caller receives.
     private enum Place {
         case connection(Connection)
-        /// The right to open one.
+        /// The right to open a connection.
         case empty
     }
 
@@ -23,9 +23,10 @@ actor ConnectionSource {
         self.configuration = configuration
     }
 
-    /// Does what `body` says on one connection, in its own time limit or the configuration's.
+    /// Runs `body` on one connection, within its own time limit or the configuration's.
     ///
-    /// Getting a connection has a limit of its own, `reachTimeout`; past it, throws `cannotReach`.
+    /// Getting a connection has a separate limit, `reachTimeout`. After it, throws `cannotReach`, or `exhausted` if
+    /// all connections were in use.
     @discardableResult
     nonisolated func run<Result: Sendable>(
         _ operation: String,
@@ -43,9 +44,9 @@ actor ConnectionSource {
         }
     }
 
-    /// Does `body` in one transaction, again and again while others stand in its way, `tries` times at most.
+    /// Runs `body` in one transaction, and retries it after conflicts, `tries` times at most.
     ///
-    /// `body` must bear being run several times. What may have happened is not tried again.
+    /// `body` must be safe to repeat. A try that may have taken effect is not repeated.
     @discardableResult
     nonisolated func transaction<Result: Sendable>(
         _ operation: String,
@@ -68,7 +69,8 @@ actor ConnectionSource {
         }
     }
 
-    /// Closes what is idle now, and the rest when it comes back. Who waits, or comes later, gets `cancelled`.
+    /// Closes the idle connections now, and the others when they are returned. Waiting and later callers get
+    /// `cancelled`.
     func close() async {
         isClosed = true
         for one in waiting { one.place.resume(throwing: closed("wait for a connection")) }
@@ -118,7 +120,6 @@ actor ConnectionSource {
         defer { timer.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { place in
-                // Cancelled already: the handler ran before there was anything to dismiss.
                 guard !Task.isCancelled else { return place.resume(throwing: Self.cancelled(operation)) }
                 waiting.append((number, place))
             }
@@ -144,7 +145,7 @@ actor ConnectionSource {
         }
     }
 
-    /// A connection is gone: a caller that waits may open another.
+    /// Frees the capacity of a closed connection: a waiting caller may open another.
     private func vacate() {
         if waiting.isEmpty { count -= 1 } else { waiting.removeFirst().place.resume(returning: .empty) }
     }
@@ -159,9 +160,9 @@ actor ConnectionSource {
 }
 
 extension Connection {
-    /// A new connection. Tries again, with full jitter, until `deadline`, and then throws `cannotReach`.
+    /// A new connection. Retries with full jitter until `deadline`, and then throws `cannotReach`.
     ///
-    /// Does not try again where that cannot help: no permission, no such database.
+    /// Does not retry errors that another try cannot mend: no permission, no such database.
     static func open(
         _ configuration: LedgerConfiguration,
         for operation: String = "connect",
@@ -173,7 +174,7 @@ extension Connection {
             do {
                 return try await openOnce(configuration, for: operation, within: max(deadline - .now, .milliseconds(1)))
             } catch var error as LedgerError where error.code == .cannotReach {
-                // A try that the deadline cut short says less than the one before it.
+                // A try that the deadline cut short has a less useful error than the one before it.
                 if let earlier, deadline <= .now { error = earlier }
                 earlier = error
                 let wait = backoff.next()
@@ -186,7 +187,7 @@ extension Connection {
         }
     }
 
-    /// A new connection, if a server takes it at the first try.
+    /// A new connection. Makes only one try.
     static func openOnce(
         _ configuration: LedgerConfiguration,
         for operation: String,
@@ -199,7 +200,7 @@ extension Connection {
     }
 }
 
-/// Waits for `duration`. Throws the ledger's own `cancelled` if the task is.
+/// Sleeps for `duration`. Throws a `LedgerError` with the code `cancelled` if the task is cancelled.
 func pause(_ duration: Duration, _ operation: String) async throws {
     do {
         try await Task.sleep(for: duration, clock: .continuous)

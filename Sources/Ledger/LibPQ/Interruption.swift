@@ -2,10 +2,10 @@ import CLibPQ
 import Glibc
 import Synchronization
 
-/// Wakes the thread that waits for the server when the task that it works for is cancelled.
+/// Wakes the thread that waits for the server when its task is cancelled.
 ///
-/// Each use of the connection has a ticket, so that a cancelled task that still stands in line does not end the
-/// statement of another.
+/// Each use of the connection has a ticket. So the cancellation of a task that still waits for its turn does not
+/// end the statement of another.
 final class Interruption: Sendable {
     typealias Ticket = UInt64
 
@@ -29,7 +29,7 @@ final class Interruption: Sendable {
 
     deinit { close(descriptor) }
 
-    /// A ticket for one use of the connection. The caller that takes it must `drop` it.
+    /// A ticket for one use of the connection. The caller must `drop` it.
     func take() -> Ticket {
         state.withLock {
             $0.next += 1
@@ -39,7 +39,7 @@ final class Interruption: Sendable {
 
     func drop(_ ticket: Ticket) { state.withLock { _ = $0.raised.remove(ticket) } }
 
-    /// The connection now works for `ticket`.
+    /// Starts the use of the connection for `ticket`.
     func begin(_ ticket: Ticket) {
         state.withLock {
             $0.current = ticket
@@ -47,17 +47,17 @@ final class Interruption: Sendable {
         }
     }
 
-    /// The connection is idle.
+    /// Ends the current use of the connection.
     func end() {
         state.withLock {
             $0.current = nil
             var count: UInt64 = 0
-            // Fails when nothing was signalled, which is as well.
+            // Fails when nothing was signalled, which is fine.
             _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))
         }
     }
 
-    /// Ends what the connection does for `ticket`, now or as soon as it begins.
+    /// Interrupts the use of the connection for `ticket`, now or as soon as it begins.
     func raise(_ ticket: Ticket) {
         state.withLock {
             $0.raised.insert(ticket)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension JSON {
-    /// The value as JSON with sorted keys. What cannot be stored in a text of PostgreSQL's (U+0000) becomes U+FFFD.
+    /// The value as JSON with sorted keys. U+0000, which PostgreSQL cannot store in text, becomes U+FFFD.
     init(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -15,11 +15,11 @@ extension JSON {
         } catch {
             throw LedgerError(.refused, during: "write JSON", "a value cannot be written as JSON: \(error)")
         }
-        // Bytes: letters that combine with the escape's last digit would hide it.
+        // Search bytes, not characters: a combining character after the escape's last digit would hide it.
         self.init(text: text.utf8.contains(UInt8(ascii: "\\")) ? Self.withoutZeros(text) : text)
     }
 
-    /// The value that the text holds.
+    /// Decodes the text as JSON.
     func decoded<Value: Decodable>(as _: Value.Type = Value.self, during operation: String) throws -> Value {
         do {
             return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
@@ -32,7 +32,7 @@ extension JSON {
         }
     }
 
-    /// Replaces the escapes that stand for U+0000, and not those whose backslash is itself escaped.
+    /// Replaces the escapes of U+0000, but not those whose backslash is itself escaped.
     private static func withoutZeros(_ text: String) -> String {
         var bytes: [UInt8] = []
         let given = Array(text.utf8)
@@ -52,7 +52,7 @@ extension JSON {
 }
 
 extension Date {
-    /// As PostgreSQL reads it, to the microsecond: `2026-01-31T12:00:00.000001Z`.
+    /// The format that PostgreSQL reads, to the microsecond: `2026-01-31T12:00:00.000001Z`.
     var ledgerText: String {
         let microseconds = (timeIntervalSince1970 * 1_000_000).rounded()
         let whole = (microseconds / 1_000_000).rounded(.down)

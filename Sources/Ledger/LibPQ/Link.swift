@@ -1,18 +1,18 @@
 import CLibPQ
 import Dispatch
 
-/// One connection of libpq's, closed when the last reference goes.
+/// Owns a libpq connection. The last reference closes it.
 final class Link {
     let pointer: OpaquePointer
-    /// The server's warnings that were not taken yet. Notices of less weight are dropped.
+    /// The server's warnings that were not taken yet. Notices of lower severity are dropped.
     fileprivate(set) var warnings: [String] = []
 
     private static let mostWarnings = 100
 
-    /// Takes `pointer` over. libpq then prints nothing that the server says.
+    /// Takes ownership of `pointer`. From then on libpq prints none of the server's messages.
     init(adopting pointer: OpaquePointer) {
         self.pointer = pointer
-        // The link is there for as long as libpq's connection.
+        // Unretained is safe: the link lives as long as libpq's connection.
         PQsetNoticeReceiver(pointer, Self.hear, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -39,16 +39,16 @@ final class Link {
 
     var isBroken: Bool { PQstatus(pointer) == CONNECTION_BAD }
 
-    /// Whether a statement begun now would be a transaction of its own.
+    /// Whether a statement sent now would run in its own transaction.
     var isOutsideTransaction: Bool { PQtransactionStatus(pointer) == PQTRANS_IDLE }
 
-    /// Asks the server, over a connection of its own, to end the statement that runs. False if that is not possible.
+    /// Asks the server, over a separate connection, to cancel the running statement. False if that is not possible.
     ///
-    /// libpq before 17 sends such a request in the clear whatever `sslmode` says, so over TLS it is not made.
+    /// Before version 17, libpq sends such a request unencrypted whatever `sslmode` says, so none is sent over TLS.
     func requestCancel() -> Bool {
         guard PQsslInUse(pointer) == 0, let request = PQgetCancel(pointer) else { return false }
         let owned = CancelRequest(adopting: request)
-        // It blocks for as long as the network takes.
+        // Sending blocks for as long as the network takes.
         Link.cancelling.async { owned.send() }
         return true
     }
@@ -56,9 +56,10 @@ final class Link {
     private static let cancelling = DispatchQueue(label: "sluice.ledger.cancel", attributes: .concurrent)
 }
 
-/// A request to end a statement, independent of its connection.
+/// A request to cancel a statement, independent of its connection.
 ///
-/// Unchecked: libpq never changes it after it was made, and allows its use on any thread; only `send` reads it.
+/// `@unchecked Sendable`: libpq never changes the request once it exists, and allows its use on any thread. Only
+/// `send` reads it.
 private final class CancelRequest: @unchecked Sendable {
     private let pointer: OpaquePointer
 
@@ -68,16 +69,16 @@ private final class CancelRequest: @unchecked Sendable {
 
     func send() {
         var message = [CChar](repeating: 0, count: 256)
-        // If it does not arrive, the caller's own time limit ends the statement.
+        // If the request does not arrive, the caller's own time limit ends the statement.
         _ = PQcancel(pointer, &message, Int32(message.count))
     }
 }
 
-/// One answer of the server, freed when the last reference goes.
+/// One answer of the server. The last reference frees it.
 final class Answer {
     let pointer: OpaquePointer
 
-    /// Takes `pointer` over.
+    /// Takes ownership of `pointer`.
     init(adopting pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit { PQclear(pointer) }
@@ -86,16 +87,16 @@ final class Answer {
 
     var rowCount: Int { Int(PQntuples(pointer)) }
 
-    /// What the statement did, as the server says: `COMMIT`, `UPDATE 3`.
+    /// The command tag: `COMMIT`, `UPDATE 3`.
     var tag: String { String(cString: PQcmdStatus(pointer)) }
 
-    /// How many rows the statement changed or gave.
+    /// How many rows the statement changed or returned.
     var affectedRows: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
-    /// One field of an error's report.
+    /// One field of an error report.
     func field(_ code: Int32) -> String? { PQresultErrorField(pointer, code).map { String(cString: $0) } }
 
-    /// The columns by name; of several with one name the first.
+    /// The columns by name. Of several columns with the same name, the first.
     private(set) lazy var columns: [String: Int] = {
         let names = (0..<PQnfields(pointer)).map { String(cString: PQfname(pointer, $0)) }
         return Dictionary(zip(names, names.indices)) { first, _ in first }

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// A value that can be handed to a statement.
+/// A value that can be a statement's parameter.
 protocol ParameterValue: Sendable {
-    /// PostgreSQL's number of the type; 0 leaves it to the server to find out from the statement.
+    /// PostgreSQL's number of the type. With 0 the server infers the type from the statement.
     static var typeNumber: UInt32 { get }
-    /// Whether the server reads it as text. It is then a whole C string without the zero.
+    /// Whether the value is sent in text form. It then contains no zero byte.
     static var isText: Bool { get }
     var isNull: Bool { get }
-    /// Appends the form in which the server takes it, outside of COPY too. Nothing for NULL.
+    /// Appends the form that the server expects, also outside of COPY. Appends nothing for NULL.
     func encode(into bytes: inout [UInt8])
 }
 
@@ -16,9 +16,9 @@ extension ParameterValue {
     var isNull: Bool { false }
 }
 
-/// A value that can stand in an array.
+/// A value that can be an element of an array.
 protocol ElementValue: ParameterValue {
-    /// The number of the type as an element, where 0 is not enough.
+    /// The type number for use as an element, where 0 is not enough.
     static var elementTypeNumber: UInt32 { get }
     static var arrayTypeNumber: UInt32 { get }
 }
@@ -63,7 +63,7 @@ extension Double: ElementValue {
     func encode(into bytes: inout [UInt8]) { bytes.append(bigEndian: bitPattern) }
 }
 
-/// As text of a type that the server finds out, so that it serves for enums too; in arrays it is `text`.
+/// Text whose type the server infers, so that it also fits enums. In arrays it is `text`.
 extension String: ElementValue {
     static var typeNumber: UInt32 { 0 }
     static var elementTypeNumber: UInt32 { TypeNumber.text }
@@ -85,12 +85,12 @@ extension Data: ElementValue {
     func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: self) }
 }
 
-/// `timestamptz`, to the microsecond. What PostgreSQL cannot hold becomes its infinity.
+/// `timestamptz`, to the microsecond. Dates outside PostgreSQL's range become its infinities.
 extension Date: ElementValue {
     static var typeNumber: UInt32 { TypeNumber.timestamptz }
     static var arrayTypeNumber: UInt32 { TypeNumber.timestamptzArray }
 
-    /// From 1970 to PostgreSQL's own beginning of time, 2000-01-01 UTC.
+    /// Seconds from 1970 to PostgreSQL's epoch, 2000-01-01 UTC.
     static let secondsToPostgresEpoch = 946_684_800.0
 
     func encode(into bytes: inout [UInt8]) {
@@ -128,7 +128,7 @@ struct JSON: Sendable, Hashable, ElementValue {
     static var arrayTypeNumber: UInt32 { TypeNumber.jsonbArray }
 
     func encode(into bytes: inout [UInt8]) {
-        bytes.append(1)  // the version of jsonb's binary form, which is the text all the same
+        bytes.append(1)  // version of jsonb's binary form, which is otherwise the text
         bytes.append(contentsOf: text.utf8)
     }
 }
@@ -154,7 +154,7 @@ extension Array: ParameterValue where Element: ElementValue {
         bytes.append(bigEndian: Element.elementTypeNumber)
         guard !isEmpty else { return }
         bytes.append(bigEndian: Int32(count))
-        bytes.append(bigEndian: Int32(1))  // the index of the first
+        bytes.append(bigEndian: Int32(1))  // index of the first element
         for element in self { bytes.append(field: element) }
     }
 }
@@ -164,7 +164,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Appends a value as arrays and COPY hold it: its length, then its bytes; -1 for NULL.
+    /// Appends a value in the form of arrays and COPY: its length, then its bytes; -1 for NULL.
     mutating func append(field value: some ParameterValue) {
         let start = count
         append(bigEndian: Int32(-1))

@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// One row of an answer, lent to the closure that reads it.
+/// One row of an answer. Valid only within the closure that reads it.
 struct Row {
     let answer: Answer
     let number: Int32
@@ -14,7 +14,7 @@ struct Row {
         }
     }
 
-    /// The value of a column, `nil` for NULL.
+    /// The value of a column; `nil` for NULL.
     subscript<Value: ColumnValue>(_ place: Int) -> Value? {
         get throws {
             guard let column = column(place) else { return nil }
@@ -22,7 +22,7 @@ struct Row {
         }
     }
 
-    /// The elements of an array, some of which may be NULL.
+    /// The elements of an array; `nil` for those that are NULL.
     subscript<Value: ColumnValue>(_ place: Int) -> [Value?] {
         get throws {
             guard let column = column(place) else { throw mismatch(place, "is NULL where an array is expected") }
@@ -36,7 +36,7 @@ struct Row {
         get throws { try self[try place(of: name)] }
     }
 
-    /// The value of the column of that name, `nil` for NULL.
+    /// The value of the column of that name; `nil` for NULL.
     subscript<Value: ColumnValue>(_ name: String) -> Value? {
         get throws { try self[try place(of: name)] }
     }
@@ -46,7 +46,7 @@ struct Row {
         get throws { try self[try place(of: name)] }
     }
 
-    /// A value that the ledger knows by its raw value, such as an enum.
+    /// A value that the ledger stores by its raw value, such as an enum.
     func value<Value: RawRepresentable>(_ name: String, as _: Value.Type = Value.self) throws -> Value
     where Value.RawValue: ColumnValue {
         let place = try place(of: name)

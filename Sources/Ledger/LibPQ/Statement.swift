@@ -1,12 +1,12 @@
-/// SQL and its parameters, written as one text: `"select * from \(schema).claim(\(worker), \(count))"`.
+/// SQL with its parameters, written as one string: `"select * from \(schema).claim(\(worker), \(count))"`.
 ///
-/// A value becomes a parameter and never part of the SQL. A `SchemaName` and `name:` become quoted names.
+/// A value always becomes a parameter, never part of the SQL. A `SchemaName` and `name:` become quoted names.
 struct Statement: Sendable {
-    /// One parameter as the server takes it.
+    /// One parameter in the form that the server expects.
     struct Parameter: Sendable {
         let typeNumber: UInt32
         let isText: Bool
-        /// `nil` is NULL.
+        /// `nil` means NULL.
         let bytes: [UInt8]?
     }
 
@@ -38,7 +38,7 @@ extension Statement: ExpressibleByStringInterpolation {
             sql += "$\(parameters.count)"
         }
 
-        /// A value of Swift's that the ledger knows by its raw value, such as an enum.
+        /// A value that the ledger stores by its raw value, such as an enum.
         mutating func appendInterpolation<Value: RawRepresentable>(_ value: Value?)
         where Value.RawValue: ParameterValue {
             appendInterpolation(value?.rawValue)
@@ -61,7 +61,7 @@ extension Statement: ExpressibleByStringInterpolation {
 }
 
 extension Statement {
-    /// Calls `body` with the parameters as `PQsendQueryParams` takes them.
+    /// Calls `body` with the arguments for `PQsendQueryParams`.
     func withParameters<Result>(
         _ body: (
             _ types: [UInt32], _ values: [UnsafePointer<CChar>?], _ lengths: [Int32], _ formats: [Int32]
@@ -72,7 +72,7 @@ extension Statement {
         for parameter in parameters {
             offsets.append(parameter.bytes == nil ? nil : packed.count)
             packed += parameter.bytes ?? []
-            packed.append(0)  // ends a text
+            packed.append(0)  // terminates a text
         }
         return packed.withUnsafeBytes { all in
             let base = all.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -86,6 +86,6 @@ extension Statement {
         }
     }
 
-    /// Whether a text holds the character that PostgreSQL cannot store, and at which libpq would cut it off.
+    /// Whether a text contains U+0000. PostgreSQL cannot store it, and libpq would cut the text off there.
     var holdsZeroCharacter: Bool { parameters.contains { $0.isText && $0.bytes?.contains(0) == true } }
 }

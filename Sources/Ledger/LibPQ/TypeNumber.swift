@@ -1,4 +1,4 @@
-/// PostgreSQL's numbers of its types (`select oid, typname from pg_type`), fixed for ever.
+/// PostgreSQL's numbers of its types (`select oid, typname from pg_type`), which never change.
 enum TypeNumber {
     static let bool: UInt32 = 16
     static let bytea: UInt32 = 17
@@ -29,6 +29,6 @@ enum TypeNumber {
     static let uuidArray: UInt32 = 2951
     static let jsonbArray: UInt32 = 3807
 
-    /// The least number of a type that a user made, such as an enum.
+    /// The lowest number of a type that a user created, such as an enum.
     static let firstOfUsers: UInt32 = 16_384
 }

@@ -1,15 +1,16 @@
 import CLibPQ
 
-/// When to look at the ledger again: as soon as the server notifies of news, and at intervals.
+/// Signals to look at the ledger again: when the server sends a notification, and at intervals.
 ///
-/// Several wake-ups that were not taken yet become one. It never ends by itself and never throws: while the database is
-/// out of reach, behind PgBouncer or told not to listen, it goes by the clock alone.
+/// Wake-ups that the consumer has not yet taken merge into one. The sequence never ends by itself and never throws.
+/// While it cannot listen (the database is out of reach, PgBouncer stands between, or the configuration forbids
+/// it), only the clock triggers it.
 struct WakeUps: AsyncSequence, Sendable {
     /// Why to look.
     enum Element: Sendable, Hashable {
-        /// The channel carried this text.
+        /// A notification with this payload arrived.
         case told(String)
-        /// The time for a look has come, or news may have been missed.
+        /// The interval has passed, or notifications may have been missed.
         case timePassed
     }
 
@@ -41,13 +42,13 @@ private struct Listener: Sendable {
     let channel: String
     let wakeUps: AsyncStream<WakeUps.Element>.Continuation
 
-    /// Ends when the task is cancelled.
+    /// Returns when the task is cancelled.
     func run() async {
         var listens = configuration.listens
         while !Task.isCancelled {
             let look = ContinuousClock.now + nextLook()
             if listens {
-                // Whatever ended it, the clock goes on, and another try is made at the next look.
+                // However listening ended, the clock goes on and the next look tries again.
                 do { listens = try await listen(until: look) } catch {}
             }
             do { try await pause(max(look - .now, .zero), "wait for news") } catch { return }
@@ -55,12 +56,12 @@ private struct Listener: Sendable {
         }
     }
 
-    /// Around the interval: a fleet that started together does not look together.
+    /// The interval with jitter, so that workers that started together do not look together.
     private func nextLook() -> Duration { configuration.pollInterval * Double.random(in: 0.75...1.25) }
 
-    /// Listens until the connection breaks. False if the server cannot tell us anything.
+    /// Listens until the connection breaks. False if the server cannot send notifications to this connection.
     ///
-    /// One try, which a server that swallows packets cannot draw out past the next look, or a second.
+    /// Makes one try to connect. A server that drops packets cannot delay it past the next look, or past a second.
     private func listen(until look: ContinuousClock.Instant) async throws -> Bool {
         let limit = max(look - .now, .seconds(1))
         let connection = try await Connection.openOnce(configuration, for: "listen", within: limit)
@@ -71,10 +72,10 @@ private struct Listener: Sendable {
             return true
         }
         guard isDirect else { return false }
-        wakeUps.yield(.timePassed)  // for what came before we listened
+        wakeUps.yield(.timePassed)  // covers notifications from before we listened
         while true {
             let look = nextLook()
-            // The run's own limit is far away: the end of the wait is no error.
+            // The run's own limit is far away, so the end of the wait is no error.
             let texts = try await connection.run("listen", within: look + .seconds(60)) { connection in
                 try connection.notifications(within: look)
             }
@@ -84,14 +85,16 @@ private struct Listener: Sendable {
 }
 
 extension Connection {
-    /// Whether we speak to the server itself. A pooler makes up a process number, and what it lends us is not ours.
+    /// Whether we are connected to the server itself. A pooler invents a process number and switches server
+    /// connections.
     func isDirect() throws -> Bool {
         let link = try begin(changes: false)
         let told = Int(PQbackendPID(link.pointer))
         return try value("select pg_backend_pid()") == told
     }
 
-    /// The texts sent on the channels listened to; empty if there was none in time. Throws if the connection breaks.
+    /// The payloads of notifications on this connection's channels; empty if none came in time. Throws if the
+    /// connection breaks.
     func notifications(within limit: Duration) throws -> [String] {
         let link = try begin(changes: false)
         let deadline = ContinuousClock.now + limit

@@ -4,7 +4,7 @@ public import FoundationEssentials
 public struct BatchSummary: Sendable, Hashable {
     public var batch: Int64
     public var name: String?
-    /// As its submitter gave it.
+    /// The key that the submitter chose; `nil` if it chose none.
     public var key: String?
     public var queue: String
     public var priority: Int

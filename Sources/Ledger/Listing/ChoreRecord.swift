@@ -1,19 +1,19 @@
 public import FoundationEssentials
 
-/// What is known of one of housekeeping's chores. It is done in rounds, and a round in pages.
+/// The state of one housekeeping chore. Housekeeping does it in rounds, and a round in pages.
 public struct ChoreRecord: Sendable, Hashable {
     public var name: String
-    /// When it is due next; `nil` if it was never done.
+    /// When it is due next; `nil` if it has never run.
     public var dueAt: Date?
-    /// Since when a round is under way; `nil`: none is.
+    /// When the current round started; `nil` if none is under way.
     public var startedAt: Date?
-    /// When a round last came to its end; `nil`: never.
+    /// When the last round finished; `nil` if none has.
     public var finishedAt: Date?
-    /// Pages of the round that is under way, or of the last one; with what they changed and how long they took.
+    /// The pages of the current or last round. The next two say what these changed and how long they took.
     public var pages: Int
     public var affected: Int
     public var took: Duration?
-    /// What is left to do, up to 100,000; `nil` where it is not known.
+    /// What is left to do, up to 100,000; `nil` where unknown.
     public var remaining: Int?
     /// Why its last page failed.
     public var error: String?

@@ -1,17 +1,17 @@
 public import Conversion
 public import FoundationEssentials
 
-/// What failed in the same way.
+/// Failures of one code, class and stage.
 public struct FailureGroup: Sendable, Hashable {
     public var code: String
     public var kind: Failure.Kind
     public var stage: String
-    /// Jobs that ended by it.
+    /// The jobs that ended with this failure.
     public var jobs: Int
-    /// Attempts, those that were tried again included; `nil` where only jobs were counted.
+    /// The attempts, including those that were retried; `nil` where only jobs were counted.
     public var attempts: Int?
     public var lastAt: Date
-    /// One of them, and its source, as long as it is remembered.
+    /// One of the jobs. The next field is its source, for as long as the ledger keeps it.
     public var example: Int64
     public var exampleSource: String?
 

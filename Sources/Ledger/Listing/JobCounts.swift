@@ -39,12 +39,12 @@ public struct JobCounts: Sendable, Hashable, Codable {
     }
 
     public var total: Int { JobState.allCases.reduce(0) { $0 + self[$1] } }
-    /// Those that something will still happen to.
+    /// The jobs that have not ended.
     public var open: Int { delayed + waiting + running + publishing }
 
-    /// A row with a column for each state.
+    /// Reads a row with a column for each state.
     init(_ row: Row) throws {
-        // A ledger without queues has NULL for sums of nothing.
+        // In a ledger without queues the sums are NULL.
         for state in JobState.allCases { self[state] = try row[state.rawValue] ?? 0 }
     }
 }

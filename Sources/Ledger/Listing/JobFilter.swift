@@ -1,17 +1,17 @@
 public import Conversion
 public import FoundationEssentials
 
-/// Which jobs are meant: all that every field allows. `nil` allows everything.
+/// Selects the jobs that match every field. A `nil` field matches all.
 public struct JobFilter: Sendable, Hashable, Codable {
     public var ids: [Int64]?
     public var states: [JobState]?
     public var batch: Int64?
     public var queue: String?
-    /// Of the failure that ended the job, or that it waits to try again after.
+    /// The codes of the failure that ended the job, or after which it waits for another try.
     public var codes: [String]?
     public var classes: [Failure.Kind]?
     public var stages: [String]?
-    /// What the first source's location begins with.
+    /// A prefix of the first source's location.
     public var sourcePrefix: String?
     public var submittedFrom: Date?
     public var submittedBefore: Date?
@@ -46,7 +46,7 @@ public struct JobFilter: Sendable, Hashable, Codable {
         self.endedBefore = endedBefore
     }
 
-    /// The names are the ledger's.
+    // The keys are the ledger's.
     private enum CodingKeys: String, CodingKey {
         case ids, states, batch, queue, codes, classes, stages
         case sourcePrefix = "source_prefix"
@@ -54,13 +54,13 @@ public struct JobFilter: Sendable, Hashable, Codable {
         case endedFrom = "ended_from", endedBefore = "ended_before"
     }
 
-    /// Those of them that are in one of `allowed`.
+    /// The same filter, limited to the states in `allowed`.
     func narrowed(to allowed: [JobState]) -> JobFilter {
         var narrow = self
         narrow.states = states.map { states in allowed.filter { states.contains($0) } } ?? allowed
         return narrow
     }
 
-    /// Whether any field says something.
+    /// Whether no field narrows the selection.
     public var isEmpty: Bool { self == JobFilter() }
 }

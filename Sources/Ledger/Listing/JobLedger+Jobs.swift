@@ -2,7 +2,7 @@ import Conversion
 public import FoundationEssentials
 
 extension JobLedger {
-    /// A page of jobs, from the newest to the oldest; with a source prefix, by source. `limit` jobs at most.
+    /// A page of at most `limit` jobs, newest first; with a source prefix, by source.
     public func jobs(
         matching filter: JobFilter = JobFilter(),
         after cursor: JobCursor? = nil,
@@ -10,7 +10,7 @@ extension JobLedger {
     ) async throws -> JobPage {
         let json = try JSON(filter)
         return try await settle("list jobs") { connection, _ in
-            // One more than asked for tells whether there is another page.
+            // Ask for one job more than needed, to see whether there is another page.
             let more = limit + 1
             let rows = try connection.rows("select * from \(schema).list_jobs(\(json), \(cursor?.json), \(more))") {
                 (try JobSummary($0), try $0["next"] as JSON?)
@@ -20,7 +20,8 @@ extension JobLedger {
         }
     }
 
-    /// How many jobs a filter finds. From folded counts where it says nothing but states and a queue; else counted.
+    /// How many jobs match a filter. Uses folded counts if the filter names only states and a queue, and counts
+    /// rows otherwise.
     public func count(matching filter: JobFilter = JobFilter()) async throws -> Int {
         let json = try JSON(filter)
         return try await settle("count jobs") { connection, _ in
@@ -28,7 +29,7 @@ extension JobLedger {
         }
     }
 
-    /// The same of those that the caller may change.
+    /// How many jobs match a filter, counting only those that the caller may change.
     func countSteerable(_ filter: JobFilter) async throws -> Int {
         let json = try JSON(filter)
         return try await settle("count jobs") { connection, _ in
@@ -36,7 +37,8 @@ extension JobLedger {
         }
     }
 
-    /// Failures by code, class and stage, the most first: of everything, of a queue, or of a batch.
+    /// Failures grouped by code, class and stage, the most frequent first. Covers the whole ledger, a queue, or a
+    /// batch.
     public func failures(since: Date? = nil, queue: String? = nil, batch: Int64? = nil) async throws -> [FailureGroup] {
         try await settle("group failures") { connection, _ in
             try connection.rows(

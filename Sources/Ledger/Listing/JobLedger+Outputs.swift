@@ -1,9 +1,9 @@
 public import FoundationEssentials
 
-/// An output as it was when it got its name.
+/// An output as it was when it was published.
 public struct RecordedOutput: Sendable, Hashable {
     public var job: Int64
-    /// Where the job's first source is.
+    /// The location of the job's first source.
     public var source: String
     public var destination: String
     public var bytes: Int64
@@ -11,19 +11,19 @@ public struct RecordedOutput: Sendable, Hashable {
     public var digest: String
 }
 
-/// A job that made what is at a destination, or may yet make it.
+/// A job that made the output at a destination, or may still make it.
 public struct OutputMaker: Sendable, Hashable {
     public var job: Int64
-    /// `completed`, or one of those in which something will still happen.
+    /// `completed`, or one of the open states.
     public var state: JobState
     public var endedAt: Date?
-    /// Of the output of a completed job; the digest is SHA-256 in hexadecimal.
+    /// The output of a completed job; the digest is SHA-256 in hexadecimal.
     public var bytes: Int64?
     public var digest: String?
 }
 
 extension JobLedger {
-    /// A page of the outputs of completed jobs, in the order of `jobs(matching:)`; where the next page begins is `nil` at the end.
+    /// A page of the outputs of completed jobs, in the order of `jobs(matching:)`. `next` is `nil` on the last page.
     public func outputs(
         matching filter: JobFilter = JobFilter(),
         after cursor: JobCursor? = nil,
@@ -47,7 +47,7 @@ extension JobLedger {
         }
     }
 
-    /// For each destination the jobs that made, or may yet make, what is there.
+    /// For each destination, the jobs that made its output or may still make it.
     public func makers(of destinations: [String]) async throws -> [[OutputMaker]] {
         try await settle("look who made outputs") { connection, _ in
             var makers = [[OutputMaker]](repeating: [], count: destinations.count)

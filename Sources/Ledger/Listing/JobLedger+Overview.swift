@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension JobLedger {
-    /// Everything in a few numbers.
+    /// A summary of the ledger.
     public func status() async throws -> LedgerStatus {
         try await settle("read the status") { connection, _ in
             let status = try connection.first("select * from \(schema).status()", LedgerStatus.init)
@@ -21,7 +21,7 @@ extension JobLedger {
         }
     }
 
-    /// What ended in each minute since then; two days are kept.
+    /// What ended in each minute since `since`. The ledger keeps two days.
     public func paces(since: Date) async throws -> [MinutePace] {
         try await list("read the pace", "select * from \(schema).paces(\(since))", MinutePace.init)
     }
@@ -31,12 +31,12 @@ extension JobLedger {
         try await list("list queues", "select * from \(schema).list_queues()", QueueSummary.init)
     }
 
-    /// Batches from the newest on, from before `batch`.
+    /// Batches older than `batch`, from the newest on; `nil` starts at the newest.
     public func batches(before batch: Int64? = nil, limit: Int32 = 50) async throws -> [BatchSummary] {
         try await list("list batches", "select * from \(schema).list_batches(\(batch), \(limit))", BatchSummary.init)
     }
 
-    /// A batch; `nil` if there is none of that number.
+    /// The batch of that number; `nil` if there is none.
     public func batch(_ batch: Int64) async throws -> BatchSummary? {
         try await list(
             "show a batch",
@@ -45,17 +45,17 @@ extension JobLedger {
         ).first
     }
 
-    /// Workers that live, and those that ended since then, by name.
+    /// Running workers, and those that ended since `endedSince`, by name.
     public func workers(endedSince: Date? = nil) async throws -> [WorkerSummary] {
         try await list("list workers", "select * from \(schema).list_workers(\(endedSince))", WorkerSummary.init)
     }
 
-    /// Lines in which jobs wait that no living worker can do.
+    /// Lanes with waiting jobs that no running worker can do.
     public func unableLines() async throws -> [UnableLine] {
         try await list("list what nobody can do", "select * from \(schema).list_unable()", UnableLine.init)
     }
 
-    /// What housekeeping did last, and what it could not do.
+    /// The state of each housekeeping chore, with its last error.
     public func chores() async throws -> [ChoreRecord] {
         try await list("list chores", "select * from \(schema).list_chores()", ChoreRecord.init)
     }

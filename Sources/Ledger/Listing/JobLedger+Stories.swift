@@ -2,15 +2,16 @@ import Conversion
 import FoundationEssentials
 
 extension JobLedger {
-    /// Everything about a job; `nil` if there is none of that number.
+    /// Everything about a job; `nil` if no job has that number.
     public func story(of job: Int64) async throws -> JobStory? { try await stories(of: [job]).first }
 
-    /// Everything about each of some jobs, in the order of their numbers; those that are not there are left out.
+    /// Everything about some jobs, in the order of their numbers. Jobs that do not exist are left out.
     ///
-    /// A few hundred at a time: all of it is held in memory.
+    /// Ask for a few hundred at a time: all of it is held in memory.
     public func stories(of jobs: [Int64]) async throws -> [JobStory] {
         try await settle("show jobs") { connection, _ in
-            // Each question by itself: a transaction would hold `finished` while it waits for `attempt`, against the order of locks.
+            // Each query runs by itself. In one transaction they would hold `finished` while waiting for `attempt`,
+            // against the lock order.
             var stories: [Int64: JobStory] = [:]
             try connection.forEachRow("select * from \(schema).show_jobs(\(jobs))") { row in
                 let story = try JobStory(row)
@@ -33,7 +34,7 @@ extension JobLedger {
 }
 
 extension JobStory {
-    /// What no living worker has of what the job needs.
+    /// Sets `missing`: the needs of the job that no running worker has.
     fileprivate mutating func learnWhatIsMissing(from lines: [UnableLine]) {
         missing = lines.first { $0.needs == needs && $0.queue == summary.queue }?.missing ?? []
     }
@@ -56,18 +57,19 @@ extension JobStory {
     }
 }
 
-/// Labels as the ledger has them.
+/// Labels as the ledger stores them.
 enum Labels {
-    /// Those that are texts. A submitter of plain SQL may have put anything beside them.
+    /// The labels that are strings. A submitter that uses plain SQL may have stored anything else beside them.
     static func read(_ json: JSON?) -> [String: String] {
         struct Text: Decodable {
             var text: String?
             init(from decoder: any Decoder) throws {
-                // What is no text is no label.
+                // A value that is no string is no label.
                 text = try? decoder.singleValueContainer().decode(String.self)
             }
         }
-        // Nested a thousand deep, they are beyond every decoder. A claim of a hundred jobs must not fail of the labels of one.
+        // JSON that is nested a thousand deep fails in every decoder. One job's labels must not fail a claim of a
+        // hundred jobs.
         let labels: [String: Text]? = json.flatMap { try? $0.decoded(during: "read labels") }
         return labels?.compactMapValues(\.text) ?? [:]
     }

@@ -1,18 +1,18 @@
-/// Some jobs of a list.
+/// A page of a list of jobs.
 public struct JobPage: Sendable, Hashable {
     public var jobs: [JobSummary]
-    /// Where the next page begins; `nil` if there is none.
+    /// The start of the next page; `nil` if there is none.
     public var next: JobCursor?
 }
 
-/// A place in a list of jobs. It stays valid while jobs come and go, and may be written down.
+/// A position in a list of jobs. It stays valid while jobs come and go, and may be stored.
 public struct JobCursor: Sendable, Hashable, Codable {
     public let text: String
 
-    /// Takes a text that was a cursor's. The ledger refuses any other.
+    /// Takes the `text` of an earlier cursor. The ledger refuses any other.
     public init(text: String) { self.text = text }
 
-    /// Of a column `next`.
+    /// Reads a column `next`.
     init?(_ json: JSON?) {
         guard let json else { return nil }
         text = json.text

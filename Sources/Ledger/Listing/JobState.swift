@@ -1,20 +1,20 @@
-/// Where a job stands.
+/// The state of a job.
 public enum JobState: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Its time has not come: a run-at, or a pause before another try.
+    /// Its time has not come: it has a run-at time, or backs off before another try.
     case delayed
     case waiting
     case running
-    /// Its output is whole and waits for its name.
+    /// Its output is complete and waits to be renamed.
     case publishing
     case completed
-    /// Something else is where its output was to be, and stays there, as its recipe wishes.
+    /// Another file stood at its destination and was left there, as the recipe demands.
     case skipped
     case failed
     case cancelled
 
-    /// Those in which something will still happen to a job.
+    /// The states in which a job has not ended.
     public static let open: [JobState] = [.delayed, .waiting, .running, .publishing]
 
-    /// Whether nothing more happens to it, unless it is retried.
+    /// Whether the job has ended. Only a retry reopens it.
     public var isEnd: Bool { !Self.open.contains(self) }
 }

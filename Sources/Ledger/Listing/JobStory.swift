@@ -1,10 +1,10 @@
 public import Conversion
 public import FoundationEssentials
 
-/// A job, what was asked, every attempt at it, and why it is not yet done.
+/// A job with its recipe, every attempt at it, and why it has not ended.
 public struct JobStory: Sendable, Hashable {
     public var summary: JobSummary
-    /// As JSON; `Recipe(json:)` reads it, if it is of a version known here.
+    /// As JSON. `Recipe(json:)` reads it if this build knows its version.
     public var recipe: String
     public var batchName: String?
     public var submitter: String
@@ -13,40 +13,41 @@ public struct JobStory: Sendable, Hashable {
     public var cost: Int
     /// What a worker must be able to do.
     public var needs: [String]
-    /// Of `needs`, those that no living worker has, where that is why it waits; empty if each is had by some worker, and all by none.
+    /// The entries of `needs` that no running worker has, if the job waits for that reason. Empty if each is
+    /// covered by some worker, but no single worker covers all.
     public var missing: [String] = []
     public var labels: [String: String]
     public var batchLabels: [String: String]
     /// Why a delayed or waiting job does not run.
     public var waitingFor: WaitingFor?
-    /// Oldest first; one that is under way comes last.
+    /// Oldest first. A running attempt comes last.
     public var attempts: [AttemptRecord]
-    /// What the recipe said before each change, oldest first.
+    /// The earlier versions of the recipe, oldest first.
     public var amendments: [RecipeAmendment]
 
-    /// What stands between a job and its turn.
+    /// What keeps a job from running.
     public enum WaitingFor: String, Sendable, Hashable, Codable, CaseIterable {
         /// Its queue is paused.
         case paused
-        /// No living worker can do all that it needs.
+        /// No running worker meets all its needs.
         case unable
-        /// Its queue may have no more running.
+        /// Its queue has reached its running limit.
         case limit
-        /// The time that its submitter named.
+        /// The start time that its submitter set.
         case runAt = "run_at"
-        /// The pause before another try.
+        /// The back-off before another try.
         case backOff = "back_off"
-        /// Others are before it.
+        /// Other jobs are ahead of it.
         case line
     }
 }
 
-/// What a recipe said until it was changed by a retry.
+/// What a recipe said before a retry changed it.
 public struct RecipeAmendment: Sendable, Hashable, Codable {
-    /// The last attempt that was made by it.
+    /// The last attempt that used it.
     public var untilEpoch: Int32
     public var damage: DamageMode
-    /// The limit on silence that the recipe named itself.
+    /// The limit on concealed silence, if the recipe set one.
     public var concealSeconds: Int32?
     public var changedAt: Date
     public var changedBy: String
@@ -63,18 +64,18 @@ public struct RecipeAmendment: Sendable, Hashable, Codable {
 
 /// One try at a job.
 public struct AttemptRecord: Sendable, Hashable {
-    /// The number of its claim, and its place among the job's attempts.
+    /// The number of its claim. Attempts are ordered by it.
     public var epoch: Int32
     /// `nil` while it is under way.
     public var outcome: AttemptOutcome?
     public var startedAt: Date
     public var endedAt: Date?
-    /// The worker's number, and, as long as it is remembered, who it was.
+    /// The worker's number. The next three describe the worker, for as long as the ledger keeps them.
     public var worker: Int64
     public var workerName: String?
     public var host: String?
     public var build: String?
-    /// What was reported of one that failed, word for word; for others that came to nothing, what the ledger says.
+    /// The failure as the worker reported it; for other unsuccessful attempts, the ledger's own description.
     public var failure: Failure?
     public var lastWords: String?
     public var facts: AttemptFacts
@@ -84,7 +85,7 @@ public struct AttemptRecord: Sendable, Hashable {
 public enum AttemptOutcome: String, Sendable, Hashable, Codable, CaseIterable {
     case completed
     case failed
-    /// With its worker. Does not count.
+    /// Lost with its worker. Does not count.
     case lost
     /// Handed back by its worker. Does not count.
     case released
@@ -119,7 +120,7 @@ extension AttemptRecord {
 }
 
 extension Failure {
-    /// Out of an attempt's columns; `nil` if it has no code.
+    /// Reads an attempt's columns; `nil` if it has no code.
     fileprivate init?(_ row: Row, refusals: [FormatRefusal.Reason]?) throws {
         guard let code: String = try row["code"], let kind = try row.kind("class"), let stage: String = try row["stage"]
         else { return nil }

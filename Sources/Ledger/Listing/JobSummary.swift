@@ -1,40 +1,40 @@
 public import Conversion
 public import FoundationEssentials
 
-/// A job in a line.
+/// A job in one line.
 public struct JobSummary: Sendable, Hashable {
     public var job: Int64
     public var state: JobState
     public var batch: Int64
     public var queue: String
     public var priority: Int
-    /// Where its first source is.
+    /// The location of its first source.
     public var source: String
-    /// When it came to where it is.
+    /// When it entered its state.
     public var since: Date
-    /// Attempts that count, the one under way included.
+    /// Attempts that count, including the one under way.
     public var attempts: Int
     public var maxAttempts: Int
-    /// How often it was lost with its worker or what it ran on.
+    /// How often it was lost with its worker, or because of the machine it ran on.
     public var losses: Int
     public var roomDeaths: Int
-    /// Of the failure that ended it, or that it waits to try again after.
+    /// The code of the failure that ended it, or after which it waits for another try.
     public var code: String?
     public var kind: Failure.Kind?
     public var stage: String?
-    /// When a delayed job's time comes.
+    /// When a delayed job becomes ready.
     public var readyAt: Date?
-    /// The worker that has it, or had it last.
+    /// The worker that holds it, or held it last.
     public var worker: String?
     public var slot: Int?
     public var frames: Int64?
     public var totalFrames: Int64?
-    /// Whether a running job was asked to stop.
+    /// Whether a cancellation of the running job was requested.
     public var isToBeCancelled: Bool
     /// SHA-256 of the output in hexadecimal, and its length; `nil` for a job that was skipped.
     public var digest: String?
     public var bytes: Int64?
-    /// Of a job that was completed or skipped.
+    /// Set for a job that was completed or skipped.
     public var placement: Placement?
 
     /// The columns that `list_jobs` and `show_jobs` share.

@@ -1,21 +1,21 @@
 public import FoundationEssentials
 
-/// A ledger in a few numbers.
+/// A summary of a ledger.
 public struct LedgerStatus: Sendable, Hashable {
     public var jobs: JobCounts
-    /// Since when the job waits that waits longest of those at the heads of their lines.
+    /// Since when the oldest job waits, among those at the heads of their lanes.
     public var oldestWaiting: Date?
-    /// Workers alive, those of them that claim nothing, and the slots of all.
+    /// Running workers, those of them that claim nothing, and the slots of all.
     public var workers: Int
     public var quietWorkers: Int
     public var slots: Int
-    /// In the last hour, or as much of it as there was work in: `paceSpan`.
+    /// Figures for the last hour, or for the part of it that had work: `paceSpan`.
     public var completedLately: Int
     public var audioLately: Duration
     public var paceSpan: Duration?
     /// When housekeeping last ticked; `nil` if it never did.
     public var keptHouseAt: Date?
-    /// Until when no worker is declared lost, after an outage.
+    /// After an outage, the time before which no worker is declared lost.
     public var quietUntil: Date?
     /// The ledger's clock.
     public var time: Date
@@ -45,7 +45,7 @@ public struct MinutePace: Sendable, Hashable {
     public var failed: Int
     public var cancelled: Int
     public var audio: Duration
-    /// When the first of their attempts began.
+    /// When the earliest of their attempts started.
     public var began: Date
 }
 

@@ -2,9 +2,9 @@
 public struct QueueSummary: Sendable, Hashable {
     public var name: String
     public var isPaused: Bool
-    /// The most that may run at once; `nil` is as many as there are slots.
+    /// The most jobs that may run at once; `nil` means no limit.
     public var runningLimit: Int?
-    /// Its share beside other queues, in jobs yet to be submitted.
+    /// Its share relative to other queues.
     public var weight: Int
     public var jobs: JobCounts
 
@@ -17,14 +17,14 @@ public struct QueueSummary: Sendable, Hashable {
     }
 }
 
-/// Jobs that wait and that no living worker can do.
+/// A lane with waiting jobs that no running worker can do.
 public struct UnableLine: Sendable, Hashable {
     public var queue: String
     public var priority: Int
     public var needs: [String]
-    /// Of the needs, those that no living worker has; empty if each is had by some worker, and all by none.
+    /// The needs that no running worker has. Empty if each is covered by some worker, but no single worker covers all.
     public var missing: [String]
-    /// One of the jobs.
+    /// The number of one of the jobs.
     public var example: Int64
 
     init(_ row: Row) throws {

@@ -15,14 +15,14 @@ public struct WorkerSummary: Sendable, Hashable {
     public var leaseUntil: Date
     public var endedAt: Date?
     public var ending: Ending?
-    /// How many jobs it has in hand.
+    /// How many jobs it holds.
     public var holds: Int
 
     /// How a worker ended.
     public enum Ending: String, Sendable, Hashable, Codable {
-        /// It said goodbye.
+        /// The worker signed off.
         case stopped
-        /// It was found to have stopped.
+        /// The ledger declared it lost.
         case lost
     }
 
@@ -35,7 +35,7 @@ public struct WorkerSummary: Sendable, Hashable {
         slots = try row["slots"]
         abilities = try row["abilities"]
         wish = try row.value("wish")
-        // A worker of another build may say other things of itself.
+        // A worker of another build may send a status in another shape.
         status = (try? (row["status"] as JSON).decoded(during: row.operation)) ?? WorkerStatus()
         startedAt = try row["started_at"]
         beatAt = try row["beat_at"]

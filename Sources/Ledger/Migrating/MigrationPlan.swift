@@ -1,43 +1,43 @@
 public import FoundationEssentials
 
-/// A migration as a ledger remembers it.
+/// A migration that a ledger has recorded as applied.
 public struct AppliedMigration: Sendable, Hashable {
     /// Its place in the order, from 1.
     public let version: Int
-    /// Its name without number and ending.
+    /// Its name without number and extension.
     public let name: String
     /// SHA-256 of its text, in hexadecimal digits.
     public let checksum: String
-    /// When, on the database's clock.
+    /// When it was applied, on the database's clock.
     public let appliedAt: Date
     /// The role that applied it.
     public let appliedBy: String
 }
 
-/// Where a ledger's schema stands and what is to be done to it.
+/// The version of a ledger's schema, and the migrations still to apply.
 public struct MigrationPlan: Sendable, Hashable {
-    /// What was applied so far, in order.
+    /// The applied migrations, in order.
     public let applied: [AppliedMigration]
-    /// What is still to be applied, in order.
+    /// The pending migrations, in order.
     public let pending: [Migration]
 
-    /// The number of the last applied migration, 0 if there is none.
+    /// The number of the last applied migration; 0 if there is none.
     public var version: Int { applied.last?.version ?? 0 }
 }
 
-/// What became of a ledger's schema.
+/// What a migrator did to a ledger's schema.
 public struct MigrationReport: Sendable, Hashable {
-    /// What was applied, in order.
+    /// The migrations that it applied, in order.
     public internal(set) var applied: [Migration] = []
-    /// What the server warned of meanwhile, for people.
+    /// The server's warnings meanwhile, for people.
     public internal(set) var warnings: [String] = []
 
-    /// Nothing was done yet.
+    /// An empty report.
     public init() {}
 }
 
 extension MigrationPlan {
-    /// Compares what a ledger remembers with what this binary knows, both in order.
+    /// Compares the ledger's record with the migrations of this binary, both in order.
     ///
     /// Throws `schemaTooNew`, `migrationChanged`, or `badConfiguration` if `target` cannot be reached.
     init(remembered: [Remembered], known: [Migration], target: Int?) throws {
@@ -74,7 +74,7 @@ extension MigrationPlan {
         pending = Array(known[version..<target])
     }
 
-    /// A migration out of the ledger, and the checksum of the one that this binary has under its number.
+    /// A recorded migration, and the checksum of this binary's migration with the same number.
     struct Remembered {
         var applied: AppliedMigration
         var checksumHere: String?

@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// Brings a ledger's schema to the version that this binary knows, or to one before it. It never goes back.
+/// Migrates a ledger's schema to the version of this binary, or to an earlier one. Migrations never go back.
 ///
-/// Any number may run at once: each migration is applied by one of them. All locks end with their transaction, so it
-/// works through PgBouncer too.
+/// Any number of migrators may run at once: one of them applies each migration. All locks end with their
+/// transaction, so this works through PgBouncer too.
 public struct Migrator: Sendable {
     private let configuration: LedgerConfiguration
     private let migrations: [Migration]
     /// How long to wait for another migrator.
     var turnLimit: Duration = .seconds(600)
-    /// How long a migration may wait for a lock before it lets those pass who wait behind it, and tries again.
+    /// How long a migration waits for a lock. It then lets the sessions pass that queue behind it, and tries again.
     var lockLimit: Duration = .seconds(5)
-    /// How often a migration is tried while locks stand in its way.
+    /// How often a migration is tried while other sessions hold locks that it needs.
     var tries = 10
 
     /// Throws `badConfiguration`.
@@ -19,7 +19,7 @@ public struct Migrator: Sendable {
         try self.init(configuration, migrations: Migration.embedded)
     }
 
-    /// With migrations of the caller's own, numbered from 1.
+    /// Takes the caller's own migrations, numbered from 1.
     init(_ configuration: LedgerConfiguration, migrations: [Migration]) throws {
         try configuration.validate()
         precondition(migrations.map(\.version) == Array(1..<migrations.count + 1), "migrations are numbered from 1")
@@ -29,12 +29,12 @@ public struct Migrator: Sendable {
 
     /// What `run` would do. Changes nothing.
     ///
-    /// Throws `schemaTooNew`, `migrationChanged`, or `badConfiguration` if there is no way to `target`.
+    /// Throws `schemaTooNew`, `migrationChanged`, or `badConfiguration` if `target` cannot be reached.
     public func plan(to target: Int? = nil) async throws -> MigrationPlan {
         let source = try ConnectionSource(configuration)
         let result: Result<MigrationPlan, any Error>
         do {
-            // Every service begins with this question; a connection that breaks under it must not be its end.
+            // Every service starts with this query, so a connection that breaks meanwhile must not end the service.
             let plan = try await source.settle("plan a migration") { connection, _ in
                 try connection.transaction(.snapshot) {
                     try connection.migrationPlan(configuration.schema, migrations, target)
@@ -48,10 +48,10 @@ public struct Migrator: Sendable {
         return try result.get()
     }
 
-    /// Applies what is pending, each migration in a transaction of its own; what was done.
+    /// Applies the pending migrations, each in a separate transaction.
     ///
-    /// What was applied before a failure stays. Throws what `plan` throws, `migrationFailed`, or `contention` if locks
-    /// stood in the way too long; `badConfiguration` on an engine where no ledger works.
+    /// Migrations applied before a failure stay. Throws what `plan` throws, `migrationFailed`, `contention` if
+    /// other sessions held locks for too long, or `badConfiguration` on an engine where no ledger works.
     public func run(to target: Int? = nil) async throws -> MigrationReport {
         var report = MigrationReport()
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(10))
@@ -85,7 +85,8 @@ public struct Migrator: Sendable {
         if let engine, engine.isRefused { throw engine.refusal }
     }
 
-    /// Throws `schemaTooOld`, or what `plan` throws, unless the ledger is as this binary needs it.
+    /// Throws `schemaTooOld`, `missing`, or what `plan` throws, unless the schema has the version that this binary
+    /// needs.
     public func check() async throws {
         let plan = try await plan()
         guard plan.pending.isEmpty else {
@@ -99,7 +100,8 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// The number of the ledger, and whether another can be given to it; `nil` where there is no ledger yet. For its owner.
+    /// The number of the ledger, and whether it can change; `nil` where there is no ledger yet. Only the ledger's
+    /// owner may ask.
     public func number() async throws -> LedgerNumber? {
         let connection = try await open()
         let schema = configuration.schema
@@ -118,9 +120,9 @@ public struct Migrator: Sendable {
         return number
     }
 
-    /// Gives the ledger a number, which the ids of its jobs and batches bear from then on.
+    /// Gives the ledger a number. The ids of its new jobs and batches then carry it.
     ///
-    /// Throws `refused` if it holds jobs or batches under another.
+    /// Throws `refused` if the ledger holds jobs or batches under another number.
     public func setNumber(_ number: Int) async throws {
         let connection = try await open()
         let schema = configuration.schema
@@ -146,9 +148,9 @@ public struct Migrator: Sendable {
         let plan = try await connection.run("migrate", within: turnLimit) { connection in
             try connection.transaction(.snapshot) { try connection.migrationPlan(schema, migrations, target) }
         }
-        // Without work to do, no lock and no right to change anything is needed.
+        // With nothing pending, no lock and no right to change anything is needed.
         guard !plan.pending.isEmpty else { return nil }
-        // A migration takes the time that it takes.
+        // No limit that matters: a migration takes the time that it takes.
         return try await connection.run("migrate", within: .seconds(24 * 3_600)) { connection in
             try connection.transaction {
                 try connection.takeMigratorsTurn(schema, limit: turnLimit)
@@ -169,11 +171,12 @@ extension Connection {
         try execute("select pg_advisory_xact_lock(hashtextextended('sluice migrates ' || \(schema.text), 0))")
     }
 
-    /// Makes the schema and its memory, if they are not there, and makes the schema the place where things are made.
+    /// Creates the schema and its table of applied migrations where missing, and puts the schema first on the
+    /// search path.
     fileprivate func prepareForMigrations(_ schema: SchemaName, lockLimit: Duration) throws {
         try setLocally("lock_timeout", lockLimit)
         try setLocally("statement_timeout", .zero)
-        // `create schema if not exists` asks for the right to create one even where there is nothing to create.
+        // `create schema if not exists` needs the right to create a schema even where it exists.
         let exists: Bool = try value("select exists (select from pg_namespace where nspname = \(schema.text))")
         if !exists { try execute("create schema \(schema)") }
         if try !has("migration", in: schema) {
@@ -212,12 +215,12 @@ extension Connection {
         )
     }
 
-    /// What this ledger remembers, and what is left of `known` up to `target`.
+    /// The migrations that this ledger has recorded, and those of `known` still to apply up to `target`.
     fileprivate func migrationPlan(_ schema: SchemaName, _ known: [Migration], _ target: Int?) throws -> MigrationPlan {
         guard try has("migration", in: schema) else {
             return try MigrationPlan(remembered: [], known: known, target: target)
         }
-        // Workers and the like read the view; the table is its owner's.
+        // Workers and other roles read the view; only its owner can read the table.
         let memory = try has("applied_migration", in: schema) ? "applied_migration" : "migration"
         let remembered = try rows(
             """
@@ -242,7 +245,7 @@ extension Connection {
         return try MigrationPlan(remembered: remembered, known: known, target: target)
     }
 
-    /// Applies one migration in the transaction that is open, and remembers it.
+    /// Applies one migration in the open transaction, and records it.
     fileprivate func apply(_ migration: Migration, _ schema: SchemaName) throws {
         let transaction: String = try value("select pg_current_xact_id()::text")
         do {

@@ -1,16 +1,16 @@
 public import Conversion
 
-/// What an attempt did and cost, as far as is known.
+/// The measurements of an attempt, as far as they are known.
 public struct AttemptFacts: Sendable, Hashable {
     public var slot: Int16?
     public var framesIn: Int64?
     public var framesOut: Int64?
-    /// Sound in the output, to the millisecond.
+    /// The length of the output's audio, to the millisecond.
     public var audio: Duration?
     /// Processor time, to the millisecond.
     public var cpu: Duration?
     public var peakBytes: Int64?
-    /// What the conversion had to say of itself.
+    /// The conversion's own report.
     public var report: ConversionReport?
 
     public init(
@@ -32,17 +32,17 @@ public struct AttemptFacts: Sendable, Hashable {
     }
 }
 
-/// The column `report` of an attempt: what has no column of its own.
+/// The column `report` of an attempt: facts without a separate column.
 struct AttemptReport: Codable, Sendable, Hashable {
     var conversion: ConversionReport?
     var refusals: [FormatRefusal.Reason]?
 
-    /// As JSON; `nil` if there is nothing to say.
+    /// As JSON; `nil` if it is empty.
     func json() throws -> JSON? { conversion == nil && refusals == nil ? nil : try JSON(self) }
 }
 
 extension Duration {
-    /// Rounded to the nearest; the nearest that 64 bits hold.
+    /// Rounded to the nearest millisecond and clamped to 64 bits.
     var wholeMilliseconds: Int64 {
         let rounded = (self / .milliseconds(1)).rounded()
         return Int64(exactly: rounded) ?? (rounded < 0 ? .min : .max)

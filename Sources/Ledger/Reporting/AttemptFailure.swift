@@ -1,14 +1,14 @@
 public import Conversion
 
-/// An attempt that came to nothing.
+/// A failed attempt.
 public struct AttemptFailure: Sendable, Hashable {
     public var fence: Fence
     public var failure: Failure
-    /// The last that the pump room said.
+    /// The pump room's last output.
     public var lastWords: String?
-    /// Whether the room died of this job.
+    /// Whether the pump room died because of this job.
     public var isRoomDeath: Bool
-    /// What a worker must be able to do that this one cannot.
+    /// The ability that the job needs and this worker lacks.
     public var need: String?
     public var facts: AttemptFacts
 
@@ -29,18 +29,18 @@ public struct AttemptFailure: Sendable, Hashable {
     }
 }
 
-/// Why a job is handed back, as people read it in its story.
+/// Why a worker hands a job back, as shown in the job's story.
 public enum ReleaseReason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// No reason of note.
+    /// No particular reason.
     case handedBack = "handed_back"
     /// The worker is being stopped.
     case draining
-    /// Another job of the same pump room killed it.
+    /// Another job in the same pump room killed it.
     case neighbourCrashed = "neighbour_crashed"
     /// This worker cannot do the job, and others may.
     case unable
-    /// The file system that it writes to is full.
+    /// The file system of the job's output is full.
     case fileSystemFull = "file_system_full"
-    /// The file system on which its source or its output lies is not mounted.
+    /// The file system of its source or its output is not mounted.
     case fileSystemMissing = "file_system_missing"
 }

@@ -1,6 +1,6 @@
 public import Conversion
 
-/// A job whose output is where it was to be, or is not wanted there.
+/// A job whose output stands at its destination, or was skipped.
 public struct FinishedJob: Sendable, Hashable {
     public var fence: Fence
     public var placement: Placement
@@ -11,11 +11,12 @@ public struct FinishedJob: Sendable, Hashable {
     }
 }
 
-/// How a finished job's output came to be where it was to be.
+/// How a finished job's destination got its content.
 public enum Placement: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The output was renamed to its destination.
     case published
-    /// The same bytes were there already.
+    /// The destination already had the same bytes.
     case adopted
-    /// Something else is there and stays: there is no output of this job, and the ledger keeps no digest of one.
+    /// The destination has other content, which stays. The job has no output, and the ledger keeps no digest.
     case skipped
 }

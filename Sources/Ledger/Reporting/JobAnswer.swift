@@ -1,17 +1,17 @@
-/// What the ledger says to a write about one job.
+/// The ledger's answer to a write about one job.
 public enum JobAnswer: String, Sendable, Hashable, Codable, CaseIterable {
-    /// It is so now.
+    /// The write took effect.
     case done
-    /// It was so already, by this very fence: an answer was lost, not the write.
+    /// The same write took effect earlier, under the same fence: its answer was lost, not the write.
     case `repeated`
-    /// Another worker has the job, or it has ended. Throw the output away and write nothing.
+    /// The fence is no longer valid: another worker has the job, or it has ended. Discard the output and write nothing.
     case lost
-    /// The job was to be stopped and has ended so. Throw the output away.
+    /// A cancellation was requested, and the job has ended as cancelled. Discard the output.
     case cancelled
-    /// By this very fence it has been published, so it cannot be handed back. Keep the output: the process that finishes the job counts on
-    /// it.
+    /// The job has been published under this fence, so it cannot be handed back. Keep the output: the process that
+    /// finishes the job needs it.
     case publishing
 
-    /// Whether what was said of the job is what stands.
+    /// Whether the ledger holds what the caller reported.
     public var stands: Bool { self == .done || self == .repeated }
 }

@@ -1,10 +1,10 @@
 public import Conversion
 import FoundationEssentials
 
-// Each call is about many jobs, and each job is answered by itself, in the order given. A call may be repeated word for word,
-// which is what happens when an answer is lost.
+// Each call covers many jobs. The ledger answers for each job separately, and the answers keep the order of the
+// call. A caller may repeat a call unchanged, and does so when an answer is lost.
 extension JobLedger {
-    /// Moves jobs from `running` to `publishing`: from now on any worker or coordinator may finish them.
+    /// Moves jobs from `running` to `publishing`. From then on any worker or coordinator may finish them.
     @discardableResult
     public func publish(_ outputs: [Publication], within limit: Duration? = nil) async throws -> [JobAnswer] {
         try await answers(outputs, \.fence, "publish jobs", within: limit) { outputs, schema in
@@ -20,17 +20,18 @@ extension JobLedger {
         }
     }
 
-    /// Moves jobs from `publishing` to `finished`: the outputs have their names. Any process that holds the fence may call it.
+    /// Moves jobs whose outputs were renamed from `publishing` to `finished`. Any process that has the fence may
+    /// call it.
     @discardableResult
     public func finish(_ fences: [Fence], within limit: Duration? = nil) async throws -> [JobAnswer] {
         try await finish(fences.map { FinishedJob($0) }, within: limit)
     }
 
-    /// The same with how each output came to its name. What was said first of a job stands.
+    /// Moves jobs from `publishing` to `finished`, each with its placement. The first report of a job stands.
     @discardableResult
     public func finish(_ jobs: [FinishedJob], within limit: Duration? = nil) async throws -> [JobAnswer] {
         try await answers(jobs, \.fence, "finish jobs", within: limit) { jobs, schema in
-            // Most groups have nothing to say of it.
+            // Most groups hold only published outputs and need no placements.
             let placements = jobs.contains { $0.placement != .published } ? jobs.map(\.placement.rawValue) : nil
             return """
                 select * from \(schema).finish(
@@ -39,7 +40,7 @@ extension JobLedger {
         }
     }
 
-    /// Ends attempts that failed. What another try is worth is the ledger's to decide, by the failure's class.
+    /// Ends attempts that failed. The ledger decides by the failure's class whether to retry.
     @discardableResult
     public func fail(_ failures: [AttemptFailure], within limit: Duration? = nil) async throws -> [JobAnswer] {
         try await answers(failures, \.fence, "report failures", within: limit) { failures, schema in
@@ -47,10 +48,12 @@ extension JobLedger {
         }
     }
 
-    /// Hands running jobs back, unspent: to where they were in line, at once or after `pause`.
+    /// Hands running jobs back without counting the attempt. They return to their place in their lane, at once or
+    /// after `pause`.
     ///
-    /// `need` is what the next worker must be able to do, `message` what people read in the job's story. What this
-    /// fence has published is answered `publishing`: a publish that was not answered is only ever asked again.
+    /// `need` is the ability that the next worker must have. `message` appears in the job's story. A job that was
+    /// published under its fence gets the answer `publishing`: after an unanswered `publish`, the only way on is to
+    /// repeat it.
     @discardableResult
     public func release(
         _ fences: [Fence],
@@ -69,7 +72,7 @@ extension JobLedger {
         }
     }
 
-    /// Lets jobs go on that were handed back for `reason` and wait, as many as a call takes; how many these were.
+    /// Wakes waiting jobs that were handed back for `reason`, up to the limit of one call. Returns how many.
     @discardableResult
     public func recall(_ reason: ReleaseReason, within limit: Duration? = nil) async throws -> Int {
         try await settle("call jobs back", within: limit) { connection, _ in
@@ -77,7 +80,7 @@ extension JobLedger {
         }
     }
 
-    /// A worker's goodbye: what it still holds goes back, unspent. How many jobs that were.
+    /// Signs a worker off. Its jobs are handed back without counting the attempts. Returns how many there were.
     @discardableResult
     public func stop(_ worker: Int64, within limit: Duration? = nil) async throws -> Int {
         let count: Int = try await settle("stop a worker", within: limit) { connection, _ in
@@ -87,7 +90,7 @@ extension JobLedger {
         return count
     }
 
-    /// What the ledger says of each, by calls in which no job comes twice and that are not too long.
+    /// The answer for each report. Splits the reports into calls of limited length in which no job occurs twice.
     private func answers<Word: Sendable>(
         _ words: [Word],
         _ fence: @Sendable (Word) -> Fence,
@@ -99,7 +102,7 @@ extension JobLedger {
         var left = Array(words.indices)
         while !left.isEmpty {
             var jobs: Set<Int64> = []
-            // Two claims of one job, of which one must be stale, are told apart by asking for one after the other.
+            // Two claims of one job, at least one of them stale, go into separate calls.
             let chosen = left.filter { jobs.count < Self.wordsPerCall && jobs.insert(fence(words[$0]).job).inserted }
             let taken = Set(chosen)
             left.removeAll { taken.contains($0) }
@@ -123,7 +126,7 @@ extension JobLedger {
     static let wordsPerCall = 1_000
 }
 
-/// An object in the list that `fail` takes.
+/// An element of the list that `fail` takes.
 private struct FailureRow: Encodable {
     var job: Int64
     var epoch: Int32

@@ -1,20 +1,20 @@
 public import Conversion
 
-/// What the ledger itself writes down as the end of an attempt, in place of a worker that did not.
+/// A failure that the ledger itself records for an attempt that its worker did not end.
 public enum LedgerVerdict: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The worker gave no sign of life for a whole lease, or has ended.
+    /// The worker sent no heartbeat for a whole lease, or has ended.
     case workerLost = "worker_lost"
-    /// No frame came out for too long, under a worker that gave signs of life.
+    /// The attempt produced no frame for too long, although its worker sent heartbeats.
     case stalled
-    /// It took longer than its recipe allows, and the worker did not notice.
+    /// The attempt exceeded the time limit of its recipe, and the worker did not notice.
     case deadlineExceeded = "deadline_exceeded"
-    /// So many pump rooms died of the job that it is tried no more.
+    /// Too many pump rooms died because of the job, so it is not retried.
     case roomCrash = "room_crash"
 
-    /// So many workers were lost while they ran the job that it is tried no more.
+    /// Too many workers were lost while they ran the job, so it is not retried.
     case workersLost = "workers_lost"
 
-    /// What another try is worth.
+    /// The class of the failure, which decides about retries.
     public var kind: Failure.Kind {
         switch self {
         case .workerLost: .infrastructure

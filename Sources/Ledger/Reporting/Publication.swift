@@ -1,9 +1,9 @@
 public import Conversion
 
-/// An output that is whole, durable and linked under its attempt's name, and waits for its own.
+/// An output that is complete, durable and linked under its attempt's name, ready to be renamed.
 public struct Publication: Sendable, Hashable {
     public var fence: Fence
-    /// The name it has now, beside its destination.
+    /// Its current name, in the directory of its destination.
     public var attemptName: String
     /// SHA-256 in hexadecimal.
     public var digest: String

@@ -1,19 +1,20 @@
 public import Conversion
 
-/// What is to become of many jobs.
+/// A change to many jobs.
 public enum JobChange: Sendable, Hashable {
-    /// Those not begun end at once; those that run are stopped by their workers. For those that are publishing it is too late.
+    /// Jobs that have not started end at once. Workers stop those that run. For jobs that are publishing it is too
+    /// late.
     case cancel
-    /// Those that failed or were cancelled go back into line with all their attempts; those that wait for another try go at once.
-    /// Those that are half published are handed at once to those who can finish them.
+    /// Failed and cancelled jobs return to their lanes with all their attempts. Jobs that wait for another try
+    /// become ready at once. Jobs stuck in publishing are handed out at once to processes that can finish them.
     case retry
-    /// The same, and from then on they meet damage in that way, with at most so many seconds of silence if that is said. The record
-    /// says how they met it before.
+    /// Retries, and changes how the recipe handles damage, with a limit on the seconds of concealed silence if one
+    /// is given. The job's record keeps the earlier setting.
     case retryWithDamage(DamageMode, concealSeconds: Int? = nil)
-    /// Those that wait move to another priority.
+    /// Moves jobs that wait to another priority.
     case prioritize(Int32)
 
-    /// The states in which it means something.
+    /// The states of the jobs that the change applies to.
     var states: [JobState] {
         switch self {
         case .cancel: [.delayed, .waiting, .running]
@@ -30,7 +31,7 @@ public enum JobChange: Sendable, Hashable {
         }
     }
 
-    /// One chunk.
+    /// The statement for one chunk.
     func statement(_ schema: SchemaName, _ filter: JSON, _ cursor: JSON?, _ size: Int32) -> Statement {
         switch self {
         case .cancel: "select * from \(schema).cancel_jobs(\(filter), \(cursor), \(size))"
@@ -50,7 +51,7 @@ public enum JobChange: Sendable, Hashable {
     }
 }
 
-/// What a change did so far.
+/// The effect of a change so far.
 public struct ChangeTally: Sendable, Hashable {
     /// Jobs looked at.
     public var seen = 0
@@ -58,9 +59,9 @@ public struct ChangeTally: Sendable, Hashable {
     public var changed = 0
     /// Running jobs whose workers were asked to stop them.
     public var asked = 0
-    /// Jobs that are publishing: too late to be cancelled; by a retry, late ones that are handed out again at once. Neither `seen`
-    /// nor `changed` counts them.
+    /// Jobs that are publishing. For a cancellation it is too late. A retry hands out those that are overdue again.
+    /// Neither `seen` nor `changed` counts them.
     public var publishing = 0
-    /// Whether an answer was lost and its chunk done again: then more may have been changed than was counted.
+    /// Whether a lost answer made a chunk run twice. More jobs may then have changed than were counted.
     public var isLowerBound = false
 }

@@ -1,18 +1,18 @@
 extension JobLedger {
-    /// How many jobs a change would be about, for people to see before they say yes: of all batches for operators, else of the
-    /// caller's own.
+    /// How many jobs a change would apply to, to show before it is confirmed. Operators may change all batches;
+    /// other callers only their own.
     public func count(of change: JobChange, matching filter: JobFilter) async throws -> Int {
         try await countSteerable(filter.narrowed(to: change.states))
     }
 
-    /// How many jobs that a filter finds are publishing, of those that the caller may change.
+    /// How many matching jobs are publishing, among those that the caller may change.
     public func countPublishing(matching filter: JobFilter) async throws -> Int {
         try await countSteerable(filter.narrowed(to: [.publishing]))
     }
 
-    /// Changes all jobs that a filter finds, a chunk at a time, each in a transaction of its own, so that other sessions do not wait.
+    /// Changes all jobs that match a filter. Each chunk has its own transaction, so that other sessions do not wait.
     ///
-    /// `progress` is told after each chunk. What was done before an error stays.
+    /// Calls `progress` after each chunk. Chunks done before an error stay.
     @discardableResult
     public func apply(
         _ change: JobChange,
@@ -58,7 +58,8 @@ extension JobLedger {
         var isRepeated: Bool
     }
 
-    /// Gives nothing more of a queue out, or goes on; what runs is not touched. Throws `refused` if there is no such queue.
+    /// Pauses or resumes a queue. A paused queue starts no jobs; running ones continue. Throws `refused` if there
+    /// is no such queue.
     public func setPaused(_ isPaused: Bool, queue: String) async throws {
         try await steer("pause a queue", "select \(schema).pause_queue(\(queue), \(isPaused))")
     }
@@ -68,7 +69,8 @@ extension JobLedger {
         try await steer("limit a queue", "select \(schema).limit_queue(\(queue), \(limit))")
     }
 
-    /// A queue's share beside others, or a submitter's share of a queue: 1 to 10000, from the next claim on.
+    /// Sets a queue's share relative to other queues, or a submitter's share of a queue: 1 to 10000, from the next
+    /// claim on.
     public func setWeight(_ weight: Int32, queue: String, submitter: String? = nil) async throws {
         guard let submitter else {
             return try await steer("weigh a queue", "select \(schema).weigh_queue(\(queue), \(weight))")
@@ -76,7 +78,7 @@ extension JobLedger {
         try await steer("weigh a submitter", "select \(schema).weigh_submitter(\(queue), \(submitter), \(weight))")
     }
 
-    /// Asks a worker for something, which it hears at its next beat. False if it has ended.
+    /// Sends a worker a wish, which it receives with its next beat. False if the worker has ended.
     public func wish(_ wish: WorkerWish, of worker: Int64) async throws -> Bool {
         try await settle("ask a worker") { connection, _ in
             try connection.value("select \(schema).wish_worker(\(worker), \(wish))")

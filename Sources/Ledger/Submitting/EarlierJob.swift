@@ -1,20 +1,20 @@
 public import Conversion
 
-/// The latest job of a destination. A submitter compares it with the file that is there and with the new request.
+/// The latest job of a destination. A submitter compares it with the file at the destination and with the new request.
 public struct EarlierJob: Sendable, Hashable {
     public var job: Int64
     public var batch: Int64
     public var state: JobState
-    /// What it asked for, as `WorkNumbers` counts; `nil` if its submitter did not say.
+    /// The number of the requested work, from `WorkNumbers`; `nil` if the submitter gave none.
     public var work: Int64?
     public var onConflict: Recipe.ConflictPolicy
-    /// Its source when it was submitted.
+    /// The stamp of its source at submission.
     public var stamp: SourceStamp?
-    /// Of the output; of a job that ended without one, of the last that a job before it made by the same work. The digest is
-    /// SHA-256 in hexadecimal, if it was asked for.
+    /// The size and digest of the output. If the job ended without an output, those of the last output that an
+    /// earlier job made with the same work. The digest is SHA-256 in hexadecimal, and set only on request.
     public var bytes: Int64?
     public var digest: String?
-    /// Of the failure that ended it.
+    /// The code of the failure that ended it.
     public var code: String?
 
     public init(
@@ -40,19 +40,20 @@ public struct EarlierJob: Sendable, Hashable {
     }
 }
 
-/// Numbers that recipes share if they ask for the same work: everything but the conflict policy is
-/// the same.
+/// Numbers for the work that recipes request. Recipes have the same number if they differ at most in their conflict
+/// policies.
 public struct WorkNumbers: Sendable {
     private var text = RecipeText()
 
     public init() {}
 
-    /// Throws only for recipes that cannot be written as JSON.
+    /// Throws only for recipes that cannot be encoded as JSON.
     public mutating func number(of recipe: Recipe) throws -> Int64 { try text.work(recipe) }
 }
 
 extension JobLedger {
-    /// The latest job of each destination, in their order; `nil` where there is none. All as of one moment.
+    /// The latest job of each destination, in their order; `nil` where there is none. All results come from one
+    /// snapshot.
     public func earlierJobs(
         at destinations: [String],
         withDigests: Bool = false,
@@ -61,7 +62,8 @@ extension JobLedger {
         try await settle("look for earlier jobs", within: limit ?? Self.submissionLimit) { connection, _ in
             var found = [EarlierJob?](repeating: nil, count: destinations.count)
             let size = 20_000
-            // Pages of one snapshot: two equal submissions that look at different times see all of each other, or nothing.
+            // Read all pages in one snapshot. Two equal submissions that look at different times then see each
+            // other wholly or not at all.
             return try connection.transaction(.snapshot) {
                 for start in stride(from: 0, to: destinations.count, by: size) {
                     let page = Array(destinations[start..<min(start + size, destinations.count)])
@@ -76,7 +78,7 @@ extension JobLedger {
 }
 
 extension EarlierJob {
-    /// The columns of `find_earlier`, by their places: there may be a hundred thousand rows.
+    // Reads the columns of `find_earlier` by position, because there may be a hundred thousand rows.
     init(_ row: Row) throws {
         let state: String = try row[3]
         let policy: String? = try row[5]

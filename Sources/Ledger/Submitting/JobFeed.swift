@@ -1,19 +1,19 @@
 import Dispatch
 import Synchronization
 
-/// Jobs out of an async sequence, for a connection's thread, which may wait for them.
+/// Passes jobs from an async sequence to a connection's thread, which may block.
 ///
-/// One task fills it and one thread empties it. Two chunks are in memory at most.
+/// One task fills it and one thread empties it. It holds at most two chunks in memory.
 final class JobFeed: Sequence, IteratorProtocol, Sendable {
     typealias Element = Result<JobRequest, any Error>
 
     private struct State {
-        /// What is to be taken next, the last first.
+        /// The chunk being read, in reverse order.
         var chunk: [Element] = []
-        /// What waits until that has been taken.
+        /// The chunk that follows it.
         var next: [Element]?
         var isEnded = false
-        /// Who fills, while it waits for a place; told whether its chunk has one already.
+        /// The filling task while it waits for space. `true` tells it that its chunk is already placed.
         var filler: CheckedContinuation<Bool, Never>?
     }
 
@@ -26,7 +26,7 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
 
     // MARK: - Filling
 
-    /// Takes all of the sequence; an error becomes the last element.
+    /// Reads the whole sequence. An error becomes the last element.
     func fill<Jobs: AsyncSequence>(from jobs: Jobs) async where Jobs.Element == JobRequest {
         var chunk: [Element] = []
         do {
@@ -48,7 +48,7 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
         guard !chunk.isEmpty else { return }
         let isPlaced = await withCheckedContinuation { filler in
             let isPlaced: Bool? = state.withLock { state in
-                if state.isEnded { return true }  // the reader has gone
+                if state.isEnded { return true }  // the reader has stopped
                 if state.next == nil {
                     state.next = chunk
                     return true
@@ -71,7 +71,7 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
         news.signal()
     }
 
-    /// The reader wants no more: what was not taken is dropped, and the sequence ends with an error.
+    /// Stops the reader: drops the remaining elements and ends the sequence with an error.
     func stop() {
         let filler = state.withLock { state in
             state.isEnded = true

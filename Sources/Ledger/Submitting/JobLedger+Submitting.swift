@@ -2,10 +2,10 @@ public import Conversion
 import FoundationEssentials
 
 extension JobLedger {
-    /// Puts a batch of jobs into the ledger: all of them or none, answered after the commit.
+    /// Submits a batch of jobs: all of them or none. Returns after the commit.
     ///
-    /// Jobs are taken from the sequence as they are sent, and memory holds a few. The sequence is walked once for each try,
-    /// so it must give the same jobs every time. Throws `refused` if it is empty.
+    /// The sequence is read as jobs are sent, so memory holds only a few. Each try reads it again, so it must
+    /// return the same jobs every time. Throws `refused` if it is empty.
     public func submit(
         _ submission: Submission = Submission(),
         _ jobs: some Sequence<JobRequest> & Sendable,
@@ -13,17 +13,18 @@ extension JobLedger {
     ) async throws -> SubmissionReceipt {
         let call = try SubmissionCall(submission, schema)
         return try await settle("submit jobs", within: limit ?? Self.submissionLimit) { connection, _ in
-            // What an earlier try may have done is found by the key. If its transaction is still open, ours waits for it.
+            // The key finds what an earlier try may have done. If that try's transaction is still open, this one
+            // waits for it.
             let receipt = try connection.submit(jobs.lazy.map { .success($0) }, call)
             if submission.wakesWorkers, !receipt.isRepetition { tellWorkers(on: connection) }
             return receipt
         }
     }
 
-    /// The same with jobs that come by and by, while those before them are being sent.
+    /// Submits jobs that arrive over time, and sends each while the next ones are still to come.
     ///
-    /// They come once, so there is one try. Whether it came through has a definite answer all the same. What the sequence
-    /// throws is thrown on, and then nothing was submitted.
+    /// The jobs can be read only once, so there is only one try. The caller still learns for certain whether it
+    /// succeeded. An error of the sequence is rethrown, and nothing is submitted then.
     public func submit<Jobs: AsyncSequence & Sendable>(
         _ submission: Submission = Submission(),
         streaming jobs: Jobs,
@@ -57,35 +58,36 @@ extension JobLedger {
         }
     }
 
-    /// Tells workers of jobs that have been committed, unless another submission of this ledger is about to.
+    /// Notifies workers of committed jobs, unless a concurrent submission of this ledger will do so.
     private func tellWorkers(on connection: isolated Connection) {
         guard news.begin() else { return }
-        // The jobs are in the ledger. Workers that are not told find them at their next look.
+        // The jobs are committed. Workers that miss the notification find them at their next look.
         _ = try? connection.execute("select \(schema).tell_workers()")
         if news.end() { Task { await tellWorkersAgain() } }
     }
 
-    /// For submissions that were committed while workers were told.
+    /// Notifies workers of submissions that were committed during the last notification.
     private func tellWorkersAgain() async {
         repeat {
+            // As above: without the notification, workers find the jobs at their next look.
             _ = try? await source.run("tell workers") { try $0.execute("select \(schema).tell_workers()") }
         } while news.end()
     }
 
-    /// Submits recipes that differ in nothing but themselves.
+    /// Submits recipes with default settings for each job.
     public func submit(_ submission: Submission = Submission(), recipes: [Recipe]) async throws -> SubmissionReceipt {
         try await submit(submission, recipes.lazy.map { JobRequest($0) })
     }
 
-    /// A million jobs take their time.
+    // A million jobs take a while.
     static let submissionLimit: Duration = .seconds(900)
 
-    /// What stands under a key; `nil` if nothing does. The receipt is that of a repetition.
+    /// The receipt of the batch with a key, marked as a repetition; `nil` if there is no such batch.
     public func receipt(forKey key: String) async throws -> SubmissionReceipt? {
         try await settle("look up a submission") { connection, _ in try connection.findBatch(key, schema)?.receipt }
     }
 
-    /// The numbers of a batch's jobs in the order of their submission, from behind `job` on; 1000 or `limit` at most.
+    /// The numbers of a batch's jobs after `job`, in the order of submission. At most 1000, or `limit` if that is less.
     public func jobs(ofBatch batch: Int64, after job: Int64 = 0, limit: Int32 = 1_000) async throws -> [Int64] {
         try await settle("list the jobs of a batch") { connection, _ in
             try connection.rows("select job from \(schema).batch_jobs(\(batch), \(job), \(limit))") { try $0[0] }
@@ -93,16 +95,16 @@ extension JobLedger {
     }
 }
 
-/// One call of `submit`, the same for all its tries.
+/// One call of `submit`. All its tries share it.
 struct SubmissionCall: Sendable {
     let submission: Submission
     let schema: SchemaName
-    /// The submitter's, or one of our own, by which an answer that was lost is found again.
+    /// The submitter's key, or a generated one. The key finds the batch again if an answer is lost.
     let key: String
-    /// Tells what this call put in from what others did under the same key.
+    /// Distinguishes the batch of this call from one that another call made under the same key.
     let token = UUID()
 
-    /// Keys that begin with this are ours.
+    /// The prefix of generated keys.
     private static let ownPrefix = "~"
 
     init(_ submission: Submission, _ schema: SchemaName) throws {
@@ -114,21 +116,21 @@ struct SubmissionCall: Sendable {
         key = submission.key ?? Self.ownPrefix + token.uuidString
     }
 
-    /// The key as a submitter gave it; `nil` for one that was made up here.
+    /// The submitter's key; `nil` for a generated one.
     static func givenKey(_ key: String?) -> String? { key?.hasPrefix(ownPrefix) == true ? nil : key }
 
-    /// Stored with the batch: the digest, and whose it is.
+    /// Stored with the batch: the digest, then the token of the call.
     func mark(_ digest: RequestDigest) -> Data { digest.bytes + tokenBytes }
 
     var tokenBytes: Data { withUnsafeBytes(of: token.uuid) { Data($0) } }
 }
 
-/// A batch as the ledger has it, and the mark of the call that put it in.
+/// A batch in the ledger, and the mark of the call that submitted it.
 struct StandingBatch {
     var receipt: SubmissionReceipt
     var mark: Data?
 
-    /// The receipt for a call that found it there; without a digest, for one that may have put it there.
+    /// The receipt for a call that found this batch. Pass no digest if the call may have submitted it itself.
     func receipt(for call: SubmissionCall, _ digest: RequestDigest?) -> SubmissionReceipt {
         var receipt = receipt
         receipt.isRepetition = mark?.dropFirst(16) != call.tokenBytes
@@ -154,7 +156,7 @@ extension Connection {
         }
     }
 
-    /// One try.
+    /// One try of a submission.
     func submit(_ jobs: some Sequence<Result<JobRequest, any Error>>, _ call: SubmissionCall) throws
         -> SubmissionReceipt
     {
@@ -165,10 +167,10 @@ extension Connection {
             small.append(try writer.write(job.get()))
         }
         if small.count < RequestWriter.smallCount {
-            // One statement, which looks the key up itself.
+            // This statement looks the key up itself.
             return try enter(JSON(text: RequestWriter.list(small)), call, writer.digest)
         }
-        // A million jobs are not sent for nothing.
+        // Before sending a million jobs, check whether the key is taken.
         if let standing = try findBatch(call.key, call.schema) {
             while let job = jobs.next() { _ = try writer.write(job.get()) }
             return standing.receipt(for: call, writer.digest)
@@ -183,10 +185,10 @@ extension Connection {
         }
     }
 
-    /// What became of a submission whose answer was lost: `nil` if nothing did, and nothing will.
+    /// The outcome of a submission whose answer was lost; `nil` if it was never committed and never will be.
     ///
-    /// Submits nothing under the same key, which waits for a transaction that is still open, and is refused if there is no
-    /// batch then.
+    /// Submits an empty list under the same key. The server waits for a transaction that is still open, and refuses
+    /// the list if there is no batch afterwards.
     fileprivate func outcome(of call: SubmissionCall) throws -> SubmissionReceipt? {
         do {
             return try enter(JSON(text: "[]"), call, nil)
@@ -195,7 +197,7 @@ extension Connection {
         }
     }
 
-    /// Calls `submit`, for a list of jobs or for those that are staged.
+    /// Calls `submit` with a list of jobs, or, for `nil`, with the staged ones.
     private func enter(_ list: JSON?, _ call: SubmissionCall, _ digest: RequestDigest?) throws -> SubmissionReceipt {
         let submission = call.submission
         var labels = ""

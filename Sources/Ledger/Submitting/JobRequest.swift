@@ -1,21 +1,22 @@
 public import Conversion
 public import FoundationEssentials
 
-/// A job that is to be: its recipe, and what differs from the rest of its submission.
+/// A job to submit: its recipe, and what differs from the defaults of its submission.
 public struct JobRequest: Sendable, Hashable {
     public var recipe: Recipe
-    /// Estimated, in any unit that all submitters share; 1000 if it is not known. Costly jobs let more others pass.
+    /// An estimate, in any unit that all submitters share; `nil` means 1000. After a costly job, more jobs of
+    /// others go first.
     public var cost: Int32?
-    /// What a worker must be able to do besides reading the recipe, in the words of `AbilityWord`.
+    /// What a worker must be able to do besides reading the recipe, in the strings of `AbilityWord`.
     public var needs: [String] = []
-    /// How many attempts it has; `nil` leaves it to the submission.
+    /// The number of attempts; `nil` uses the submission's.
     public var maxAttempts: Int16?
-    /// When it may be begun; `nil` leaves it to the submission.
+    /// The earliest start; `nil` uses the submission's.
     public var runAt: Date?
     public var labels: [String: String] = [:]
-    /// Of the recipe's first source, by which a later look finds whether it has changed; `nil` if the submitter cannot reach it.
+    /// The stamp of the recipe's first source, to detect later changes; `nil` if the submitter cannot reach the source.
     public var stamp: SourceStamp?
-    /// What it asks for, as `WorkNumbers` counts; `nil` takes it from the recipe.
+    /// The number of the requested work, from `WorkNumbers`; `nil` computes it from the recipe.
     public var work: Int64?
 
     public init(
@@ -39,10 +40,10 @@ public struct JobRequest: Sendable, Hashable {
     }
 }
 
-/// What a source was at some time. A source with another stamp has changed.
+/// The state of a source at some time. A source whose stamp differs has changed.
 public struct SourceStamp: Sendable, Hashable {
     public var bytes: Int64
-    /// When it last changed, in nanoseconds since 1970, by the clock of its file system.
+    /// The modification time in nanoseconds since 1970, by the clock of its file system.
     public var modified: Int64
 
     public init(bytes: Int64, modified: Int64) {

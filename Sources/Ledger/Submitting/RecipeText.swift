@@ -1,26 +1,26 @@
 import Conversion
 import FoundationEssentials
 
-/// Writes recipes as `Recipe.json()` does, and faster where one differs from one of those before by its locations alone.
+/// Writes recipes as `Recipe.json()` does, but faster where a recipe differs from an earlier one only in its locations.
 struct RecipeText {
-    /// What recipes share that differ in their locations alone.
+    /// What recipes have in common if they differ only in their locations.
     private struct Form {
         let recipe: Recipe
-        /// The text around the locations: outputs first, then sources, as their names sort.
+        /// The text around the locations. Outputs come before sources, because the keys are sorted.
         let parts: [String]
-        /// Of the form without its conflict policy.
+        /// The digest of the form without its conflict policy.
         let work: RequestDigest
     }
 
-    /// The last used comes last. A submission has few: one for each conflict policy.
+    /// The most recently used form comes last. A submission has few: one for each conflict policy.
     private var forms: [Form] = []
     private static let formLimit = 4
 
-    /// The recipe as `recipe.json()` gives it, byte for byte.
+    /// The same text as `recipe.json()`, byte for byte.
     mutating func json(_ recipe: Recipe) throws -> String { try write(recipe).json }
 
-    /// The recipe, and a number that two recipes share if they ask for the same work: everything but the
-    /// conflict policy is the same.
+    /// The recipe as JSON, and the number of its work. Recipes have the same number if they differ at most in their
+    /// conflict policies.
     mutating func write(_ recipe: Recipe) throws -> (json: String, work: Int64) {
         let form = try form(of: recipe)
         let json: String
@@ -39,7 +39,7 @@ struct RecipeText {
         return (json, Self.work(recipe, form))
     }
 
-    /// The number of `write` alone.
+    /// Only the number that `write` returns.
     mutating func work(_ recipe: Recipe) throws -> Int64 { Self.work(recipe, try form(of: recipe)) }
 
     private static func work(_ recipe: Recipe, _ form: Form) -> Int64 {
@@ -63,7 +63,7 @@ struct RecipeText {
 
     private static func learn(_ recipe: Recipe) throws -> Form {
         var marked = recipe
-        // Drawn at random, so that no submitter can have written it.
+        // Random, so that no submitter can have written it.
         let mark = UUID().uuidString
         for index in marked.sources.indices { marked.sources[index].location = mark }
         for index in marked.outputs.indices { marked.outputs[index].location = mark }
@@ -80,7 +80,7 @@ struct RecipeText {
 }
 
 extension Recipe {
-    /// Whether nothing but where sources and outputs are tells the two apart.
+    /// Whether the two recipes differ only in their locations.
     fileprivate func differsInLocationsOnly(from other: Recipe) -> Bool {
         version == other.version && damage == other.damage && verify == other.verify
             && strictLoss == other.strictLoss && tags == other.tags
@@ -96,7 +96,7 @@ extension Recipe {
 }
 
 extension String {
-    /// Appends a text as a JSON string, with the escapes that JSONEncoder writes.
+    /// Appends a JSON string with the same escapes as `JSONEncoder`.
     mutating func appendJSON(_ text: String) {
         let needsEscape = text.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
         guard needsEscape else {
@@ -124,7 +124,7 @@ extension String {
         self += "\""
     }
 
-    /// Appends an object of texts, in the order of its names.
+    /// Appends a JSON object with sorted keys.
     mutating func appendJSON(_ labels: [String: String]) {
         self += "{"
         for (number, label) in labels.sorted(by: { $0.key < $1.key }).enumerated() {

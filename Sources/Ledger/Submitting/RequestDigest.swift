@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// A number that stands for a whole request, to tell a repetition from another request under a used key.
+/// A digest of a whole request, which distinguishes a repetition from another request under the same key.
 ///
-/// It guards against mistakes, not against people who look for two requests with one digest.
+/// It protects against mistakes, not against an attacker who searches for a collision.
 struct RequestDigest {
     private var low: UInt64 = 0x9E37_79B9_7F4A_7C15
     private var high: UInt64 = 0xD1B5_4A32_D192_ED03
 
-    /// Mixes a text in. Its length is part of it, so that "ab", "c" is not "a", "bc".
+    /// Mixes in a text with its length, so that "ab", "c" differs from "a", "bc".
     mutating func add(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -33,10 +33,10 @@ struct RequestDigest {
         high = (high ^ product.low).multipliedFullWidth(by: 0xC4CE_B9FE_1A85_EC53).high &+ high &* 31 &+ product.high
     }
 
-    /// Half of it, as a number that a column can hold.
+    /// 64 bits derived from both halves, which fit a column.
     var number: Int64 { Int64(bitPattern: low ^ high) }
 
-    /// Sixteen bytes.
+    /// All 16 bytes.
     var bytes: Data {
         var bytes: [UInt8] = []
         bytes.append(bigEndian: low)

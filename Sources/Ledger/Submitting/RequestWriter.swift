@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Writes the jobs of a submission as the ledger takes them, and keeps the digest of all of them.
+/// Writes the jobs of a submission in the ledger's form, and computes the digest of all of them.
 struct RequestWriter {
-    /// From so many jobs on they are sent by COPY.
+    /// Submissions of at least this many jobs use COPY.
     static let smallCount = 200
-    /// Bytes of a recipe, as the ledger allows unless its owner says otherwise.
+    /// The most bytes of a recipe. The ledger has the same default limit.
     static let recipeLimit = 128 << 10
     static let columns = [
         "ordinal", "recipe", "cost", "needs", "max_attempts", "run_at", "labels", "work", "source_bytes",
@@ -15,7 +15,7 @@ struct RequestWriter {
     private var recipeText = RecipeText()
     private var count: Int32 = 0
 
-    /// Whether the digest is of the jobs, and not of what the submission says of itself.
+    /// Whether the digest covers the jobs, and not the submission's own `request`.
     private let takesJobs: Bool
 
     init(_ submission: Submission) {
@@ -57,7 +57,7 @@ struct RequestWriter {
         }
     }
 
-    /// Throws `refused` if the recipe cannot be written.
+    /// Throws `refused` if the recipe cannot be encoded or is too long.
     mutating func write(_ request: JobRequest) throws -> Written {
         let recipe: (json: String, work: Int64)
         do {
@@ -93,7 +93,7 @@ struct RequestWriter {
         }
     }
 
-    /// The jobs as one list.
+    /// The jobs as one JSON list.
     static func list(_ jobs: [Written]) -> String {
         var text = "["
         for job in jobs {
@@ -121,9 +121,9 @@ struct RequestWriter {
     }
 }
 
-/// Jobs on their way into COPY: those that were looked at already, and the rest as they come.
+/// Jobs for COPY: those that were already written, then the rest as they come.
 ///
-/// A class, because the digest is asked for when all have gone by.
+/// A class, so that the digest can be read after all jobs have been sent.
 final class StagedRequests<Rest: Sequence>: Sequence, IteratorProtocol
 where Rest.Element == Result<JobRequest, any Error> {
     private var first: IndexingIterator<[RequestWriter.Written]>

@@ -1,27 +1,28 @@
 public import FoundationEssentials
 
-/// What a submission says of all its jobs.
+/// The settings of a submission that apply to all its jobs.
 public struct Submission: Sendable, Hashable {
-    /// The queue's name; made if need be.
+    /// The queue's name. The ledger creates the queue if needed.
     public var queue = "default"
     /// The batch's name, for people.
     public var label: String?
-    /// The same key answers the same batch and adds nothing, for as long as the batch is kept. Does not begin with `~`.
+    /// Idempotency key: another submission with the same key returns the same batch and adds nothing, as long as
+    /// the batch is kept. Must not begin with `~`.
     public var key: String?
-    /// All that was asked for, where the jobs are only what is left to do of it: tells a repetition from another request under
-    /// `key`. `nil` takes the jobs and what is said here of all of them.
+    /// The whole request, where the jobs are only the part of it still to do. It distinguishes a repetition from
+    /// another request under `key`. `nil` uses the jobs and these settings.
     public var request: String?
     /// -100 to 100; higher goes first.
     public var priority: Int32 = 0
-    /// The batch's share beside others, 1 to 10000.
+    /// The batch's share relative to other batches, 1 to 10000.
     public var weight: Int32 = 100
-    /// How many attempts a job has that does not say so itself; `nil` leaves it to the ledger.
+    /// The number of attempts of a job that sets none; `nil` uses the ledger's default.
     public var maxAttempts: Int?
-    /// When jobs may be begun that do not say so themselves; `nil` is at once.
+    /// The earliest start of jobs that set none; `nil` means at once.
     public var runAt: Date?
-    /// Of the batch, for whatever its submitter likes.
+    /// Labels of the batch, for the submitter's own use.
     public var labels: [String: String] = [:]
-    /// Whether workers are told at once.
+    /// Whether to notify workers at once.
     public var wakesWorkers = true
 
     public init(

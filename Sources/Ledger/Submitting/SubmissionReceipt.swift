@@ -1,12 +1,13 @@
-/// That jobs are in the ledger, and under which numbers.
+/// Confirms that jobs are in the ledger, with their numbers.
 public struct SubmissionReceipt: Sendable, Hashable, Codable {
     public var batch: Int64
-    /// The jobs' numbers lie between these, in the order of the submission; those of other batches may lie there too.
+    /// The batch's job numbers lie in this range, in the order of submission. Numbers of other batches may lie
+    /// there too.
     public var firstJob: Int64
     public var lastJob: Int64
     public var jobCount: Int
-    /// Whether the key was known already, and nothing was added.
+    /// Whether the key was already in use, so that nothing was added.
     public var isRepetition: Bool
-    /// Whether a repetition asked for the same jobs. Always so of what is none.
+    /// Whether a repetition asked for the same jobs. Always true if it is no repetition.
     public var isSameRequest: Bool
 }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Who tells workers of new jobs: one submission at a time, for all that are committed before it begins.
+/// Coordinates notifications about new jobs: one submission notifies for all that were committed before it began.
 final class WorkNews: Sendable {
     private enum State { case told, telling, tellingAndMore }
     private let state = Mutex(State.told)
 
-    /// Whether the caller is to tell them. If not, another submission tells them after this call.
+    /// Whether the caller must notify. If not, another submission notifies after this call.
     func begin() -> Bool {
         state.withLock { state in
             guard case .told = state else {
@@ -17,7 +17,7 @@ final class WorkNews: Sendable {
         }
     }
 
-    /// Whether there was more meanwhile, so that they are to be told again, and this is to be called again.
+    /// Whether more was committed meanwhile. The caller must then notify again, and call this again.
     func end() -> Bool {
         state.withLock { state in
             guard case .tellingAndMore = state else {

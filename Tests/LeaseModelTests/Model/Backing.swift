@@ -1,11 +1,11 @@
-/// Why a guard may be missing without anything being broken: another one stands behind it.
+/// Why no promise breaks without a guard: other guards cover for it.
 struct Backing: Sendable {
     let by: [Guard]
     let because: String
 }
 
 extension Guard {
-    /// What stands behind this guard; `nil` if nothing does, and a promise breaks without it.
+    /// The guards that cover for this one; `nil` if none do, so that a promise breaks without it.
     var backing: Backing? {
         switch self {
         case .epochInFence:
@@ -29,7 +29,7 @@ extension Guard {
         }
     }
 
-    /// The promise that says just what the guard says.
+    /// The promise that is identical to the guard.
     var ownPromise: Violation? {
         switch self {
         case .claimNeedsWorker: .claimedByEnded
@@ -39,12 +39,12 @@ extension Guard {
         }
     }
 
-    /// In which weather its absence shows.
+    /// The weather in which its absence shows.
     var weather: Weather {
         switch self {
-        // Only a commit that was lost after it was answered makes these fail.
+        // These fail only if a commit is lost after its answer was sent.
         case .leaseInFence, .finishFence, .sweepWaits: .tails
-        // And these only if something that is late meets something that sleeps.
+        // These fail only if a late message meets a sleeping process.
         case .sweepListsFirst: .sleep
         default: .mixed
         }

@@ -1,10 +1,10 @@
-/// A function of the ledger, called over a connection that may lose the question, the answer, or only the caller.
+/// A call of a ledger function over a connection that may lose the request, the answer, or only the caller.
 struct Call: Sendable {
     enum Operation: Sendable {
         case submit(Int)
         case register
         case claim(WorkerName, wanted: Int)
-        /// After it has given up its claims up to that call, if one was not answered.
+        /// With `barring`, first bars the worker's claims up to that call, because one was not answered.
         case held(WorkerName, barring: Int?)
         case beat(WorkerName, [Fence])
         case stop(WorkerName)
@@ -17,20 +17,20 @@ struct Call: Sendable {
     enum Answer: Sendable {
         case none
         case registered(WorkerName)
-        /// The lease of the worker is over.
+        /// The worker's lease is over.
         case refused
         case fences([Fence])
         case beat(lost: [Fence], cancelled: [Fence])
         case said(FenceAnswer)
-        /// Nobody knows whether it was done.
+        /// The caller cannot know whether the call took effect.
         case unknown
     }
 
     let id: Int
-    /// The worker process that asks, by the number that no other process has; `nil` for a submitter.
+    /// The number of the calling worker process, which no other process has; `nil` for a submitter.
     let process: Int?
     let operation: Operation
     var answer: Answer?
-    /// Whether somebody waits for the answer. A call whose connection broke may be carried out all the same.
+    /// Whether the caller still waits for the answer. A call whose connection broke may take effect all the same.
     var isAwaited = true
 }

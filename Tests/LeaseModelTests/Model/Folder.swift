@@ -1,4 +1,4 @@
-/// The folder that all outputs go to: attempts' files and final names, as they are and as a power cut would leave them.
+/// The output folder: files under attempts' names and under final names, now and after a power cut.
 struct Folder: Sendable {
     struct AttemptFile: Sendable {
         let key: AttemptKey
@@ -19,7 +19,7 @@ struct Folder: Sendable {
     }
 
     private var names: Names
-    /// What is on the disk for certain.
+    /// What has certainly reached the disk.
     private var durable: Names
 
     var attempts: [AttemptFile] { names.attempts }
@@ -37,7 +37,7 @@ struct Folder: Sendable {
         return false
     }
 
-    /// Gives a finished file the name of its attempt, unless that is taken by other bytes.
+    /// Links a finished file under its attempt's name, unless other bytes have that name.
     ///
     /// Returns whether a file with these bytes has the name.
     mutating func link(_ order: Order, isSynced: Bool, at now: Milliseconds) -> Bool {
@@ -48,7 +48,7 @@ struct Folder: Sendable {
         return true
     }
 
-    /// Removes an attempt's file; `false` if there was none.
+    /// Removes an attempt's file. `false` if there was none.
     @discardableResult
     mutating func remove(_ key: AttemptKey) -> Bool {
         for index in names.attempts.indices where names.attempts[index].key == key {
@@ -60,7 +60,7 @@ struct Folder: Sendable {
 
     enum Naming: UInt8, Sendable { case named, adopted, destinationExists, attemptLost }
 
-    /// Gives an attempt's file its final name, or finds that it has it.
+    /// Renames an attempt's file to its final name, or finds that this has happened already.
     mutating func name(_ order: Order, at place: Int, _ policy: Policy, under guards: Guards) -> Naming {
         var found: AttemptFile?
         for file in names.attempts where file.key == order.key { found = file }
@@ -74,12 +74,13 @@ struct Folder: Sendable {
             remove(order.key)
             return .adopted
         }
-        // Its place is taken for good, so nobody wants the file any more.
+        // Another file keeps the destination, so no process needs this one any more.
         remove(order.key)
         return isTaken && policy == .fail ? .destinationExists : .attemptLost
     }
 
-    /// Gives an attempt's file its final name and looks at nothing else; `false` if it is gone, or the name is taken and stays so.
+    /// Renames an attempt's file without any further checks. `false` if it is gone, or if its destination is taken
+    /// and must stay.
     mutating func rename(_ order: Order, at place: Int, _ policy: Policy) -> Bool {
         for file in names.attempts where file.key == order.key {
             guard policy == .replace || names.finals[place] == nil else { return false }
@@ -89,10 +90,10 @@ struct Folder: Sendable {
         return false
     }
 
-    /// Makes all names survive a power cut.
+    /// Makes all names durable against a power cut.
     mutating func flush() { durable = names }
 
-    /// A power cut; `keepsNames`: the kernel had just written them by itself.
+    /// Cuts the power. With `keepsNames`, the kernel had just written the names on its own.
     mutating func cutPower(keepsNames: Bool) {
         if !keepsNames { names = durable }
         names.attempts = names.attempts.map {

@@ -1,6 +1,6 @@
-/// Every single thing that keeps a job from going wrong. Each can be taken away, to see what it is good for.
+/// All mechanisms that keep jobs correct. Each can be removed, to see what it is good for.
 ///
-/// Those of the ledger are conditions in its SQL, the others are rules that workers, coordinators and storage follow.
+/// Guards of the ledger are conditions in its SQL. The others are rules that workers, coordinators and storage follow.
 enum Guard: Int, CaseIterable, Sendable {
     // MARK: The ledger's fence
     case epochInFence, leaseInFence, rowInFence
@@ -24,7 +24,7 @@ enum Guard: Int, CaseIterable, Sendable {
     case sweepAsksRunning, sweepAsksPublishing, sweepListsFirst, sweepWaits
 }
 
-/// The guards that stand.
+/// The guards in force.
 struct Guards: Sendable, Hashable {
     private var bits: UInt64 = .max
 

@@ -1,30 +1,30 @@
-/// The ledger's tables as its SQL functions change them. Each mutating function is one transaction.
+/// The ledger's tables, changed as its SQL functions change them. Each mutating function is one transaction.
 ///
-/// It holds no clock: `t` is the ledger's time at the call. A copy is what a replica had at that moment.
+/// It has no clock: `t` is the ledger's time at the call. A copy of it is the state of a replica at that moment.
 struct Ledger: Sendable {
     enum State: UInt8, Sendable { case delayed, waiting, running, publishing, completed, failed, cancelled }
 
-    /// One job: its row in whichever table holds it.
+    /// One job: its row in the table that currently holds it.
     struct Job: Sendable {
         let request: Int
         var state = State.waiting
         var epoch = 0
         var spent = 0
         var lost = 0
-        /// Of the last claim. Means something only while the row is in `running` or `publishing`.
+        /// Fields of the last claim. Valid only while the row is in `running` or `publishing`.
         var lease = 0
         var worker = 0
         var cancelAsked = false
-        /// When its frames were last seen to have grown.
+        /// When its frames last grew, as far as the ledger saw.
         var movedAt: Milliseconds = 0
         var readyAt: Milliseconds = 0
         var handedAt: Milliseconds = 0
-        /// What is to be named, or, once completed, what has been.
+        /// The output to rename, or, once completed, the renamed output.
         var order: Order?
         var reason: Reason?
 
-        // Known to the model only, and lost with the tail like everything else here.
-        /// Failures that the job had a hand in, since it was submitted or retried.
+        // Only the model knows these. A failover that loses the tail loses them too.
+        /// Failures that the job itself caused, since it was submitted or retried.
         var genuineFailures = 0
         var endings = 0
 
@@ -34,10 +34,10 @@ struct Ledger: Sendable {
     struct Worker: Sendable {
         let key: Int
         var leaseUntil: Milliseconds
-        /// When it was last heard of after its lease was over.
+        /// When it was last heard from after its lease had ended.
         var revivedAt: Milliseconds = .min
         var hasEnded = false
-        /// Claims with lower numbers take nothing any more.
+        /// Claims with lower numbers take nothing.
         var claimsFrom = 0
     }
 
@@ -53,15 +53,15 @@ struct Ledger: Sendable {
     private(set) var jobs: [Job] = []
     private(set) var workers: [Worker] = []
     private(set) var attempts: [Attempt] = []
-    /// When housekeeping last ticked, on which start of which server, and before when nobody is reaped.
+    /// When housekeeping last ticked, on which start of which server, and the time before which no worker is reaped.
     private(set) var tickAt: Milliseconds?
     private(set) var tickServer = 0
     private(set) var quietUntil = Milliseconds.min
-    /// Fences that housekeeping has ended; their workers may not have heard of it.
+    /// Fences that housekeeping has ended. Their workers may not know yet.
     private(set) var takenAway: [Fence] = []
-    /// How often a call has revived a lease that was over.
+    /// How often a call has revived a lease that had ended.
     private(set) var revivals = 0
-    /// A promise that a function has just broken.
+    /// A promise that the last function broke.
     private var breach: Violation?
 
     var hasLiveJobs: Bool {
@@ -71,7 +71,7 @@ struct Ledger: Sendable {
 
     private mutating func broke(_ promise: Violation) { breach = promise }
 
-    /// The promise that the last function has broken, if it has.
+    /// Returns the promise that the last function broke, if any, and clears it.
     mutating func takeBreach() -> Violation? {
         defer { breach = nil }
         return breach
@@ -79,7 +79,7 @@ struct Ledger: Sendable {
 
     // MARK: - submit, cancel_jobs, retry_jobs
 
-    /// Puts a request into line under its key.
+    /// Queues a request under its key.
     mutating func submit(_ request: Int, under guards: Guards) {
         for job in jobs where job.request == request {
             if guards.stand(.submissionKey) { return }
@@ -117,13 +117,13 @@ struct Ledger: Sendable {
         return WorkerName(id: workers.count - 1, key: key)
     }
 
-    /// The row of a worker; `nil` if there is none of that name.
+    /// The row of a worker; `nil` if no worker has that name.
     private func row(of worker: WorkerName, under guards: Guards) -> Int? {
         guard worker.id < workers.count else { return nil }
         return workers[worker.id].key == worker.key || !guards.stand(.workerKey) ? worker.id : nil
     }
 
-    /// Takes up to `wanted` jobs; `nil` refuses a worker that has been ended.
+    /// Claims up to `wanted` jobs. `nil`: the worker has been ended.
     mutating func claim(
         _ worker: WorkerName,
         wanted: Int,
@@ -156,13 +156,13 @@ struct Ledger: Sendable {
         workers[worker].leaseUntil = t + Times.lease
     }
 
-    /// Gives up a worker's claims up to that number, so that none that is late takes anything.
+    /// Bars a worker's claims up to that number, so that late ones take nothing.
     mutating func barClaims(of worker: WorkerName, upTo number: Int, under guards: Guards) {
         guard let me = row(of: worker, under: guards) else { return }
         workers[me].claimsFrom = max(workers[me].claimsFrom, number + 1)
     }
 
-    /// All that a worker holds.
+    /// All jobs that a worker holds.
     func held(_ worker: WorkerName, under guards: Guards) -> [Fence] {
         guard let me = row(of: worker, under: guards) else { return [] }
         var fences: [Fence] = []
@@ -172,7 +172,7 @@ struct Ledger: Sendable {
         return fences
     }
 
-    /// Renews a lease. `nil`: all is lost; else those of `fences` that are lost, and those to be stopped.
+    /// Renews a lease. Returns the lost fences and those to stop; `nil` if the worker has lost everything.
     mutating func beat(
         _ worker: WorkerName,
         _ fences: [Fence],
@@ -188,14 +188,14 @@ struct Ledger: Sendable {
         for fence in fences {
             let state = fits(fence, anyFence: false, under: guards) ? jobs[fence.job].state : .waiting
             if state != .running && state != .publishing { lost.append(fence) }
-            // Whatever a worker knows of moves; what does not is nobody's.
+            // A job that its worker reports moves. A job that it does not report stands still.
             if state == .running { jobs[fence.job].movedAt = t }
             if state == .running && jobs[fence.job].cancelAsked { cancelled.append(fence) }
         }
         return (lost, cancelled)
     }
 
-    /// Ends a worker and gives back what it holds. `false`: it failed and changed nothing.
+    /// Ends a worker and returns its jobs. `false`: the transaction failed and changed nothing.
     mutating func end(worker me: Int, isLost: Bool, at t: Milliseconds, under guards: Guards) -> Bool {
         let before = self
         workers[me].hasEnded = true
@@ -217,7 +217,7 @@ struct Ledger: Sendable {
 
     // MARK: - The fence
 
-    /// Whether the job's row has this fence, wherever the row is.
+    /// Whether the job's row has this fence, in any table.
     private func fits(_ fence: Fence, anyFence: Bool, under guards: Guards) -> Bool {
         guard fence.job < jobs.count else { return false }
         if anyFence { return true }
@@ -239,7 +239,7 @@ struct Ledger: Sendable {
 
     // MARK: - publish, finish, fail, release
 
-    /// `running` to `publishing`. `nil`: it failed and changed nothing.
+    /// Moves a job from `running` to `publishing`. `nil`: the transaction failed and changed nothing.
     mutating func publish(_ order: Order, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
         let (fence, job) = (order.fence, order.fence.job)
         let isFitting = fits(fence, anyFence: !guards.stand(.publishFence), under: guards)
@@ -260,7 +260,7 @@ struct Ledger: Sendable {
         return answer(for: fence, .completed)
     }
 
-    /// `publishing` to `finished`.
+    /// Moves a job from `publishing` to `finished`.
     mutating func finish(_ fence: Fence, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
         guard fits(fence, anyFence: !guards.stand(.finishFence), under: guards),
             jobs[fence.job].state == .publishing || !guards.stand(.rowInFence) && jobs[fence.job].order != nil
@@ -296,7 +296,7 @@ struct Ledger: Sendable {
 
     // MARK: - end_attempts
 
-    /// Adds a record; `false` if there is one of that job and epoch, which no function may touch.
+    /// Adds an attempt. `false` if the job and epoch have one already, because no function may change that.
     private mutating func record(_ job: Int, _ outcome: Outcome) -> Bool {
         for attempt in attempts where attempt.job == job && attempt.epoch == jobs[job].epoch { return false }
         attempts.append(Attempt(job: job, epoch: jobs[job].epoch, lease: jobs[job].lease, outcome: outcome))
@@ -309,7 +309,7 @@ struct Ledger: Sendable {
         if jobs[job].endings > 1 { broke(.endedTwice) }
     }
 
-    /// Records an attempt that ended without an output, and puts its job where it now belongs.
+    /// Records an attempt that ended without an output, and moves its job to the next state.
     private mutating func endAttempt(
         _ job: Int,
         _ outcome: Outcome,
@@ -350,7 +350,7 @@ struct Ledger: Sendable {
         }
     }
 
-    /// One tick, of which there may be as many as one likes.
+    /// One tick. Any number may happen.
     mutating func keepHouse(server: Int, at t: Milliseconds, under guards: Guards) {
         if let last = tickAt {
             if t < last + 900 && t > last - 60_000 { return }
@@ -363,7 +363,7 @@ struct Ledger: Sendable {
         (tickAt, tickServer) = (t, server)
         wakeDelayed(at: t)
         if quietUntil > t { return }
-        // Without the guard a worker is taken for lost when it has missed a beat.
+        // Without the guard, a worker that misses one beat counts as lost.
         let end = guards.stand(.reapNeedsExpiry) ? t : t + Times.lease - 3 * Times.beat / 2
         for worker in workers.indices where !workers[worker].hasEnded && workers[worker].leaseUntil <= end {
             if workers[worker].leaseUntil > t { broke(.leaseCutShort) }
@@ -373,7 +373,7 @@ struct Ledger: Sendable {
         audit(at: t, under: guards)
     }
 
-    /// Ends jobs of workers that have ended, and jobs that stand still.
+    /// Ends jobs of ended workers, and jobs that stand still.
     private mutating func audit(at t: Milliseconds, under guards: Guards) {
         for job in jobs.indices where jobs[job].state == .running {
             if workers[jobs[job].worker].hasEnded && guards.stand(.endedWorkersAreAudited) {
@@ -388,7 +388,7 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Hands out a job that is `publishing` for too long.
+    /// Hands out a job that has been `publishing` for too long.
     mutating func takeUnfinished(at t: Milliseconds, under guards: Guards) -> Order? {
         guard guards.stand(.anybodyFinishes) else { return nil }
         for job in jobs.indices where jobs[job].state == .publishing && jobs[job].handedAt + Times.publishGrace < t {
@@ -398,7 +398,7 @@ struct Ledger: Sendable {
         return nil
     }
 
-    /// Whether the fence in a file's name stands.
+    /// Whether the fence in a file's name is valid.
     func stands(_ key: AttemptKey, under guards: Guards) -> Bool {
         guard key.job < jobs.count else { return false }
         let job = jobs[key.job]

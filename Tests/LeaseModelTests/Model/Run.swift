@@ -1,13 +1,13 @@
 import TestSupport
 
-/// One world from its start to its end, as `seed` draws it.
+/// One world from its start to its end, generated from `seed`.
 struct Run: Sendable {
     let seed: UInt64
     let guards: Guards
     let scenario: Scenario
     let overlooked: Set<Violation>
 
-    /// How many things happen before all goes well again.
+    /// How many steps happen before all faults stop.
     static let length = 400
 
     init(
@@ -23,9 +23,9 @@ struct Run: Sendable {
         scenario = Scenario(drawnFrom: &dice, weather)
     }
 
-    /// Draws steps until enough have happened or a promise is broken, and keeps those that could happen.
+    /// Draws steps until enough have happened or a promise is broken. Returns the world at its end.
     ///
-    /// Returns the world at its end. `steps` stays empty unless asked for: nearly all runs are never looked at.
+    /// Adds every step drawn to `steps`, unless that is `nil`: most runs are never examined.
     func live(keeping steps: inout [Step]?) -> World {
         var dice = SeededGenerator(seed: seed ^ 0x5EED)
         let table = Step.Kind.table(scenario.weights)
@@ -42,7 +42,7 @@ struct Run: Sendable {
         return world
     }
 
-    /// The same from given steps.
+    /// Runs the given steps in the same world.
     func relive(_ steps: [Step], isTraced: Bool = false) -> World {
         var world = fresh(isTraced: isTraced)
         for step in steps where world.violation == nil { _ = world.perform(step) }
@@ -56,7 +56,7 @@ struct Run: Sendable {
         return world
     }
 
-    /// The fewest of `steps` that still break `promise`, as far as leaving out runs of them finds out.
+    /// The fewest of `steps` that still break `promise`, as far as removing runs of steps can find.
     func shrink(_ steps: [Step], breaking promise: Violation) -> [Step] {
         var kept = steps
         var size = max(1, kept.count / 2)
@@ -65,7 +65,7 @@ struct Run: Sendable {
             var isShorter = false
             while start < kept.count {
                 let end = min(start + size, kept.count)
-                // The time stays, so that what comes after is still as late.
+                // Keep the waiting time, so that later steps happen at the same time as before.
                 let gap = kept[start..<end].reduce(0) { $0 + $1.wait }
                 var shorter = Array(kept[..<start])
                 var rest = Array(kept[end...])
@@ -101,7 +101,7 @@ struct Run: Sendable {
 }
 
 extension World {
-    /// Lets everything go well until nothing is left to do, and looks at what became of the promises.
+    /// Runs without faults until nothing is left to do, and checks the promises.
     mutating func settle() {
         if violation != nil { return }
         tell { _ in "from here on all goes well" }
@@ -128,7 +128,7 @@ extension World {
         return true
     }
 
-    /// Everybody gets a turn. Returns whether much is going on.
+    /// Lets every process act once. Returns whether there is much activity.
     private mutating func calmRound() -> Bool {
         var isBusy = false
         for request in promised.indices where !promised[request] { submit(request) }
@@ -142,7 +142,7 @@ extension World {
         for index in processes.indices {
             if processes[index] == nil { _ = resume(index) }
             _ = beat(index)
-            // Dice that let no conversion fail.
+            // These dice let no conversion fail.
             for turn in 0..<3 { _ = work(index, dice: UInt64(turn << 2 | 31 << 8)) }
             guard let me = processes[index] else { continue }
             for slot in me.slots where slot.waitsUntil.map({ $0 <= now }) ?? true { isBusy = true }

@@ -1,11 +1,11 @@
-/// Many runs at once, each from its own seed.
+/// Runs many seeds concurrently.
 enum Seeds {
     struct Finding: Sendable {
         let seed: UInt64
         let promise: Violation
     }
 
-    /// Runs `count` seeds from `first` on and returns the lowest that breaks a promise.
+    /// Runs `count` seeds from `first` on and returns the lowest seed that breaks a promise.
     static func lowestBroken(
         _ count: Int,
         from first: UInt64 = 0,
@@ -13,7 +13,7 @@ enum Seeds {
         overlooking overlooked: Set<Violation> = [],
         in weather: Weather = .mixed
     ) async -> Finding? {
-        // In pieces, so that all cores are busy and a search ends soon after it has found something.
+        // Run pieces, so that all cores are busy and the search ends soon after a finding.
         let piece = 250
         return await withTaskGroup(of: Finding?.self) { group in
             var next = 0

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// One thing that happens. The same steps in the same world lead to the same end.
+/// One event. The same steps in the same world lead to the same end.
 struct Step: Sendable {
     enum Kind: UInt8, Sendable, CaseIterable {
         case work, beat, deliver, answer, keep, finishOther, sweep
@@ -11,54 +11,54 @@ struct Step: Sendable {
     }
 
     let kind: Kind
-    /// Who or what it happens to, counted around.
+    /// The number of the process or other object that it affects, modulo their count.
     let who: Int
-    /// What is open in it.
+    /// Random bits for its details.
     let dice: UInt64
     /// The time that passes before it.
     let wait: Milliseconds
 }
 
-/// What is likely to go wrong.
+/// The faults that are likely.
 enum Weather: Sendable {
-    /// Anything, and not everything in each run.
+    /// Any fault, but not every kind in each run.
     case mixed
-    /// Anything but losing a commit that somebody waited for.
+    /// Any fault, but no loss of a commit that a caller waited for.
     case synchronous
     /// Failovers that lose commits, and workers of two builds that sleep through them.
     case tails
-    /// A ledger that goes away again and again, and workers that lose sight of it or of the storage.
+    /// A ledger that goes away again and again, and workers that lose the connection to it or to the storage.
     case partitions
-    /// Beats that are rare, answers that are late, and workers that sleep past the end of their leases.
+    /// Rare beats, late answers, and workers that sleep past the end of their leases.
     case sleep
 }
 
-/// What is given before anything happens.
+/// The initial conditions of a run.
 struct Scenario: Sendable {
     var requests: [Request]
     var places: Int
-    /// A place where somebody else's file lies.
+    /// A destination that a foreign file occupies.
     var occupied: Int?
     var hasTwoBuilds: Bool
     /// Whether a commit is answered only once a replica has it.
     var isSynchronous: Bool
     var workers: Int
-    /// How likely each kind of step is.
+    /// The weight of each kind of step.
     var weights: [Int]
-    /// How much time passes between steps, as a power of two.
+    /// The scale of the time between steps, as a power of two.
     var pace: Int
-    /// Whether nobody keeps house at first.
+    /// Whether no keeper runs at first.
     var isFresh: Bool
-    /// For how long workers go on without an answer from the ledger.
+    /// How long workers go on without an answer from the ledger.
     var patience: Milliseconds
 
-    /// Draws a scenario. Not everything goes wrong in each: what happens seldom gets room that way.
+    /// Draws a scenario. Each leaves out some faults, so that rare events get their chance.
     init(drawnFrom dice: inout SeededGenerator, _ weather: Weather) {
         let count = dice.whole(in: 2..<6)
         places = count
         requests = []
         for place in 0..<count {
-            // Two jobs with one destination are allowed only where the later is asked to replace.
+            // Two jobs may share a destination only if the later one replaces.
             let isShared = place > 0 && dice.whole(in: 0..<6) == 0
             let policy: Policy = isShared || dice.whole(in: 0..<2) == 0 ? .replace : .fail
             requests.append(Request(place: isShared ? 0 : place, policy: policy))
@@ -74,12 +74,12 @@ struct Scenario: Sendable {
         for kind in [Step.Kind.beat, .keep, .sweep, .leap] where dice.whole(in: 0..<3) == 0 {
             weights[Int(kind.rawValue)] = 1 + weights[Int(kind.rawValue)] / 6
         }
-        // What is paused has to go on some time.
+        // Paused processes must resume at some time.
         weights[Int(Step.Kind.resume.rawValue)] = [4, 15, 40][dice.whole(in: 0..<3)]
         pace = dice.whole(in: 0..<3)
         weights[Int(Step.Kind.mend.rawValue)] = [4, 15, 40][dice.whole(in: 0..<3)]
         isFresh = dice.whole(in: 0..<3) == 0
-        // A lease, two, or longer than anything here lasts.
+        // A lease, two leases, or longer than any run lasts.
         patience = [Times.lease - Times.margin, 2 * Times.lease, 100 * Times.lease][dice.whole(in: 0..<3)]
         switch weather {
         case .mixed: break
@@ -132,17 +132,17 @@ extension Step.Kind {
         }
     }
 
-    /// The kinds in the shares that `weights` gives them.
+    /// Each kind as often as `weights` says.
     static func table(_ weights: [Int]) -> [Step.Kind] {
         allCases.flatMap { Array(repeating: $0, count: weights[Int($0.rawValue)]) }
     }
 }
 
 extension Step {
-    /// Draws what happens next.
+    /// Draws the next step.
     static func drawn(from dice: inout SeededGenerator, _ table: [Kind], pace: Int) -> Step {
         let bits = dice.next()
-        // Mostly instants, so that things overlap; now and then about a beat, seldom more than a lease.
+        // Mostly moments, so that things overlap; sometimes about a beat, rarely more than a lease.
         let wait: Milliseconds
         switch bits >> 56 {
         case 0..<200: wait = Int((bits >> 40) & 0x1F)
@@ -156,7 +156,7 @@ extension Step {
 }
 
 extension Step {
-    /// Work on a quiet day, an outage of that length in the middle of it, and what is done right after it.
+    /// Quiet work, with an outage of that length in the middle, and the first steps after it.
     static func aroundAnOutage(of length: Milliseconds, drawnFrom seed: UInt64) -> [Step] {
         var dice = SeededGenerator(seed: seed ^ 0xA1A4)
         let kinds: [Kind] = [.work, .work, .work, .deliver, .deliver, .answer, .answer, .beat, .keep]

@@ -1,15 +1,15 @@
-/// Milliseconds, of real time or of some clock. A plain number: the model runs millions of steps.
+/// Milliseconds, of real time or of some clock. A plain number, because the model runs millions of steps.
 typealias Milliseconds = Int
 
-/// How long things take. Where the settings leave room, as short as they may be: that is when most can go wrong.
+/// Durations. Where the settings allow a choice, they are as short as possible, because most faults happen then.
 enum Times {
     static let lease = 30_000
     static let beat = 10_000
-    /// How much earlier than the ledger a worker considers its lease over, if it waits no longer than that.
+    /// How much earlier than the ledger a worker considers its lease over, unless it is patient beyond the lease.
     static let margin = 200
     static let publishGrace = 5_000
     static let sweepAge = 60_000
-    /// Far beyond a lease, so that a job found standing still has been nobody's for long.
+    /// Far longer than a lease, so that a job that stands still has long had no worker.
     static let stall = 150_000
     static let retryBase = 5_000
     static let maxAttempts = 3
@@ -20,17 +20,18 @@ enum Times {
 struct Fence: Hashable, Sendable {
     var job: Int
     var epoch: Int
-    /// Drawn at random in earnest; here no two are the same, and no failover brings one back.
+    /// Random in the real ledger. Here ids are unique, and no failover brings one back.
     var lease: Int
 }
 
-/// Who a worker is to the ledger: a number that the ledger gives, which a failover may give again, and a word of its own.
+/// How the ledger identifies a worker: a number from the ledger, which a failover may give out again, and the
+/// worker's own key.
 struct WorkerName: Hashable, Sendable {
     var id: Int
     var key: Int
 }
 
-/// What was asked for: the output of one source at one place. `-1` stands for nobody of ours.
+/// A request: the output of one source at one destination. In `Content`, `-1` stands for a foreign file.
 struct Request: Sendable {
     var place: Int
     var policy: Policy
@@ -38,24 +39,24 @@ struct Request: Sendable {
 
 enum Policy: UInt8, Sendable { case fail, replace }
 
-/// Names the file of an attempt. With all guards standing no two attempts share one.
+/// The name of an attempt's file. With all guards in force, no two attempts share one.
 struct AttemptKey: Hashable, Sendable {
     var job: Int
     var epoch: Int
     var lease: Int
 }
 
-/// What is in a file.
+/// The content of a file.
 struct Content: Hashable, Sendable {
     var request: Int
-    /// Workers of one build make the same bytes of one request; two builds need not.
+    /// Workers of one build make the same bytes from one request. Two builds may differ.
     var build: Int
     var isWhole = true
 
     static let foreign = Content(request: -1, build: 0)
 }
 
-/// What the ledger keeps of an output that is to be given its name.
+/// The ledger's record of an output to rename.
 struct Order: Hashable, Sendable {
     var fence: Fence
     var request: Int
@@ -65,20 +66,20 @@ struct Order: Hashable, Sendable {
 
 enum FailureClass: UInt8, Sendable { case permanent, transient, infrastructure }
 
-/// Why an attempt failed, and whether the job had a hand in it.
+/// Why an attempt failed, and whether the job itself caused it.
 struct Reason: Hashable, Sendable {
     var failureClass: FailureClass
     var code: Code
-    /// Known to the model only: the conversion or its output did fail, and not what is around it.
+    /// Only the model knows this: the conversion or its output failed, not its surroundings.
     var isGenuine: Bool
 
     enum Code: UInt8, Sendable { case conversion, destinationIO, destinationExists, attemptLost, workerLost, stalled }
 }
 
-/// What a fenced write is told.
+/// The answer to a fenced write.
 enum FenceAnswer: UInt8, Sendable { case done, repeated, lost, cancelled, publishing }
 
-/// What breaks, in words of the promise that is broken.
+/// A broken promise, with the text that reports it.
 enum Violation: String, Hashable, Sendable, CaseIterable {
     // The files.
     case publishedWithoutRight = "a file has its final name without the ledger's leave"
@@ -97,7 +98,7 @@ enum Violation: String, Hashable, Sendable, CaseIterable {
     case attemptMisspent = "an attempt was spent, and the job had no hand in its failure"
     case cancelledJobCompleted = "a job that was to be stopped was published"
     case promiseFailed = "a job failed for no reason of its own"
-    // The right.
+    // Leases and claims.
     case twoOwners = "two processes work on one job, and housekeeping took it from neither"
     case claimedByEnded = "a job was claimed by a worker that had been ended"
     case endedRevived = "a worker that had been ended was revived"

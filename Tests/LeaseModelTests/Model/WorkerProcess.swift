@@ -1,15 +1,15 @@
 /// A worker process, from its start to its end, as far as leases and files are concerned.
 struct WorkerProcess: Sendable {
-    /// Where a job of this worker stands.
+    /// How far a job in this worker has come.
     enum Phase: Sendable {
         case converting(until: Milliseconds)
-        /// The output is whole, and has no name yet.
+        /// The output is complete, but has no name yet.
         case written
         /// The output has the name of its attempt. A slow disk may keep the worker here.
         case linked(until: Milliseconds)
-        /// Not to be acted on before the ledger has answered.
+        /// The worker may do nothing until the ledger has answered.
         case publishing
-        /// The ledger has the order.
+        /// The ledger has the publication.
         case published
         case named
         case flushed
@@ -26,10 +26,10 @@ struct WorkerProcess: Sendable {
         /// The call that this slot waits for.
         var pending: Int?
 
-        /// The lease is over; only the answer to its publish() is waited for.
+        /// The lease is over. The slot only waits for the answer to its publish().
         var isAbandoned = false
 
-        /// When there is something to do in it; `nil`: at once.
+        /// When the slot can go on; `nil`: at once.
         var waitsUntil: Milliseconds? {
             switch phase {
             case .converting(let until), .linked(let until): until
@@ -37,7 +37,7 @@ struct WorkerProcess: Sendable {
             }
         }
 
-        /// Whether the worker goes on with this job by its own decision, as long as its lease lasts.
+        /// Whether the worker continues this job by its own decision, for as long as its lease lasts.
         var isWorkedOn: Bool {
             switch phase {
             case .converting, .written, .linked: true
@@ -45,7 +45,7 @@ struct WorkerProcess: Sendable {
             }
         }
 
-        /// The same, or it waits for the ledger to decide.
+        /// Whether the worker continues this job or waits for the ledger's decision about it.
         var isOwned: Bool {
             switch phase {
             case .converting, .written, .linked, .publishing: !isAbandoned
@@ -54,26 +54,26 @@ struct WorkerProcess: Sendable {
         }
     }
 
-    /// Like a process id that is never used again.
+    /// Like a process id that is never reused.
     let number: Int
     let build: Int
     var isPaused = false
-    /// Whether it reaches neither the ledger nor the ledger's answers reach it, or only the answers are lost.
+    /// Whether the connection to the ledger is cut, and in which directions: both, or only that of the answers.
     var ledgerCut: Cut?
-    /// Whether the storage does not answer it. What it has asked may be done there later.
+    /// Whether the storage does not answer. The storage may carry out pending requests later.
     var isCutFromStorage = false
     var name: WorkerName?
-    /// When the last answered beat was sent.
+    /// When it sent the last answered beat.
     var beatSentAt: Milliseconds = 0
-    /// When this worker gives up by its own clock.
+    /// When this worker gives up, by its own clock.
     var deadline: Milliseconds = 0
     var slots: [Slot] = []
-    /// Everything that it ever held under its present name, to tell what is new from what it let go.
+    /// All fences that it held under its present name, to tell new jobs from those it has let go.
     var known: [Fence] = []
     var mainCall: Int?
     var beatCall: Int?
     var mustAskHeld = false
-    /// The last claim that was not answered, until the ledger takes none like it any more.
+    /// The last unanswered claim, until the ledger bars it.
     var claimToBar: Int?
     var isDraining = false
 
@@ -85,7 +85,7 @@ struct WorkerProcess: Sendable {
     }
 }
 
-/// Whoever keeps house, finishes what others left half published, and sweeps.
+/// A process that does the housekeeping, finishes publications that others left, and sweeps.
 struct Keeper: Sendable {
     enum Phase: UInt8, Sendable { case handed, named, flushed, spoiled }
 
@@ -93,8 +93,9 @@ struct Keeper: Sendable {
     var order: Order?
     var phase = Phase.handed
     var reason: Reason?
-    /// Attempts' files that it is about to remove.
+    /// Attempts' files that it will remove next.
     var litter: [AttemptKey] = []
-    /// Fences that were found standing before the folder was listed, where that is the wrong way round.
+    /// Fences that were valid before the folder was listed, which is the wrong order. Used without the guard
+    /// `sweepListsFirst`.
     var standing: [AttemptKey]?
 }

@@ -12,7 +12,7 @@ extension World {
         return true
     }
 
-    /// One step of finishing what somebody else left half published.
+    /// One step of finishing a publication that another process left.
     mutating func finishOther(_ index: Int, dice: UInt64) -> Bool {
         guard !keepers[index].isPaused else { return false }
         let who = "keeper \(index)"
@@ -51,13 +51,13 @@ extension World {
                 "  ledger: \($0.keepers[index].phase) \(order.fence.words) of \(who) -> \(answer.map { "\($0)" } ?? "error")"
             }
             if answer == nil { ledger = before } else { remember(before) }
-            // Now and then the answer is lost, and it is asked again.
+            // Sometimes the answer is lost, and the call is repeated.
             if answer != nil && dice % 4 != 0 { keepers[index].order = nil }
         }
         return true
     }
 
-    /// One step of removing attempts' files that no fence stands for.
+    /// One step of removing attempts' files that have no valid fence.
     mutating func sweep(_ index: Int) -> Bool {
         guard !keepers[index].isPaused else { return false }
         if let doomed = keepers[index].litter.popLast() {

@@ -1,17 +1,17 @@
 extension World {
     enum Naming: Sendable {
         case named
-        /// Its file can never get its name: to be reported.
+        /// The file can never get its name. The caller must report that.
         case failed(Reason)
-        /// For another try, by whoever the ledger hands it to.
+        /// Left for another try, by the process that the ledger hands it to.
         case left
     }
 
-    /// Step 5 of publishing, by whoever has the order.
+    /// Step 5 of publishing, by the process that has the publication.
     mutating func name(_ order: Order, by who: String) -> Naming {
         if isDiskBad {
             isDiskBad = false
-            // What is reported as failed is done again by somebody else, so nobody may be able to name this file later.
+            // Another attempt follows a reported failure, so no process may be able to rename this file later.
             let isGone = !guards.stand(.spoiledBeforeFailed) || folder.remove(order.key)
             tell { _ in "\(who): the disk refuses \(order.fence.words)\(isGone ? "" : ", and its file is gone already")"
             }
@@ -24,7 +24,7 @@ extension World {
         if !namings.contains(result) { namings.append(result) }
         tell { _ in "\(who): names the output of \(order.fence.words): \(result)" }
         let present = folder.final(request.place)?.content.request
-        // Two jobs for one place are the submitter's doing.
+        // Two jobs for one destination are the submitter's choice.
         let isElses = present != nil && present != order.request
         switch result {
         case .named:
@@ -43,7 +43,7 @@ extension World {
         }
     }
 
-    /// The storage carries out a rename that a process asked for long ago. No process looks at the result.
+    /// The storage carries out a rename that a process requested long ago. No process sees the result.
     mutating func nameLate(dice: UInt64) -> Bool {
         guard !lateNames.isEmpty else { return false }
         let order = lateNames.remove(at: Int(dice % UInt64(lateNames.count)))
@@ -56,18 +56,18 @@ extension World {
         return true
     }
 
-    /// Notes what can be seen under a request's final name.
+    /// Records the content under a request's final name.
     private mutating func show(_ request: Int) {
         guard let content = folder.final(scenario.requests[request].place)?.content else { return }
         if let earlier = shown[request], earlier != content, !hasLostOrder(request) { broke(.publishedTwice) }
-        // Of two jobs for one place, each may have to be done again after the other has replaced its file.
+        // Of two jobs for one destination, each may have to run again after the other replaced its file.
         for other in shown.indices where scenario.requests[other].place == scenario.requests[request].place {
             shown[other] = nil
         }
         shown[request] = content
     }
 
-    /// Whether a failover lost an order of this request that its worker may have been told was committed.
+    /// Whether a failover lost a publication of this request, possibly after its worker had received the answer.
     func hasLostOrder(_ request: Int) -> Bool {
         for order in lostOrders where order.request == request { return true }
         return false

@@ -1,11 +1,11 @@
-/// Processes that lose sight of the ledger or of the storage while others see both.
+/// Processes that lose the connection to the ledger or to the storage while others keep both.
 extension World {
     func ledgerCut(of call: Call) -> WorkerProcess.Cut? {
         for process in processes { if let process, process.number == call.process { return process.ledgerCut } }
         return nil
     }
 
-    /// From here on a process hears nothing of the ledger; nor does the ledger of it, or what it says still gets through.
+    /// From here on a process receives nothing from the ledger. With `both`, the ledger also receives nothing from it.
     mutating func cutLedger(_ index: Int, dice: UInt64) -> Bool {
         guard let process = processes[index], process.ledgerCut == nil else { return false }
         let cut: WorkerProcess.Cut = dice % 2 == 0 ? .both : .answers
@@ -35,14 +35,14 @@ extension World {
         return true
     }
 
-    /// A rename that hangs on its way to the storage. `false`: it hangs there already.
+    /// Queues a rename that hangs on its way to the storage. `false`: it hangs there already.
     mutating func askLateName(_ order: Order) -> Bool {
         if lateNames.contains(order) { return false }
         lateNames.append(order)
         return true
     }
 
-    /// The ledger has renewed a worker's lease.
+    /// Records that the ledger has renewed a worker's lease.
     mutating func hearOf(_ call: Call, _ answer: Call.Answer, hasRevived: Bool) {
         switch (call.operation, answer) {
         case (_, .registered(let worker)), (.beat(let worker, _), .beat): heard[worker.key] = (reachable, outages)
@@ -51,9 +51,11 @@ extension World {
         }
     }
 
-    /// A worker is taken for lost only after the ledger has been there for longer than the time from beat to beat.
+    /// Checks that a worker is declared lost only after the ledger was reachable for longer than the interval
+    /// between beats.
     ///
-    /// Excepted are three outages within one lease, each too short to count as one: they may leave no time between them.
+    /// Three outages within one lease are excepted. Each is too short to count as an outage, and they may leave no
+    /// time between them.
     mutating func checkReaping(since before: Ledger) {
         for worker in before.workers.indices where ledger.workers[worker].hasEnded && !before.workers[worker].hasEnded {
             guard let heard = heard[ledger.workers[worker].key], outages - heard.outages < 3 else { continue }

@@ -1,15 +1,16 @@
 extension World {
-    /// Looks at everything that must be so at any moment.
+    /// Checks the promises that hold at every moment.
     mutating func check() {
         if violation != nil { return }
         checkOwners()
         checkFiles()
     }
 
-    /// No two processes work on one job unless the ledger has taken it from one of them, which may not have heard of it.
+    /// Checks that no two processes work on one job, unless the ledger has taken the job from one that may not know
+    /// yet.
     ///
-    /// That is so of a claim that a failover has lost, and of what housekeeping took from a worker that was silent: such a worker
-    /// may go on for as long as it hears nothing, and publishes nothing.
+    /// The exceptions are claims that a failover lost, and jobs that housekeeping took from a silent worker. Such a
+    /// worker may go on until it receives an answer, but publishes nothing.
     private mutating func checkOwners() {
         for first in processes.indices {
             guard let one = processes[first], believes(one) else { continue }
@@ -18,7 +19,7 @@ extension World {
                 for slot in one.slots where slot.isWorkedOn {
                     for twin in other.slots where twin.isWorkedOn && twin.fence.job == slot.fence.job {
                         if isTaken(slot.fence) || isTaken(twin.fence) { continue }
-                        // Ids of jobs may be given again after a failover as well.
+                        // A failover may also give out job ids again.
                         if slot.order.request == twin.order.request { broke(.twoOwners) }
                     }
                 }
@@ -51,7 +52,8 @@ extension World {
             let content = file.content
             if content == order.content { continue }
             if content.request == job.request {
-                // A worker whose order was lost by a failover, after it was told that it was committed.
+                // A failover lost the publication of this worker after the worker had received the answer to its
+                // commit.
                 if request.policy == .replace, let key = file.key, lostOrders.contains(where: { $0.key == key }) {
                     continue
                 }
@@ -62,7 +64,7 @@ extension World {
         }
     }
 
-    /// Looks at everything that must be so once nothing is left to do.
+    /// Checks the promises that hold once nothing is left to do.
     mutating func checkEnd() {
         if violation != nil { return }
         if ledger.hasLiveJobs { return broke(.neverEnds) }

@@ -1,5 +1,5 @@
 extension World {
-    /// Lets `step` happen and looks at every promise. `false`: it could not happen here, and no time has passed.
+    /// Performs `step` and checks every promise. `false`: it was not possible, and no time has passed.
     mutating func perform(_ step: Step) -> Bool {
         pass(step.wait)
         let index = step.who % processes.count
@@ -52,7 +52,7 @@ extension World {
             folder.cutPower(keepsNames: step.dice % 2 == 0)
             for request in shown.indices where folder.final(scenario.requests[request].place)?.content != shown[request]
             {
-                // Seen before it was durable, and before the ledger called the job completed.
+                // This content was seen before it was durable, and before the ledger called the job completed.
                 shown[request] = nil
             }
             restart()
@@ -61,14 +61,14 @@ extension World {
         return isDone
     }
 
-    /// Passes the time until about the moment at which a lease ends, by the worker's clock or by the ledger's.
+    /// Lets time pass until about the end of a lease, by the worker's clock or by the ledger's.
     private mutating func leap(_ index: Int, dice: UInt64) -> Bool {
         guard let me = processes[index], let name = me.name else { return false }
         var end = me.deadline
         if dice % 2 == 0 && name.id < ledger.workers.count { end = ledger.workers[name.id].leaseUntil - skew }
         end += [-2_500, -100, 1, 600][Int((dice >> 8) % 4)]
         guard end > now && end < now + Times.lease else { return false }
-        // Half the times a coordinator keeps house meanwhile; otherwise the gap passes for an outage.
+        // In half the cases a coordinator does the housekeeping meanwhile. Otherwise the gap counts as an outage.
         let keeper = Int((dice >> 16) % 4)
         while keeper < keepers.count && end - now > 1_000 {
             pass(1_000)
@@ -90,7 +90,7 @@ extension World {
         return nil
     }
 
-    /// What nobody waits for any more arrives late, when it does most harm.
+    /// Calls without a waiting caller arrive late, when they do the most harm.
     private mutating func deliverNext(from who: Int, dice: UInt64) -> Bool {
         guard let index = place(from: who, where: { $0.answer == nil && ($0.isAwaited || dice % 8 == 0) })
         else { return false }
@@ -111,7 +111,7 @@ extension World {
         return true
     }
 
-    /// The caller hears nothing any more. What it has asked may be carried out all the same, at any time.
+    /// The caller gets no answer. Its request may take effect all the same, at any time.
     private mutating func breakConnection(_ who: Int) -> Bool {
         guard let index = place(from: who, where: { $0.isAwaited }) else { return false }
         tell { "the connection breaks under: \($0.calls[index].operation.words)" }
@@ -137,7 +137,7 @@ extension World {
         return true
     }
 
-    /// Goes on with what is stopped, or starts what is dead.
+    /// Resumes a stopped process, or starts a dead one.
     mutating func resume(_ who: Int) -> Bool {
         let index = who % (processes.count + keepers.count)
         if index >= processes.count {

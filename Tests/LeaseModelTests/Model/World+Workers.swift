@@ -1,7 +1,7 @@
 extension World {
-    // MARK: - What a worker does by itself
+    // MARK: - What a worker does on its own
 
-    /// The worker's next piece of work; `dice` says which, if there are several. `false`: it has none.
+    /// Does the worker's next piece of work. `dice` selects one of several. `false`: there is none.
     mutating func work(_ index: Int, dice: UInt64) -> Bool {
         guard var me = processes[index], !me.isPaused else { return false }
         defer { processes[index] = me }
@@ -39,7 +39,7 @@ extension World {
         me.name != nil && now >= me.deadline
     }
 
-    /// All rights are over. Keeps what is the ledger's to decide, and what it has decided.
+    /// Gives up after the lease. Keeps publications that the ledger decides about or has accepted.
     private mutating func giveUp(_ me: inout WorkerProcess) {
         for place in me.slots.indices.reversed() where me.slots[place].isOwned {
             if case .publishing = me.slots[place].phase, guards.stand(.unansweredIsKept) {
@@ -56,7 +56,7 @@ extension World {
         me.known.removeAll()
     }
 
-    /// Throws away what a slot has made.
+    /// Discards the output of a slot.
     private mutating func drop(_ place: Int, of me: inout WorkerProcess) {
         let slot = me.slots.remove(at: place)
         tell { _ in "#\(me.number) drops \(slot.fence.words)" }
@@ -150,7 +150,7 @@ extension World {
         return true
     }
 
-    /// Hands a job back, unless it is on its way into `publishing` or further.
+    /// Hands a job back, unless it is publishing or beyond.
     private func release(_ place: Int, of me: inout WorkerProcess) {
         switch me.slots[place].phase {
         case .converting, .written, .linked: me.slots[place].phase = .releasing
@@ -161,9 +161,9 @@ extension World {
         }
     }
 
-    // MARK: - What a worker is told
+    // MARK: - What a worker learns
 
-    /// Gives `answer` to whoever waits for `call`. Takes no notice of those who have gone.
+    /// Gives `answer` to the caller of `call`. Ignores callers that are gone.
     mutating func deliver(_ answer: Call.Answer, of call: Call) {
         guard let number = call.process else {
             if case .submit(let request) = call.operation, case .none = answer { promised[request] = true }
@@ -228,11 +228,11 @@ extension World {
         }
     }
 
-    /// A job that was claimed; handed back at once if there is no slot for it.
+    /// Takes a claimed job. Hands it back at once if no slot is free.
     private func adopt(_ fence: Fence, _ me: inout WorkerProcess) {
         me.known.append(fence)
         let isWelcome = me.slots.count < 2 && !me.isDraining
-        // Some conversions are done within a moment, some outlast a lease.
+        // Some conversions take a moment, some outlast a lease.
         let length = [50, 50, 1_000, 5_000, 15_000, 40_000][fence.lease % 6]
         take(fence, isWelcome ? .converting(until: now + length) : .releasing, &me)
     }

@@ -1,23 +1,24 @@
-/// Everything there is: ledger, replica, workers, coordinators, folder, network and real time.
+/// The whole system: ledger, replica, workers, coordinators, folder, network and real time.
 struct World: Sendable {
     let scenario: Scenario
     let guards: Guards
     /// Promises that may be broken, to see what else breaks.
     let overlooked: Set<Violation>
 
-    /// Real time. Nobody but the invariants looks at it.
+    /// Real time. Only the model's checks read it, not the modelled processes.
     var now: Milliseconds = 100_000
-    /// For how much of it the ledger could be reached.
+    /// How much of that time the ledger was reachable.
     private(set) var reachable: Milliseconds = 0
     /// How often it went away and came back as the same server.
     private(set) var outages = 0
     var ledger = Ledger()
-    /// What a replica, or the disk, would have if the server died now: the ledger after each of the last commits.
+    /// The states that a replica, or the disk, would have if the server died now: the ledger before each of the
+    /// last commits.
     private(set) var history: [(ledger: Ledger, isAsynchronous: Bool)] = []
     private(set) var isServing = true
     /// Counts servers and their starts.
     private(set) var server = 1
-    /// How far the server's clock is from real time.
+    /// How far the server's clock is ahead of real time.
     private(set) var skew: Milliseconds = 0
 
     var folder: Folder
@@ -25,37 +26,37 @@ struct World: Sendable {
     var keepers = [Keeper(), Keeper()]
     var calls: [Call] = []
 
-    /// Renames that processes have asked the storage for before they lost sight of it, and that may be done at any time.
+    /// Renames that processes requested before they lost the connection to the storage. They may happen at any time.
     var lateNames: [Order] = []
 
-    /// Whether the next thing that gives a file its final name meets a disk that refuses.
+    /// Whether the disk refuses the next rename to a final name.
     var isDiskBad = false
-    /// Nothing goes wrong any more: what is live must come to its end.
+    /// No more faults happen, so every open job must end.
     var isCalm = false
 
     private var lastNumber = 0
 
-    // Known to the model only.
-    /// Submitters who were told that their job is in the ledger.
+    // Only the model knows these.
+    /// For each request, whether its submitter received the answer that the job is in the ledger.
     var promised: [Bool]
-    /// Orders that the ledger has ever committed.
+    /// All publications that the ledger ever committed.
     var committed: [AttemptKey] = []
-    /// Claims and orders that were committed and that a failover lost.
+    /// Committed claims and publications that a failover lost.
     var lostClaims: [Fence] = []
     var lostOrders: [Order] = []
-    /// Fences that housekeeping had ended and that a failover has put back: their files may have been swept meanwhile.
+    /// Fences that housekeeping had ended and a failover restored. Their files may have been swept meanwhile.
     var lostEnds: [Fence] = []
-    /// What `reachable` and `outages` were when the ledger last renewed a worker's lease, by its key.
+    /// The values of `reachable` and `outages` when the ledger last renewed a worker's lease, by the worker's key.
     var heard: [Int: (reachable: Milliseconds, outages: Int)] = [:]
-    /// Files of attempts that did not get their names although they could have.
+    /// Fences whose files did not get their names although they could have.
     var spoiled: [Fence] = []
-    /// What each request has shown under its final name.
+    /// The content that each request has shown under its final name.
     var shown: [Content?]
-    /// Which answers were given and which ends files came to, to know what a run has seen.
+    /// The answers that were given and the results of renames, to know what a run covered.
     var answers: [FenceAnswer] = []
     var namings: [Folder.Naming] = []
     var violation: Violation?
-    /// What happened, for people; `nil` if nobody asked.
+    /// What happened, for people; `nil` unless requested.
     var trace: [String]?
 
     init(_ scenario: Scenario, under guards: Guards, overlooking overlooked: Set<Violation>, isTraced: Bool) {
@@ -79,7 +80,7 @@ struct World: Sendable {
         if isServing { reachable += time }
     }
 
-    /// Takes time back that did not pass after all.
+    /// Takes back time that did not pass after all.
     mutating func takeBack(_ time: Milliseconds) { pass(-time) }
 
     mutating func nextNumber() -> Int {
@@ -92,7 +93,7 @@ struct World: Sendable {
         processes[index] = WorkerProcess(number: number, build: scenario.hasTwoBuilds ? index % 2 : 0)
     }
 
-    /// Notes what happens, in words made only if somebody wants to read them.
+    /// Records an event. Builds the text only if a trace was requested.
     mutating func tell(_ words: (World) -> String) {
         guard trace != nil else { return }
         let line = words(self)
@@ -105,7 +106,7 @@ struct World: Sendable {
 
     // MARK: - Commits and their loss
 
-    /// Keeps what the ledger was before the commit that has just been.
+    /// Stores the state of the ledger before the last commit.
     mutating func remember(_ before: Ledger, isAsynchronous: Bool = false) {
         if history.count == 12 { history.removeFirst(4) }
         history.append((before, isAsynchronous))
@@ -125,7 +126,7 @@ struct World: Sendable {
         isServing = true
     }
 
-    /// The server starts anew on what its disk has: all but the last commits that nobody waited for.
+    /// Restarts the server with what its disk has: all but the last commits that no caller waited for.
     mutating func restart() {
         loseTail(0)
         server += 1
@@ -133,7 +134,7 @@ struct World: Sendable {
         isServing = true
     }
 
-    /// A replica takes over that lacks the last `count` commits that may be lacking.
+    /// A replica takes over that lacks the last `count` commits, as far as they may be missing.
     mutating func failOver(losing count: Int, skew: Milliseconds) {
         loseTail(scenario.isSynchronous ? 0 : count)
         server += 1
@@ -163,7 +164,7 @@ struct World: Sendable {
         }
     }
 
-    /// What was on its way is carried out by nobody; what was carried out is answered by nobody.
+    /// Loses all pending calls: requests under way are not carried out, and results are not delivered.
     private mutating func loseConnections() {
         for call in calls where call.isAwaited { deliver(.unknown, of: call) }
         calls.removeAll()
@@ -177,7 +178,7 @@ struct World: Sendable {
         return id
     }
 
-    /// Carries a call out in the ledger.
+    /// Carries out a call in the ledger.
     mutating func carryOut(_ index: Int) {
         let call = calls[index]
         let cut = ledgerCut(of: call)

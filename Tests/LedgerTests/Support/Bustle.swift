@@ -1,12 +1,12 @@
-/// Everything that may be said to a ledger, in plain SQL and about random jobs, for many sessions at once.
+/// All calls that clients can make to a ledger, as plain SQL about random jobs, for many concurrent sessions.
 enum Bustle {
-    /// One transaction, and how often it comes beside others.
+    /// One transaction, with its share among the others.
     struct Call {
         let sql: String
         var weight = 1
     }
 
-    /// Jobs, epochs and leases of some rows, in any order, as `r`.
+    /// Arrays of the jobs, epochs and leases of random rows, as `r`.
     private static func some(_ table: String, _ count: Int = 20) -> String {
         """
         (select array_agg(job) j, array_agg(epoch) e, array_agg(lease_id) l, count(*)::integer n
@@ -14,14 +14,15 @@ enum Bustle {
         """
     }
 
-    /// A filter for some ids of rows of these tables.
+    /// A filter for the ids of random rows of these tables.
     private static func ids(_ tables: [String], _ count: Int = 40) -> String {
         let all = tables.map { "select job from sluice.\($0)" }.joined(separator: " union all ")
         return
             "jsonb_build_object('ids', (select jsonb_agg(job) from (select job from (\(all)) u order by random() limit \(count)) r))"
     }
 
-    /// Some jobs, also such as have ended. A statement that reads `finished` itself would lock it before it calls.
+    /// Random job ids, including jobs that have ended. A statement that reads `finished` itself would lock it
+    /// before the call.
     private static func anyIDs(_ count: Int) -> String {
         "(select array_agg((random() * last_value)::bigint) from sluice.job_id, generate_series(1, \(count)))"
     }
@@ -48,7 +49,7 @@ enum Bustle {
         )
     }
 
-    /// As long as a ledger holds nothing.
+    /// Calls that work only while a ledger is empty.
     static let numbering = [Call(sql: "select sluice.number_ledger((random() * 5)::integer)::text", weight: 4)]
 
     static let workers = [
@@ -113,7 +114,7 @@ enum Bustle {
         ),
         Call(sql: "select sluice.recall('file_system_full', 50)::text"),
         Call(sql: "select sluice.stop_worker(w.id, w.secret)::text from \(worker) where random() < 0.3"),
-        // One that is not heard of any more.
+        // A worker that goes silent.
         Call(
             sql:
                 "update sluice.worker set lease_until = '-infinity' where id = (select id from \(worker)) and random() < 0.3"
@@ -186,7 +187,7 @@ enum Bustle {
         Call(sql: "select null::text from sluice.list_chores()"),
     ]
 
-    /// Time goes by, and nobody thinks that there was an outage.
+    /// Lets time pass without the look of an outage.
     static let time = [
         Call(sql: "update sluice.setting set clock_shift = clock_shift + interval '4 min'"),
         Call(sql: "update sluice.house set quiet_until = '-infinity', tick_at = sluice.ledger_time()"),

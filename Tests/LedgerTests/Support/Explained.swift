@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What the server did for a call, with all statements of the functions in it, as auto_explain tells it.
+/// What the server did for a call, including all statements in its functions, as reported by auto_explain.
 struct Explained {
     struct Node: Decodable {
         let kind: String
@@ -10,7 +10,7 @@ struct Explained {
         let index: String?
         private let rows: Double
         private let loops: Double
-        /// Whether it was needed at all.
+        /// Whether the step ran at all.
         var isRun: Bool { loops > 0 }
         private let filtered: Double?
         private let unmatched: Double?
@@ -31,13 +31,14 @@ struct Explained {
             case parts = "Plans"
         }
 
-        /// Rows that it looked at, given on or not.
+        /// The rows that it read, including those that a filter removed.
         var rowsSeen: Int { Int((rows + (filtered ?? 0)) * loops) }
-        /// Pairs that it compared in vain: as many as one side's rows times the other's, where a join has no better way.
+        /// The pairs that it compared without a match. A plain nested loop compares every row of one side with
+        /// every row of the other.
         var pairsSeen: Int { Int((unmatched ?? 0) * loops) }
-        /// Pages that it and all below it touched.
+        /// The pages that it and all steps below it touched.
         var blocks: Int { (hit ?? 0) + (read ?? 0) }
-        /// It and all below it.
+        /// This step and all below it.
         var all: [Node] { [self] + (parts ?? []).flatMap(\.all) }
     }
 
@@ -51,12 +52,12 @@ struct Explained {
         }
     }
 
-    /// Of every statement of the call, those within functions included.
+    /// The steps of every statement of the call, including those within functions.
     let nodes: [Node]
-    /// Pages that the whole call touched.
+    /// The pages that the whole call touched.
     let blocks: Int
 
-    /// One for each of `calls`, made in one session and one transaction that is rolled back, after `preparation`.
+    /// Explains each of `calls`. They run after `preparation`, in one session and one transaction that is rolled back.
     static func calls(
         _ calls: [String],
         after preparation: [String] = [],
@@ -76,7 +77,7 @@ struct Explained {
         )
         var found: [Explained] = []
         var nodes: [Node] = []
-        // A call's own plan comes after those of the statements within it.
+        // The plan of a call follows those of the statements within it.
         for piece in text.components(separatedBy: "LOG:  duration:").dropFirst() {
             guard let start = piece.firstIndex(of: "{"), let end = piece.lastIndex(of: "}") else {
                 throw SupportError("read a plan", piece)
@@ -94,13 +95,13 @@ struct Explained {
     }
 }
 
-/// What a call must keep to, however large the ledger is.
+/// Indexes that must be used. Names are those of the partitions without their numbers.
 struct PlanGuard {
     /// Indexes that have to be used; a partition's is named like that of a partition without number.
     var indexes: Set<String> = []
-    /// The most rows that one step may look at in a table that may be large, and pairs that it may compare in vain.
+    /// The most rows that one step may read in a large table, and the most pairs that it may compare without a match.
     var rowLimit = 2_000
-    /// Tables that may be read from end to end.
+    /// Tables that may be scanned completely.
     var scanned: Set<String> = []
 
     /// Tables that grow with the number of jobs, waiting or done.
@@ -108,7 +109,7 @@ struct PlanGuard {
         "job", "finished", "attempt", "batch", "waiting", "delayed", "running", "publishing",
     ]
 
-    /// What a call did that it must not do, in words.
+    /// The rules that a call violated, as text.
     func violations(in call: Explained) -> [String] {
         var words: [String] = []
         var used: Set<String> = []

@@ -1,4 +1,4 @@
-/// Lets only so many in at a time.
+/// Limits how many tasks run a section at the same time.
 actor Gate {
     private var places: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []

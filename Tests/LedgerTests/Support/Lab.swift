@@ -4,28 +4,28 @@ import Testing
 
 @testable import Ledger
 
-/// A schema of one test's own on a private server, and connections to it.
+/// A schema for one test on a private server, and a connection pool for it.
 struct Lab {
     let server: PrivatePostgres
     let database: String
     let schema: SchemaName
-    /// By which pg_stat_activity knows its connections, as it stands in plain SQL.
+    /// The `application_name` of its connections. Needs no quoting in SQL.
     let name: String
     let configuration: LedgerConfiguration
     let source: ConnectionSource
 
-    /// A fresh schema on `server`, by default the one that all tests share.
+    /// Creates a schema on `server`, by default on the server that all tests share.
     init(on server: PrivatePostgres? = nil, _ change: (inout LedgerConfiguration) -> Void = { _ in }) async throws {
         let server = try server ?? .shared()
         let schema = try SchemaName(PrivatePostgres.freshName())
-        // With patience, whatever the test is about to try without.
+        // Prepare with long limits, whatever limits the test itself sets.
         let patient = try ConnectionSource(.patient(url: server.url()))
         try await patient.run("prepare a test") { _ = try $0.execute("create schema \(schema)") }
         await patient.close()
         try self.init(on: server, database: "postgres", schema: schema, name: schema.text, change)
     }
 
-    /// With what is there already.
+    /// Uses an existing schema.
     init(
         on server: PrivatePostgres,
         database: String,
@@ -43,7 +43,8 @@ struct Lab {
         source = try ConnectionSource(configuration)
     }
 
-    /// What ends in time ends long before this on any machine; what does not would last far longer.
+    /// A limit for waits. An operation that ends at all ends long before this on any machine, and one that hangs
+    /// takes far longer.
     static let farTooLong = Duration.seconds(300)
 
     @discardableResult
@@ -51,7 +52,7 @@ struct Lab {
         try await source.run("test", body)
     }
 
-    /// Looks until a server process of this lab's runs a statement that is like `pattern` and waits for `event`.
+    /// Polls until a server process of this lab runs a statement like `pattern` and waits for `event`.
     func untilRunning(_ pattern: String, waitsFor event: String = "%") async throws {
         let deadline = ContinuousClock.now + Self.farTooLong
         let watcher = try ConnectionSource(.patient(url: server.url()))
@@ -74,7 +75,8 @@ struct Lab {
 }
 
 extension LedgerConfiguration {
-    /// For tests that are not about time: a machine on which all of them run at once may be slow, and is not broken.
+    /// A configuration for tests that are not about time. A machine that runs all tests at once may be slow without
+    /// being broken.
     static func patient(url: String) throws -> LedgerConfiguration {
         var configuration = try LedgerConfiguration(url: url)
         configuration.connectTimeout = Lab.farTooLong
@@ -85,16 +87,16 @@ extension LedgerConfiguration {
     }
 }
 
-/// Does what is blocked by another program or a server on a thread of its own: the tasks of all tests share as many threads as
-/// there are cores, and none of them may be kept from the others.
+/// Runs code that blocks on another program or a server on a separate thread. The tasks of all tests share as many
+/// threads as there are cores, and none of these may block.
 func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Swift.Result(catching: body)) }
     }
 }
 
-/// What `body` throws with the first limit under which it gets as far as `isFar` says: on a busy machine a short one may be over
-/// before the server has heard of it.
+/// The error of `body` under the first limit that lets it get as far as `isFar` demands. On a busy machine a short
+/// limit may be over before the server has received anything.
 func failureInTime<Result>(
     _ isFar: (LedgerError) -> Bool,
     _ location: SourceLocation = #_sourceLocation,
@@ -108,7 +110,7 @@ func failureInTime<Result>(
     }
 }
 
-/// What `body` throws, which is to be a `LedgerError`.
+/// The `LedgerError` that `body` throws. Fails the test if it throws another error or none.
 func failure<Result>(
     _ location: SourceLocation = #_sourceLocation,
     of body: () async throws -> Result
@@ -121,11 +123,11 @@ func failure<Result>(
     throw NoFailure()
 }
 
-/// What was to fail did not.
+/// Thrown if an operation that must fail succeeds.
 struct NoFailure: Error {}
 
 extension Statement {
-    /// This statement with plain SQL after it.
+    /// This statement, followed by plain SQL.
     func appending(_ text: String) -> Statement {
         var whole = StringInterpolation(literalCapacity: 0, interpolationCount: 0)
         whole.appendLiteral(sql + text)

@@ -5,15 +5,15 @@ import Testing
 
 @testable import Ledger
 
-/// A migrated ledger of one test's own.
+/// A migrated ledger for one test.
 struct LedgerLab {
     let lab: Lab
     let ledger: JobLedger
     let heartbeat: Heartbeat
-    /// Long, so that a machine under load does not end it; tests let time go by with `age`.
+    /// Long, so that a machine under load does not exceed it. Tests let time pass with `age`.
     let lease: Duration = .seconds(3_600)
 
-    /// A fresh ledger on `server`, by default the one that all tests share: a copy of one that was migrated once.
+    /// Creates a ledger on `server`. By default it is a copy of a migrated template on the server that all tests share.
     init(on server: PrivatePostgres? = nil, _ change: (inout LedgerConfiguration) -> Void = { _ in }) async throws {
         let name = PrivatePostgres.freshName()
         if let server {
@@ -35,7 +35,7 @@ struct LedgerLab {
 
     var schema: SchemaName { lab.schema }
 
-    /// The same ledger for another role, by a URL of that role's.
+    /// The same ledger as seen by another role, over a URL of that role.
     func ledger(as user: String, url: String? = nil) throws -> JobLedger {
         try JobLedger(configuration(url ?? lab.server.url(database: lab.database, user: user)))
     }
@@ -46,7 +46,7 @@ struct LedgerLab {
         return configuration
     }
 
-    /// The database of a ledger that has just been made. To copy it takes a quarter of the time of making one.
+    /// The database of a new ledger. Copying it takes a quarter of the time of migrating one.
     private static let template = Task {
         let server = try PrivatePostgres.shared()
         let name = try server.createDatabase()
@@ -54,7 +54,7 @@ struct LedgerLab {
         return name
     }
 
-    /// A hundred copies at once would only keep each other from the processors.
+    // A hundred copies at once would only compete for the processors.
     private static let gate = Gate(places: 2)
 
     // MARK: - Material
@@ -81,7 +81,7 @@ struct LedgerLab {
         )
     }
 
-    /// What is claimed when all of it can be read.
+    /// Claims jobs. Fails the test if one of their recipes cannot be read.
     func claim(
         _ wanted: Int32 = 1,
         for worker: WorkerEntry,
@@ -120,12 +120,12 @@ struct LedgerLab {
 
     // MARK: - Time and truth
 
-    /// Puts the ledger's clock forward; jobs and leases age by it.
+    /// Moves the ledger's clock forward. Jobs and leases age by it.
     func age(by duration: Duration) async throws {
         try await lab.run { try $0.execute("update \(schema).setting set clock_shift = clock_shift + \(duration)") }
     }
 
-    /// A setting of the ledger's, as plain SQL.
+    /// Changes settings of the ledger, given as plain SQL.
     func set(_ assignment: String) async throws {
         try await lab.run { _ = try $0.script("update \(schema).setting set \(assignment)", changes: true) }
     }
@@ -134,7 +134,7 @@ struct LedgerLab {
         try await lab.run { try $0.value(statement) }
     }
 
-    /// Where a job's row lies, and that it lies in one place only.
+    /// The state of a job. Fails the test unless exactly one row holds it.
     func state(_ job: Int64, _ location: SourceLocation = #_sourceLocation) async throws -> String {
         let found: [String] = try await lab.run { connection in
             try connection.rows(
@@ -151,7 +151,7 @@ struct LedgerLab {
         return found.joined(separator: "+")
     }
 
-    /// How many rows lie in each state, counted.
+    /// The number of jobs in each state, by counting rows.
     func truth() async throws -> [String: Int] {
         let rows: [(String, Int)] = try await lab.run { connection in
             try connection.rows(

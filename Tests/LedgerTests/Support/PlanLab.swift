@@ -4,13 +4,13 @@ import Testing
 
 @testable import Ledger
 
-/// Two ledgers with the same things going on in them: one that has hardly begun, and one with a past and a long line.
+/// Two ledgers with the same activity: one almost new, and one with a long past and a long queue.
 struct PlanLab {
     let server: PrivatePostgres
     let small: Books
     let large: Books
 
-    /// Made once for all tests of plans. They change nothing that stays.
+    /// Created once for all plan tests. They leave no changes behind.
     static func shared() async throws -> PlanLab { try await making.value }
 
     private static let making = Task { try await PlanLab() }
@@ -29,13 +29,15 @@ struct PlanLab {
         let database: String
         let finished: Int
         let waiting: Int
-        /// Of jobs that worker 1 runs, and of jobs that are being published.
+        /// The fences of jobs that worker 1 runs, and below those of jobs that are publishing; one SQL text for
+        /// each group.
         let running: [String]
         let publishing: [String]
 
-        /// Calls are made with so many jobs.
+        // The number of jobs in each call.
         static let group = 100
-        /// So often in a session, for from the sixth time on a function's plans are made once and for all.
+        // The number of calls in a session. From the sixth on, PostgreSQL may keep a generic plan for a function's
+        // statements.
         static let calls = 7
 
         fileprivate init(on server: PrivatePostgres, finished: Int, waiting: Int) async throws {
@@ -44,14 +46,14 @@ struct PlanLab {
             let past = LedgerPast(schema: "sluice", jobs: finished, batchSize: min(finished, 250_000))
             try await onOwnThread { _ = try server.run(past.opening, database: database) }
             let all = past.starts.map { $0 }
-            // One for each of two cores.
+            // One task for each of two cores.
             async let odd: Void = Self.write(all.filter { $0 / past.batchSize % 2 == 1 }, of: past, server, database)
             async let even: Void = Self.write(all.filter { $0 / past.batchSize % 2 == 0 }, of: past, server, database)
             _ = try await (odd, even)
             try await onOwnThread {
                 for text in [
                     past.ending, Self.addBatches(finished / 50), Self.submit(waiting),
-                    // 2,000 run, 1,000 are being published, 500 are to be tried again later; 7 workers, of which one is lost.
+                    // 2,000 jobs run, 1,000 are publishing, and 500 wait for another try. One of 7 workers is lost.
                     Self.work, "vacuum analyze",
                 ] {
                     try server.run(text, database: database)
@@ -70,7 +72,7 @@ struct PlanLab {
             }
         }
 
-        /// Batches whose jobs are gone: the past has few.
+        /// Creates batches whose jobs are gone, because the generated past has only a few batches.
         private static func addBatches(_ count: Int) -> String {
             """
             insert into sluice.batch (name, key, queue, priority, weight, created_at)
@@ -90,7 +92,7 @@ struct PlanLab {
             """
         }
 
-        /// Of all its workers.
+        /// The secret of all workers.
         static let secret = "00000000-0000-0000-0000-000000000001"
 
         private static let work = """
@@ -119,7 +121,7 @@ struct PlanLab {
             select count(*) from fold_counts(), raise_floors();
             """
 
-        /// Arrays of jobs, epochs and leases, as the first parameters of a call, for one group after another.
+        /// SQL arrays of jobs, epochs and leases, the first parameters of a call, for one group after another.
         private static func fences(_ table: String, _ condition: String, _ server: PrivatePostgres, _ database: String)
             throws -> [String]
         {
@@ -134,7 +136,7 @@ struct PlanLab {
             ).split(separator: "\n").map(String.init)
         }
 
-        /// The plans of so many calls in one session, after statements that are rolled back with them.
+        /// The plans of `count` calls in one session, after statements that are rolled back with them.
         func plans(of call: GuardedCall, count: Int = calls, after preparation: [String] = []) async throws
             -> [Explained]
         {
@@ -151,12 +153,12 @@ struct GuardedCall: Sendable, CustomTestStringConvertible {
     let name: String
     let rules: PlanGuard
     var preparation: [String] = []
-    /// What drops an index that it needs, so that the guard has to notice.
+    /// Statements that drop an index that the call needs. The guard must notice.
     var breakages: [String] = []
-    /// The n-th call in a session.
+    /// The SQL of the n-th call in a session.
     let sql: @Sendable (PlanLab.Books, Int) -> String
 
-    /// Whether it is about a group of jobs in a worker's hands.
+    /// Whether the call is about a group of jobs that a worker holds.
     var isOfAGroup: Bool {
         ["beat", "publish", "publish what is to be stopped", "fail", "finish", "release"].contains(name)
     }

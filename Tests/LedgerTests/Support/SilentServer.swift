@@ -2,12 +2,12 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A TCP port of this machine on which somebody listens who is no PostgreSQL.
+/// A TCP server on this machine that is no PostgreSQL.
 final class SilentServer: Sendable {
     let port: Int
     private let descriptor: Int32
 
-    /// Listens. The system takes connections; nobody answers them.
+    /// Starts to listen. The system accepts connections, but nothing answers them.
     init() throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SupportError("open a socket", errno: errno) }
@@ -27,7 +27,8 @@ final class SilentServer: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Takes one connection, answers what it says first with `answer`, and gives all that it said until it ended.
+    /// Accepts one connection, answers its first bytes with `answer`, and returns all that the client sent until it
+    /// closed.
     func hearOut(answering answer: UInt8) throws -> [UInt8] {
         let client = accept(descriptor, nil, nil)
         guard client >= 0 else { throw SupportError("accept", errno: errno) }
