@@ -1,4 +1,4 @@
-/// `sluice completion`, and the hidden command that its scripts call at every press of the tab key.
+/// `sluice completion`, and the hidden command that its scripts call each time the user presses Tab.
 enum CompletionCommand {
     private static let shell = Argument(
         name: "SHELL",
