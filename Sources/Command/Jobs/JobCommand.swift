@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice job`: the whole story of one job, or of some.
+/// `sluice job`: prints everything the ledger knows about one or more jobs.
 enum JobCommand {
     private static let jobs = Argument(
         name: "ID",
