@@ -39,6 +39,7 @@ public struct PublicationFinisher: Sendable {
         for row in rows {
             do throws(StorageError) {
                 let publication = try DuePublication(row)
+                // An error means that this process lacks the root; one that has it carries the order out.
                 if let order = publication.order, (try? roots.root(of: order.location)) == nil { continue }
                 due.append((row, publication))
             } catch {
@@ -119,6 +120,7 @@ public struct PublicationFinisher: Sendable {
         }
         guard !failures.isEmpty else { return }
         let answers = try await each(failures.map(\.report)) { try await ledger.fail($0, within: limit) }
+        // If the ledger rejected a report, its ending stays `.failed`.
         for (failure, answer) in zip(failures, answers) where (try? answer.get()) == .lost {
             endings[failure.index] = .overtaken
         }

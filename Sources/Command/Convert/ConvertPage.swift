@@ -60,7 +60,7 @@ struct ConvertPage {
         let remarks = report.briefRemarks.map { "; \($0)" } ?? ""
         let verdict = (report.isVerified ? ", verified" : "") + remarks
         let columns = [name, facts, count + "all there" + verdict].reduce(4) { $0 + $1.displayWidth }
-        // The verdict must not be cut off: if the line is too long, it moves to a second line.
+        // The result must not be cut off: if the line is too long, it moves to a second line.
         let breaks = console.data.hasWidth && columns > console.data.width
         let gap = breaks ? "\n" + String(repeating: " ", count: name.displayWidth + 2) : "  "
         return "\(console.data.paint(name, .strong))  \(facts)\(gap)\(count)\(whole)\(verdict)"

@@ -1,6 +1,6 @@
 import Ledger
 
-/// `sluice doctor`: checks the ledger and this machine, and says how to fix what is wrong.
+/// `sluice doctor`: checks the ledger and this machine, and prints how to fix what is wrong.
 enum DoctorCommand {
     private static let json = Switch("json", "print a line of JSON for each finding", in: .output)
 

@@ -2,7 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// `sluice errors`: groups failures, and says what to do about each group.
+/// `sluice errors`: groups failures, with a hint for each group.
 enum ErrorsCommand {
     private static let batch = Option<Int64>("batch", .id.offering(.batches), "of this batch", in: .jobs)
     private static let queue = Option<String>(

@@ -141,7 +141,7 @@ struct JobListing: Sendable {
         for note in lines.map(\.note.printable) where said.insert(note).inserted { console.warn(note) }
     }
 
-    /// Says whether there are more jobs, and what to look at next. Silent in the formats for programs.
+    /// Prints whether there are more jobs, and which command to use next. Silent in the formats for programs.
     func remark(shown: Int, hasMore: Bool, last: Int64?) {
         guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
         if shown == 0 {

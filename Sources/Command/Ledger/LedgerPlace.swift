@@ -36,7 +36,7 @@ struct LedgerChoice: Sendable {
     let contexts: ContextMemory
 
     /// Applies the precedence: options, then variables, then the current context. Among variables, one that names a
-    /// context comes before addresses: it says more, and users set it for the moment.
+    /// context comes before addresses: a context sets more, and users set it for the moment.
     func place() throws -> LedgerPlace {
         if let database, database.origin == .commandLine {
             guard context?.origin != .commandLine else {

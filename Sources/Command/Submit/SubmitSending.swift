@@ -150,7 +150,7 @@ struct SubmitSending: Sendable {
             at: plan.items.map(\.destination.description),
             withDigests: look.readsOutputs
         )
-        // The threads that read outputs belong to no task, so a flag tells them of the cancellation.
+        // The threads that read outputs belong to no task, so a flag passes the cancellation on.
         let stopped = Latest(false)
         let survey = try await withTaskCancellationHandler {
             try look.survey(earlier) { !stopped.value }

@@ -7,7 +7,7 @@ struct TextTable {
         var isElastic = false
         /// Whether it may be dropped, the last such column first, before others must be cut.
         var mayGo = false
-        /// Whether its texts are cut in the middle: the end of a path says most.
+        /// Whether its texts are cut in the middle: the end of a path matters most.
         var keepsEnd = false
     }
 

@@ -1,7 +1,7 @@
 /// How a command ended, for scripts. The numbers are frozen: docs/exit-codes.md lists them for users.
 enum ExitCode: Int32, Sendable, CaseIterable {
     case success = 0
-    /// Any other failure; standard error says what failed.
+    /// Any other failure; standard error shows what failed.
     case failure = 1
     /// Invalid usage.
     case usage = 2
