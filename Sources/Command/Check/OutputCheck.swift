@@ -10,7 +10,7 @@ struct OutputCheck: Sendable {
     struct Tally: Sendable {
         /// Outputs that match the filter, counted before the check starts.
         var total = 0
-        /// Outputs examined so far; `bytes` and `fine` count those that are as they were written.
+        /// Outputs examined so far. `fine` counts those that are as they were written, `bytes` is their total size.
         var done = 0
         var bytes: Int64 = 0
         var fine = 0
