@@ -3,8 +3,9 @@ import Ledger
 
 /// The command `sluice`, from its command-line words to its exit code.
 public enum CommandLineTool {
-    /// Runs the command that `words` name, without the program's name, and ends the process. A `nil` word was not
-    /// valid UTF-8.
+    /// Runs the command that `words` name and ends the process.
+    ///
+    /// `words` does not include the program's name. A `nil` word was not valid UTF-8.
     public static func run(_ words: [String?], environment: [String: String]) -> Never {
         // A write to a pipe without a reader then fails with an error instead of killing the process.
         signal(SIGPIPE, SIG_IGN)

@@ -8,7 +8,7 @@ import Worker
 struct MachineExamination: Sendable {
     let roots: [WorkerConfiguration.RootPlace]
 
-    /// Below this, `doctor` calls a disk nearly full.
+    /// In bytes: with less free space, `doctor` warns about a root.
     private static let littleRoom: UInt64 = 1 << 30
 
     func findings() async -> [Finding] {

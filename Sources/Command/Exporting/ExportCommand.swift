@@ -59,7 +59,7 @@ enum ExportCommand {
     /// Up to `window` jobs of a batch, in the order of submission. Jobs that retention has deleted meanwhile are
     /// missing.
     private struct Page: Sendable {
-        /// The number after which the next page starts; `nil` on the page behind the last.
+        /// The number after which the next page starts; `nil` on the page after the last.
         let last: Int64?
         private let jobs: [JobSummary]
         private let stories: [JobStory]

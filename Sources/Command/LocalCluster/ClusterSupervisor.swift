@@ -156,8 +156,8 @@ final class ClusterSupervisor {
     /// Restarts parts that have died, until a signal stops the supervisor.
     private func watch(_ listened: inout sigset_t) throws(ClusterError) {
         while !isEnding {
-            // SIGCHLD reports the end of own children. Parts that an earlier supervisor started are no children and
-            // must be polled.
+            // SIGCHLD reports the end of a child. Parts that an earlier supervisor started are not children of this
+            // process and must be polled.
             var longest = WaitTime.milliseconds(1_000)
             switch sigtimedwait(&listened, nil, &longest) {
             case SIGTERM, SIGINT: isEnding = true

@@ -28,7 +28,7 @@ struct LocalPostgres: Sendable {
             .map { "\(place.serverLogs)/\($0)" }
     }
 
-    /// Removes all of the server's own logs but the newest few.
+    /// Removes the server's own logs, except for the newest `PartLog.generations` + 1.
     func removeOldLogs() {
         for path in ownLogs.dropLast(PartLog.generations + 1) { unlink(path) }
     }

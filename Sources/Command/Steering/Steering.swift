@@ -23,7 +23,7 @@ struct Steering: Sendable {
         )
     }
 
-    /// Reads the ids for all three commands, because arguments are looked up by name.
+    /// Finds the ids of all three commands, because arguments are looked up by name.
     private static let ids = identifiers(in: [])
 
     static let all = Switch("all", "every job for which it means something", in: .jobs)

@@ -59,7 +59,7 @@ struct SourceSearch {
     /// Records a name in a list that is not UTF-8.
     mutating func takeMisfit(_ text: String) { addMisfit("\(text.printable): is not UTF-8", isNamed: false) }
 
-    /// The user asked for a name on the command line, so it is never left out silently.
+    /// An invalid name on the command line always prevents the submission: the user asked for that file.
     private mutating func addMisfit(_ text: String, isNamed: Bool) {
         if isStrict || isNamed { misfits.append(text) } else { leftOut.add(text) }
     }

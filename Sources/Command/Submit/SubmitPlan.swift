@@ -116,8 +116,8 @@ struct SubmitPlan: Sendable {
         return digest.finish().hexDigest
     }
 
-    /// Identifies the jobs to submit: equal for the same jobs and wishes as long as no more work is done. If two
-    /// users submit the same at once, it is submitted once.
+    /// Identifies the jobs to submit: equal for the same jobs and wishes as long as no more work is done. So
+    /// the same work, submitted twice at the same time, is added once.
     func key(_ chosen: [SubmitSurvey.Chosen], _ wishes: [String]) throws -> String {
         var digest = try begunDigest(wishes)
         for choice in chosen {

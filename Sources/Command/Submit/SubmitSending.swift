@@ -79,8 +79,8 @@ struct SubmitSending: Sendable {
                 return try await repeated(key, standing, ledger)
             }
             var outcome = try await sendOnce(ledger)
-            // Another process submitted the same at the same time. Look again, now that its batch is visible; it
-            // may be gone again.
+            // Another process submitted the same at the same time. Look again, now that its batch is visible;
+            // it may even be gone again.
             if outcome.key != nil, invocation[SubmitOptions.key] == nil, outcome.receipt?.isRepetition == true {
                 outcome = try await sendOnce(ledger)
             }
@@ -163,8 +163,7 @@ struct SubmitSending: Sendable {
 
     // MARK: - Rehearsing
 
-    /// What would be submitted. If the ledger does not answer, the survey goes without the earlier jobs, and a note
-    /// says so.
+    /// What would be submitted. If the ledger does not answer, this prints a note and ignores earlier jobs.
     func rehearse() throws -> SubmitSurvey {
         guard !invocation[SubmitOptions.again], try LedgerOptions.mayHoldJobs(invocation) else {
             return try look.survey([])

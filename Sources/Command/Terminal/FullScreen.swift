@@ -6,8 +6,8 @@ final class FullScreen {
     private var before = termios()
     private var isOurs = false
 
-    /// The alternate screen keeps the shell's. The modes hide the cursor, turn off line wrap and turn on bracketed
-    /// paste.
+    /// The alternate screen preserves the shell's screen. The modes hide the cursor, turn off line wrap and turn on
+    /// bracketed paste.
     private static let entering = "\u{1B}[?1049h"
     private static let modes = "\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
     private static let leaving: StaticString = "\u{1B}[?2026l\u{1B}[0m\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"

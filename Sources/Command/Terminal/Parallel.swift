@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Runs the same function for many indices, on one thread per processor.
+/// Runs the same function for many indices, by default on one thread per processor.
 enum Parallel {
     static var width: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 

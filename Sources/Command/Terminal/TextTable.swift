@@ -37,7 +37,7 @@ struct TextTable {
         return lines(width: width, unicode: outlet.usesUnicode, headed: headed, paint: outlet.paint)
     }
 
-    /// The lines, cut to `width` columns as far as each column can keep three.
+    /// The lines, cut to `width` columns. Each column keeps at least three, even if a line is then too long.
     func lines(
         width: Int?,
         unicode: Bool = true,

@@ -53,7 +53,7 @@ extension WorkerSummary {
         }
     }
 
-    /// Slots that are converting, from the worker's last report. Without one, the number of jobs it holds.
+    /// Slots that are converting, from the worker's last report; before the first, the number of jobs it holds.
     var busy: Int { min(slots, status.busySlots ?? holds) }
 }
 
