@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A folder through the private cluster: submitted, watched, four failures explained, and two of them mended.
+/// The tour of a private cluster: submits a folder, watches it, explains four failures and repairs two of them.
 struct ClusterTour {
     let place: DemoPlace
     let page: Page
@@ -41,13 +41,13 @@ struct ClusterTour {
         return isWell
     }
 
-    /// The job that failed by a code.
+    /// The id of the one job that failed with `code`.
     private func failed(_ code: String, _ shell: Shell) throws -> String {
         let ids = try shell.output(of: "sluice jobs --state failed --code \(code) --quiet")
         return ids.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Whether every file but the two hopeless ones has its output.
+    /// Whether every source except the two irreparable ones has an output.
     private func check(_ shell: Shell) throws -> Bool {
         let made = try shell.output(of: "find out -type f -name '*.mp3' -size +0 | wc --lines")
         let given = try shell.output(of: "find in -type f | wc --lines")

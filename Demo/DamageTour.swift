@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Shows what the command makes of a FLAC with a hole: refused, concealed, and looked at.
+/// Converts a FLAC file with a hole in it: refused by default, then concealed, then scanned.
 struct DamageTour {
     let place: DemoPlace
     let page: Page

@@ -1,14 +1,15 @@
 import Foundation
 import TestSupport
 
-/// A folder in which everything happens, the private cluster too, so that no real data is touched.
+/// A temporary folder that holds everything, the private cluster included, so that the demo touches no real data.
 struct DemoPlace {
     let folder: String
 
     static func create() throws -> DemoPlace {
-        // PostgreSQL runs under an account of its own where root starts it, and has to get to its folder.
+        // When root runs the demo, PostgreSQL runs under a separate account, which must be able to reach its
+        // folder.
         umask(0o022)
-        // The name is in what the command shows; a short one leaves room for the rest.
+        // The command prints this path, so a short one leaves more columns for the rest.
         var template = Array("/tmp/demo-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SupportError("create a folder in /tmp", errno: errno) }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -18,30 +19,31 @@ struct DemoPlace {
 
     func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-    /// What the command knows of the world: nothing that would lead it to a real ledger.
+    /// The environment of the command: no variable that could lead it to a real ledger.
     var environment: [String: String] {
         let ours = ProcessInfo.processInfo.environment
         let kept = ["TERM", "LANG", "LC_ALL", "LC_CTYPE", "NO_COLOR", "FORCE_COLOR", "TZ"]
         var environment = ours.filter { kept.contains($0.key) }
-        // The command lies beside this program.
+        // The build puts the command beside this program.
         let programs = Bundle.main.executableURL!.deletingLastPathComponent().path
         environment["PATH"] = "\(programs):\(ours["PATH"] ?? "/usr/bin:/bin")"
         environment["XDG_DATA_HOME"] = path("data")
         environment["HOME"] = folder
-        // Without a terminal prose would fill lines of any length.
+        // Without a terminal to measure, the command would not wrap prose.
         environment["COLUMNS"] = "80"
         if environment["LC_ALL"] == nil, environment["LANG"] == nil { environment["LANG"] = "C.UTF-8" }
         return environment
     }
 
-    /// Ends the cluster, if there is one, and removes all there is.
+    /// Stops the cluster, if one was started, and removes the folder.
     func remove() throws {
         let ending = Result {
             guard FileManager.default.fileExists(atPath: path("data")) else { return }
-            // By a shell, which looks for it on that PATH and not on ours.
+            // A shell finds `sluice` on the PATH of `environment`, not on that of this process.
             try Run.program("bash", ["-c", "sluice down"], environment: environment, folder: "/").checked()
         }
-        // The folder goes even if the cluster did not end. That is said first: it may be why the folder does not go.
+        // Remove the folder even if the cluster did not stop. That error is thrown first: it may explain why the
+        // removal failed.
         let removal = Result { try FileManager.default.removeItem(atPath: folder) }
         try ending.get()
         try removal.get()

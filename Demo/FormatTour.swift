@@ -3,14 +3,14 @@ import Foundation
 import Media
 import TestSupport
 
-/// Converts one source into every container and codec, decodes each output again and counts.
+/// Converts one source into every container and codec, then decodes each output and counts its frames.
 struct FormatTour {
     let folder: String
     private var source: String { "\(folder)/melody.wav" }
 
     init(folder: String) { self.folder = folder }
 
-    /// Whether every planned frame came back, in every format that can say how many there are.
+    /// Whether every planned frame came back, in every format that stores an exact length.
     func run(on page: Page) throws -> Bool {
         let melody = Signal.melody(rate: 44_100).pcm(.s16)
         try WAVFile.write(melody, to: source)
@@ -57,7 +57,7 @@ struct FormatTour {
         return Row(text: text, expected: outcome.summary.plannedFrames, decoded: decoded)
     }
 
-    /// Frames that decoding the output gives.
+    /// The number of frames that decoding the output yields.
     private func count(_ descriptor: Int32, _ format: ResolvedFormat) throws -> Int64 {
         let reader = try Reader(descriptor: descriptor, options: .init(raw: RawShape(format)))
         let samples = try reader.samples(of: reader.track())

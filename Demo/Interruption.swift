@@ -1,39 +1,41 @@
 import Foundation
 
-/// Signals that ask for an end. They are waited for and never break in, so that what was begun is always cleaned up.
+/// Signals that stop the demo. They stay blocked and are polled between steps, so that cleanup always runs.
 enum Interruption {
-    /// Thrown when one of them has come.
+    /// Thrown when a stop signal has arrived.
     struct Stop: Error {
         let signal: Int32
     }
 
     private static let ends = [SIGINT, SIGTERM, SIGHUP]
 
-    /// From here on the signals stay pending until they are asked for.
+    /// Blocks the stop signals: from here on they stay pending until `check` or `waitForEnd` takes them.
     static func begin() {
         var set = awaited()
         sigprocmask(SIG_BLOCK, &set, nil)
-        // The reader of the output may go away, as `head` does; what runs is then ended in order all the same.
+        // The reader of the output may exit, as `head` does; the demo still shuts down in order.
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Throws if one has come.
+    /// Throws if a stop signal is pending.
     static func check() throws {
         var (set, now) = (awaited(withChildren: false), timespec())
         let number = sigtimedwait(&set, nil, &now)
         if number > 0 { throw Stop(signal: number) }
     }
 
-    /// Waits for the end of a child and its group; signals that come meanwhile are passed on to them, or kept for later.
-    /// Answers how it ended.
+    /// Waits for a child to end and returns its wait status.
+    ///
+    /// Signals that arrive meanwhile go to the child's process group if `passesOn` is set. They are thrown once the
+    /// child has ended.
     static func waitForEnd(of child: pid_t, passingOn passesOn: Bool) throws -> Int32 {
         var came: Int32?
         while true {
             var status: Int32 = 0
-            // Looked at before waiting: SIGCHLD may stand for several children.
+            // Check before waiting: one SIGCHLD may stand for several children.
             if waitpid(child, &status, WNOHANG) == child {
                 if let came { throw Stop(signal: came) }
-                // One that came when the child was about to end counts all the same.
+                // A signal that arrived as the child was ending counts too.
                 try check()
                 return status
             }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Eighty columns of text, coloured on a terminal that wants colour.
+/// Prints text for 80 columns, in colour on a terminal unless NO_COLOR is set.
 struct Page {
     let isColoured: Bool
 
@@ -22,7 +22,7 @@ struct Page {
         }
     }
 
-    /// A line as a person types it.
+    /// A command line, shown as a person types it.
     func typed(_ line: String) { print("\(paint("$", "2")) \(paint(line, "1"))") }
 
     func text(_ text: String) { print(text, terminator: "") }

@@ -3,11 +3,11 @@ import Foundation
 import Media
 import TestSupport
 
-/// A folder as people have them: short calls, spoken lines, a long piece, and files that something happened to.
+/// A folder like a real one: short calls, spoken sentences, a long piece of music, and damaged files.
 struct Recordings {
     let folder: String
 
-    /// How many calls there are.
+    /// The number of calls.
     static let calls = 240
 
     func make() throws {
@@ -20,7 +20,7 @@ struct Recordings {
         try makeBroken()
     }
 
-    /// Babble of four seconds each, as telephones have it.
+    /// Speech-like signals of four seconds each, at the telephone rate of 8 kHz.
     private func makeCalls() throws {
         for number in 1...Self.calls {
             try Interruption.check()
@@ -29,7 +29,7 @@ struct Recordings {
         }
     }
 
-    /// One sentence in the languages that espeak-ng speaks best.
+    /// One sentence in each of the languages that espeak-ng speaks best.
     private static let sentences = [
         ("en-gb", "english", "Sluice converts mountains of audio, on as many machines as you have."),
         ("de", "german", "Nichts geht verloren, und nichts geschieht zweimal."),
@@ -50,7 +50,7 @@ struct Recordings {
         }
     }
 
-    /// Six minutes of one melody.
+    /// Six minutes of one repeated melody.
     private func makeMusic() throws {
         let melody = Signal.melody(rate: 44_100).pcm(.s16)
         let rounds = Int((360 / melody.seconds).rounded(.up))
@@ -65,7 +65,7 @@ struct Recordings {
 
     private func makeBroken() throws {
         let talk = try WAVFile.bytes(Signal.melody(rate: 44_100).pcm(.s16))
-        // The header still promises all of it.
+        // The header still declares the full length.
         try Bytes.write(Array(talk.prefix(talk.count / 2)), to: "\(folder)/broken/upload.wav")
         try Bytes.write(talk, to: "\(folder)/../upload-again.wav")
         try Bytes.write([], to: "\(folder)/broken/empty.wav")
@@ -73,7 +73,7 @@ struct Recordings {
         try Self.makeScratched(talk, at: "\(folder)/broken/scratched.flac", in: folder)
     }
 
-    /// A FLAC of which 2 kB in the middle are zeros.
+    /// Writes a FLAC file in which 2 kB in the middle are zeros.
     static func makeScratched(_ wav: [UInt8], at path: String, in folder: String) throws {
         let source = "\(folder)/whole.wav"
         try Bytes.write(wav, to: source)

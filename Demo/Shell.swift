@@ -1,37 +1,38 @@
 import Foundation
 import TestSupport
 
-/// A shell that a person watches: lines are shown as they are typed, and what they print goes where ours goes.
+/// Runs command lines as a person at a terminal would: shows each line and passes its output through.
 struct Shell {
     let folder: String
-    /// All that the lines know of the environment.
+    /// The whole environment of the lines.
     let environment: [String: String]
     let page: Page
 
-    /// Shows a line, runs it, and throws unless it ends with `code`. A line of two parts is broken between them.
+    /// Shows a line, runs it, and throws unless it exits with `code`. Several parts are shown on continuation
+    /// lines.
     func type(_ parts: String..., code: Int32 = 0) throws {
         page.typed(parts.joined(separator: " \\\n    "))
         try run(parts.joined(separator: " "), code: code)
         page.text("\n")
     }
 
-    /// The same, where a Ctrl-C may not come in between: the line is finished, and then all is over.
+    /// Like `type`, but Ctrl-C does not reach the line: it runs to its end, and then the demo stops.
     func typeWhole(_ line: String) throws {
         page.typed(line)
         try run(line, isShielded: true)
         page.text("\n")
     }
 
-    /// What a line prints, unseen.
+    /// The output of a line that is not shown.
     func output(of line: String) throws -> String {
         try Run.program("bash", ["-c", line], environment: environment, folder: folder).checked().outputText
     }
 
     private func run(_ line: String, code: Int32 = 0, isShielded: Bool = false) throws {
         try Interruption.check()
-        // What was shown so far stands before what the line prints.
+        // Flush, so that everything shown so far appears before the output of the line.
         fflush(nil)
-        // In a group of its own, which the terminal's signals do not reach.
+        // In a separate process group, which the terminal's signals do not reach.
         let child = try ChildProcess.spawn(
             "bash",
             ["-c", line],

@@ -1,8 +1,8 @@
-/// What there is to see.
+/// The tours that the demo offers.
 enum Tour: String, CaseIterable {
     case cluster, formats, damage
 
-    /// Whether all came out as it should.
+    /// Whether everything came out as expected.
     func run(in place: DemoPlace, on page: Page) throws -> Bool {
         switch self {
         case .cluster: try ClusterTour(place: place, page: page).run()

@@ -1,4 +1,5 @@
-// A first look: a folder of recordings, some of them broken, through a private cluster. `formats` and `damage` look closer.
+// A first look: a private cluster converts a folder of recordings, some of them damaged. `formats` and `damage` go
+// deeper.
 import Foundation
 
 let page = Page(isTerminal: isatty(STDOUT_FILENO) == 1)
@@ -13,7 +14,7 @@ Interruption.begin()
 do {
     let start = ContinuousClock.now
     let place = try DemoPlace.create()
-    // From here on the folder and what runs in it are removed, whatever happens.
+    // From here on the folder and its processes are removed, whatever happens.
     let outcome = Result { try tour.run(in: place, on: page) }
     try place.remove()
     switch outcome {

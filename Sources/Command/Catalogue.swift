@@ -1,4 +1,4 @@
-/// Every command of `sluice`, and the options that all of them have.
+/// Every command of `sluice`, and the options that all commands share.
 enum Catalogue {
     static let colour = SettledOption<Outlet.ColourChoice>(
         "color",

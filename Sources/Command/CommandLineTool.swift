@@ -1,11 +1,13 @@
 import Glibc
 import Ledger
 
-/// The command `sluice`, from its words to its exit code.
+/// The command `sluice`, from its command-line words to its exit code.
 public enum CommandLineTool {
-    /// Does what `words` say, which come without the program's name, and ends the process. A word that is no UTF-8 is `nil`.
+    /// Runs the command that `words` name and ends the process.
+    ///
+    /// `words` does not include the program's name. A `nil` word was not valid UTF-8.
     public static func run(_ words: [String?], environment: [String: String]) -> Never {
-        // Writing into a pipe without a reader gives an error where it happens, and does not kill the process.
+        // A write to a pipe without a reader then fails with an error instead of killing the process.
         signal(SIGPIPE, SIG_IGN)
         StandardStreams.takeMissingPlaces()
         Locale.useUTF8()
@@ -34,7 +36,7 @@ public enum CommandLineTool {
                 return try command.run(invocation, own)
             }
         } catch let error as UsageError {
-            // It quotes words, and an address may be among them.
+            // The message quotes words, which may include a URL with a password.
             let hint = error.hint.map { PasswordField.hidden(in: $0).printable }
             console.complain(PasswordField.hidden(in: error.message).printable, hint: hint)
             return error.exitCode
@@ -51,7 +53,7 @@ public enum CommandLineTool {
             error.show(on: console)
             return error.exitCode
         } catch let error as Outlet.Failure {
-            // The reader of the output has gone, as `head` does: end as other programs do then, by the signal.
+            // The reader of the output has exited, as `head` does. End by the signal, as other programs do.
             if error.errorNumber == EPIPE { die(by: SIGPIPE) }
             console.complain("standard output cannot be written: \(String(cString: strerror(error.errorNumber)))")
             return .failure
@@ -61,7 +63,7 @@ public enum CommandLineTool {
         }
     }
 
-    /// Names in other encodings would silently become other names: they are refused.
+    /// Rejects names in other encodings: decoding them would silently turn them into other names.
     private static func readable(_ words: [String?]) throws(UsageError) -> [String] {
         try words.enumerated().map { place, word throws(UsageError) in
             if let word { return word }
@@ -81,7 +83,8 @@ public enum CommandLineTool {
         }
     }
 
-    /// Ends the process by the signal itself: shells report 128 and its number, and a loop in a script ends as well.
+    /// Ends the process with the signal itself, so that shells report 128 plus its number and a script's loop ends
+    /// too.
     private static func die(by number: Int32) -> Never {
         signal(number, SIG_DFL)
         var only = sigset_t()

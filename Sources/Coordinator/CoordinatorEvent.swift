@@ -1,15 +1,15 @@
 public import Conversion
 
-/// What a coordinator has to say, as it happens.
+/// What a coordinator reports while it runs.
 public enum CoordinatorEvent: Sendable, Hashable {
     case started
-    /// So many workers gave no sign of life for a whole lease; their jobs are back in line.
+    /// This many workers sent no heartbeat for a whole lease; their jobs are back in the queue.
     case reaped(Int)
-    /// Publications of others, finished here.
+    /// The number of publications that this coordinator finished for others.
     case finishedForOthers(Int)
     case ledgerAway(Failure)
     case ledgerBack
-    /// Something did not succeed and is tried again.
+    /// Something failed and will be tried again.
     case trouble(Failure)
     case stopped
 }

@@ -3,7 +3,7 @@ public import Ledger
 import Publishing
 public import Storage
 
-/// A coordinator: keeps house for the ledger, and finishes what others left half published. Any number may run.
+/// A coordinator: does the ledger's housekeeping and finishes half-done publications. Any number may run.
 public final class HouseKeeper: Sendable {
     private let ledger: JobLedger
     private let configuration: LedgerConfiguration
@@ -11,10 +11,11 @@ public final class HouseKeeper: Sendable {
     private let finisher: PublicationFinisher
     private let tell: @Sendable (CoordinatorEvent) -> Void
 
-    /// How often others' publications are looked for.
+    /// How often to look for unfinished publications.
     private static let finishInterval: Duration = .seconds(15)
 
-    /// Opens no connection yet. Without roots it finishes nothing but what has no file. `tell` must not block.
+    /// Opens no connection yet. Without roots, it can only finish publications that have no file. `tell` must not
+    /// block.
     public init(
         _ configuration: LedgerConfiguration,
         roots: StorageRoots,
@@ -29,7 +30,7 @@ public final class HouseKeeper: Sendable {
         finisher = PublicationFinisher(ledger)
     }
 
-    /// Keeps house until it is cancelled. Throws if it cannot begin; afterwards it waits for a ledger that is away.
+    /// Runs until it is cancelled. Throws if it cannot start; later it waits through outages of the ledger.
     public func run() async throws {
         try await Migrator(configuration).check()
         _ = try await ledger.time()
@@ -52,9 +53,9 @@ public final class HouseKeeper: Sendable {
                 if isAway { tell(.ledgerBack) }
                 isAway = false
                 for chore in report.chores { say(chore) }
-                // Several coordinators that started together do not stay together.
+                // Jitter: coordinators that started together must not stay in step.
                 wait = .seconds(Double.random(in: 0.9...1.3))
-                // What is left is gone on with as soon as there may be another tick.
+                // Unfinished work goes on as soon as the next tick is allowed.
                 if report.isUnfinished { wait -= ContinuousClock.now - started }
             } catch {
                 guard !Task.isCancelled else { return }
@@ -88,7 +89,7 @@ public final class HouseKeeper: Sendable {
                 if finished > 0 { tell(.finishedForOthers(finished)) }
                 for case .postponed(let failure) in taken.map(\.ending) { tell(.trouble(failure)) }
             } catch {
-                // The other loop says that the ledger is away.
+                // The other loop reports that the ledger is unreachable.
                 let failure = Failure(error)
                 if failure.kind != .infrastructure { tell(.trouble(failure)) }
             }
@@ -96,7 +97,7 @@ public final class HouseKeeper: Sendable {
         }
     }
 
-    /// Waits; false when it is to end.
+    /// Waits. Returns false if the task was cancelled.
     private func rest(_ duration: Duration) async -> Bool {
         do {
             try await Task.sleep(for: max(duration, Duration.zero), clock: .continuous)
@@ -108,7 +109,7 @@ public final class HouseKeeper: Sendable {
 }
 
 extension Failure {
-    /// Any error in the words of the house.
+    /// Turns any error into a `Failure`.
     fileprivate init(_ error: any Error) {
         switch error {
         case let error as LedgerError: self = error.failure

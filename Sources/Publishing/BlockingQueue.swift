@@ -1,8 +1,8 @@
 import Dispatch
 
-/// Where calls of the kernel that may take long are made: never on the threads that all Swift tasks share.
+/// Runs blocking system calls, which must not occupy the threads that all Swift tasks share.
 ///
-/// One call at a time, in order. Dispatch lends a thread while there is work.
+/// One call runs at a time, in order. Dispatch supplies a thread while there is work.
 package struct BlockingQueue: Sendable {
     private let queue: DispatchQueue
 

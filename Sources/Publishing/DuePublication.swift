@@ -2,10 +2,10 @@ public import Conversion
 public import Ledger
 public import Storage
 
-/// What the ledger has ordered: a job in `publishing`, and what is still to be done for it.
+/// An order from the ledger: a job in `publishing`, and what is left to do for it.
 public struct DuePublication: Sendable, Hashable {
     public var fence: Fence
-    /// What is to get its name; `nil` for a job that was skipped, which has no file.
+    /// The file to publish; `nil` for a skipped job, which has no file.
     public var order: PublishOrder?
 
     public init(_ fence: Fence, order: PublishOrder?) {
@@ -13,7 +13,7 @@ public struct DuePublication: Sendable, Hashable {
         self.order = order
     }
 
-    /// Out of the ledger's row. Throws if no location or digest stands there.
+    /// From a row of the ledger. Throws if the row holds no valid location or digest.
     public init(_ row: UnfinishedPublication) throws(StorageError) {
         fence = row.fence
         if SkippedOutput.isMeant(by: row) {
@@ -34,9 +34,9 @@ public struct DuePublication: Sendable, Hashable {
     }
 }
 
-/// How the ledger is told that a job was completed without work: its destination existed, and is to be left alone.
+/// How the ledger records a job that was completed without work, because its destination existed and must stay.
 ///
-/// The only place that knows.
+/// Only this type knows the encoding: an empty digest and an empty name.
 public enum SkippedOutput {
     /// A publication without a file.
     public static func publication(_ fence: Fence, facts: AttemptFacts = AttemptFacts()) -> Publication {
@@ -47,14 +47,14 @@ public enum SkippedOutput {
 }
 
 extension AttemptName {
-    /// The name that goes with a fence.
+    /// The attempt's name, from its fence.
     public init(_ fence: Fence) {
         self.init(job: fence.job, epoch: Int64(fence.epoch), lease: fence.leaseNumber)
     }
 }
 
 extension Fingerprint {
-    /// Out of the ledger's columns; `nil` if `digest` is no SHA-256 in hexadecimal.
+    /// From the ledger's columns; `nil` if `digest` is not a SHA-256 in hexadecimal.
     init?(_ digest: String, byteCount: Int64) {
         let digits = digest.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map(UInt8.init) }
         guard digits.count == 64, digest.utf8.count == 64 else { return nil }

@@ -2,18 +2,18 @@ import Conversion
 public import Ledger
 public import Storage
 
-/// Carries out what the ledger has ordered: gives the outputs their names, then says that they have them.
+/// Carries out the ledger's publish orders: gives outputs their names, then reports that to the ledger.
 ///
-/// It may be repeated after a crash at any point. Workers do it for their own jobs; workers and coordinators do it for jobs whose worker
-/// left them unfinished.
+/// Safe to repeat after a crash at any point. Workers use it for their own jobs; workers and coordinators use it
+/// for jobs whose worker left them unfinished.
 public struct PublicationFinisher: Sendable {
     private let ledger: JobLedger
     private let queue = BlockingQueue("publishing")
 
     public init(_ ledger: JobLedger) { self.ledger = ledger }
 
-    /// Carries out each order as far as possible; answers in their order. Throws what the ledger throws: the rest is
-    /// then handed out by it again.
+    /// Carries out each order as far as possible, and returns the results in the same order. Throws the ledger's
+    /// errors; the ledger then hands out the remaining orders again.
     public func carryOut(
         _ due: [DuePublication],
         in roots: StorageRoots,
@@ -31,14 +31,15 @@ public struct PublicationFinisher: Sendable {
         return endings
     }
 
-    /// Takes what others left for too long in the roots that this process may write to, and carries it out. The rest is left for
-    /// processes that have the other roots.
+    /// Takes orders that others left unfinished for too long, in the roots that this process may write to, and
+    /// carries them out. Leaves the rest to processes that have the other roots.
     public func takeUnfinished(in roots: StorageRoots, limit: Int32 = 100) async throws -> [TakenPublication] {
         let rows = try await ledger.takeUnfinished(limit: limit, in: roots.writableNames)
         var (due, unreadable): ([(UnfinishedPublication, DuePublication)], [TakenPublication]) = ([], [])
         for row in rows {
             do throws(StorageError) {
                 let publication = try DuePublication(row)
+                // An error means that this process lacks the root; one that has it carries the order out.
                 if let order = publication.order, (try? roots.root(of: order.location)) == nil { continue }
                 due.append((row, publication))
             } catch {
@@ -51,10 +52,10 @@ public struct PublicationFinisher: Sendable {
 
     // MARK: - Steps
 
-    /// How far the files came.
+    /// How far the publication of a file got.
     private enum Step: Sendable {
         case named(PublishOutcome)
-        /// Nothing is left of it.
+        /// The order failed for good, and its file is removed.
         case spoiled(Failure)
         case kept(Failure)
     }
@@ -71,8 +72,8 @@ public struct PublicationFinisher: Sendable {
         }
     }
 
-    /// What follows from a rename that failed. A job leaves `publishing` as failed only after its file has been removed, or a
-    /// slower process could still publish that file beside the next attempt's.
+    /// Decides what follows from a failed rename. A job may leave `publishing` as failed only after its file has
+    /// been removed. Otherwise a slower process could still publish that file beside the next attempt's.
     private static func spoil(_ order: PublishOrder, _ error: StorageError, in roots: StorageRoots) -> Step {
         guard isFinal(error) else { return .kept(error.failure) }
         do throws(StorageError) {
@@ -83,12 +84,12 @@ public struct PublicationFinisher: Sendable {
         }
     }
 
-    /// Whether no other try at the same order can end better.
+    /// Whether no retry of the same order can succeed.
     private static func isFinal(_ error: StorageError) -> Bool {
         switch error.code {
-        // The file is not what was ordered, or gone; only another attempt at the job helps.
+        // The file is gone, or is not the one ordered; only another attempt at the job helps.
         case .attemptLost, .attemptConflict: true
-        // An operator may give the right back, and the file is whole.
+        // The file is intact, and an operator may restore the permission.
         case .permissionDenied, .readOnly: false
         default: error.code.kind == .permanent
         }
@@ -119,13 +120,14 @@ public struct PublicationFinisher: Sendable {
         }
         guard !failures.isEmpty else { return }
         let answers = try await each(failures.map(\.report)) { try await ledger.fail($0, within: limit) }
+        // If the ledger rejected a report, its ending stays `.failed`.
         for (failure, answer) in zip(failures, answers) where (try? answer.get()) == .lost {
             endings[failure.index] = .overtaken
         }
     }
 
-    /// What the ledger says of each. Where it refuses the group, each is said by itself, so that one that it cannot take
-    /// keeps none of the others.
+    /// Reports a group to the ledger and returns its answers. If the ledger rejects the group, reports each member
+    /// separately, so that one invalid member does not hold up the others.
     private func each<Word: Sendable>(
         _ words: [Word],
         _ say: ([Word]) async throws -> [JobAnswer]
@@ -147,12 +149,12 @@ public struct PublicationFinisher: Sendable {
 }
 
 extension LedgerError {
-    /// Whether the ledger took the words for wrong, rather than having no time for them.
+    /// Whether the ledger rejected the request, rather than being unavailable.
     fileprivate var isRefusal: Bool { !isTransient && code != .cancelled }
 }
 
 extension Placement {
-    /// The same in the ledger's words.
+    /// The ledger's name for the outcome.
     fileprivate init(_ outcome: PublishOutcome) {
         switch outcome {
         case .published: self = .published

@@ -2,7 +2,7 @@ import Command
 import FoundationEssentials
 
 let words = (1..<max(1, Int(CommandLine.argc))).map { place in
-    // The kernel gives argc words, and none of them is null.
+    // The kernel passes argc words, none of which is null.
     String(validatingCString: CommandLine.unsafeArgv[place]!)
 }
 CommandLineMemory.hidePasswords()

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// A batch as programs read it.
+/// The JSON form of a batch.
 struct BatchRecord: Encodable {
     let id: Int64
     let name: String?
@@ -27,13 +27,13 @@ struct BatchRecord: Encodable {
 }
 
 extension JobCounts {
-    /// Jobs to which nothing more happens.
+    /// Jobs in a final state.
     var ended: Int { completed + skipped + failed + cancelled }
 
-    /// From 0 to 1; nothing to do is all done.
+    /// The share of jobs that have ended, from 0 to 1; 1 for an empty batch.
     var share: Double { total == 0 ? 1 : Double(ended) / Double(total) }
 
-    /// `3,851 completed, 2 failed, 8 running`: what is not none, what ended first.
+    /// `3,851 completed, 2 failed, 8 running`: the states with jobs in them, final states first.
     var words: String {
         let order: [JobState] = [.completed, .skipped, .failed, .cancelled, .running, .publishing, .waiting, .delayed]
         let parts = order.filter { self[$0] > 0 }.map { "\(Figures.grouped(self[$0])) \($0.rawValue)" }

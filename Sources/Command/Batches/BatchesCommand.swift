@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice batches`: submissions from the newest on, and how far each is.
+/// `sluice batches`: lists submissions with their progress, newest first.
 enum BatchesCommand {
     private static let numbers = Argument(name: "ID", summary: "only these", count: .any, completion: .ledger(.batches))
     private static let limit = SettledOption<Int>(
@@ -44,7 +44,7 @@ enum BatchesCommand {
             var found: [BatchSummary] = []
             var before = invocation[before]
             while true {
-                // One more than asked for tells whether there are others.
+                // One row more than the limit shows whether there are others.
                 let page = try await ledger.batches(before: before, limit: Int32(limit + 1))
                 found += isWhole ? page : Array(page.prefix(limit))
                 before = page.last?.batch

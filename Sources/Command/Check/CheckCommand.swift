@@ -4,7 +4,7 @@ import Glibc
 import Ledger
 import Storage
 
-/// `sluice check`: outputs against what the ledger has recorded of them.
+/// `sluice check`: compares outputs with the digests and sizes that the ledger recorded.
 enum CheckCommand {
     private static let all = Switch("all", "all outputs that the ledger knows of", in: .jobs)
     private static let slots = Option<Int>(
@@ -49,7 +49,7 @@ enum CheckCommand {
                 : UsageError("nothing says which outputs", hint: "say --batch ID or another option, or --all")
         }
         if invocation[repair], !invocation[Question.yes], !Question.canBeAsked(console) {
-            // The question comes before hours of reading: the user may be gone at their end.
+            // Ask before hours of reading: at the end the user may be gone.
             throw UsageError("--repair asks before it submits jobs", hint: "say --yes to do it without being asked")
         }
         let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
@@ -70,7 +70,7 @@ enum CheckCommand {
         return .someFailed
     }
 
-    /// Reads and compares. Findings are printed as they come, and kept where they are to be repaired.
+    /// Reads and compares outputs. Findings are printed as they come, and kept only if they will be repaired.
     private static func check(
         _ roots: PathRoots,
         _ page: CheckPage,
@@ -125,7 +125,7 @@ enum CheckCommand {
     }
 }
 
-/// What `check` says.
+/// The output of `check`.
 struct CheckPage {
     let invocation: Invocation
     let console: Console
@@ -154,7 +154,7 @@ struct CheckPage {
         let notLookedAt: Int
     }
 
-    /// Prints a finding at once. A closed pipe does not stop the check, whose exit code counts.
+    /// Prints a finding at once. A closed pipe does not stop the check, because its exit code still counts.
     func show(_ finding: OutputFinding) {
         let line: String
         if isJSON {
@@ -177,7 +177,7 @@ struct CheckPage {
         do throws(Outlet.Failure) {
             try console.print(line)
         } catch {
-            // The end is told by the exit code.
+            // The exit code still reports the result.
         }
     }
 

@@ -1,4 +1,4 @@
-/// Shows on standard error how far a check is.
+/// Draws the progress of a check on standard error.
 final class CheckDisplay {
     private let outlet: Outlet
     private let manner: Manner
@@ -21,7 +21,7 @@ final class CheckDisplay {
         nextDue = manner == .lines ? .seconds(10) : manner == .bar ? .milliseconds(200) : .zero
     }
 
-    /// Called often; writes when something is due.
+    /// Writes only when an update is due; callers may call it often.
     func show(_ tally: OutputCheck.Tally) {
         let passed = ContinuousClock.now - start
         guard manner != .none, passed >= nextDue, tally.total > 0 else { return }
@@ -36,13 +36,13 @@ final class CheckDisplay {
         }
     }
 
-    /// A bar goes away, for a line of data that comes in between or for good.
+    /// Erases the bar, before a line of data or for good.
     func clear() {
         if manner == .bar, isDrawn { write("\r\u{1B}[K") }
         isDrawn = false
     }
 
-    /// The last block for programs; `nil` where the check came to no end.
+    /// Writes the last record for programs; `nil` means that the check did not finish.
     func finish(_ tally: OutputCheck.Tally?) {
         clear()
         guard let tally else { return }
@@ -54,7 +54,7 @@ final class CheckDisplay {
         do throws(Outlet.Failure) {
             try outlet.write(text)
         } catch {
-            // The reader has closed the pipe; the work goes on.
+            // The reader has closed the pipe; the check goes on.
         }
     }
 
@@ -99,7 +99,7 @@ final class CheckDisplay {
 
     private func json(_ tally: OutputCheck.Tally, _ state: String) -> String {
         let event = Event(state: state, done: tally.done, total: tally.total, damaged: tally.damaged)
-        // Numbers and a word are all that is in it, and these can always be encoded.
+        // The event holds only numbers and a word, which can always be encoded.
         return (try? JSONText.line(event)).map { $0 + "\n" } ?? ""
     }
 }

@@ -4,7 +4,7 @@ import Storage
 
 /// Submits again the jobs whose outputs are missing or damaged.
 struct CheckRepair: Sendable {
-    /// As little of a finding as is needed: there may be a million.
+    /// Only the part of a finding that the repair needs: there may be a million of them.
     struct Item: Sendable {
         let job: Int64
         let isMissing: Bool
@@ -20,7 +20,7 @@ struct CheckRepair: Sendable {
     let roots: PathRoots
     let findings: [Item]
 
-    /// As many recipes as are in memory at one time.
+    /// Recipes held in memory at one time.
     private static let chunk = 5_000
 
     private struct Record: Encodable {
@@ -29,7 +29,7 @@ struct CheckRepair: Sendable {
         let queue: String
     }
 
-    /// `nil` if it did what it could; else what the question came to.
+    /// Returns `nil` when it has submitted what it could, otherwise the exit code of a refused question.
     func run(_ page: CheckPage, _ invocation: Invocation, _ console: Console) throws -> ExitCode? {
         let items = findings.filter(\.canBeRepaired)
         let rest = findings.count - items.count
@@ -66,7 +66,7 @@ struct CheckRepair: Sendable {
         return nil
     }
 
-    /// What goes to one queue at one priority.
+    /// The queue and priority that the jobs of one submission share.
     private struct Lane: Hashable {
         let queue: String
         let priority: Int
@@ -91,12 +91,12 @@ struct CheckRepair: Sendable {
             let request = JobRequest(
                 recipe,
                 cost: Int32(clamping: story.cost),
-                // Which recipes a worker reads, the ledger adds itself.
+                // The ledger itself adds the recipe versions that a worker must read.
                 needs: story.needs.filter { !$0.hasPrefix("recipe:") },
                 maxAttempts: Int16(clamping: story.summary.maxAttempts),
                 labels: story.labels,
                 stamp: recipe.sources.first.flatMap { stamp(of: $0.location) },
-                // As it was asked for, whatever a retry has changed since.
+                // As first requested, whatever a retry has changed since.
                 work: earlier[place]?.work
             )
             lanes[Lane(queue: story.summary.queue, priority: story.summary.priority), default: []].append(request)
@@ -104,7 +104,8 @@ struct CheckRepair: Sendable {
         var receipts: [(receipt: SubmissionReceipt, queue: String)] = []
         for (lane, requests) in lanes.sorted(by: { ($0.key.queue, $0.key.priority) < ($1.key.queue, $1.key.priority) })
         {
-            // Of two who repair the same at once, one submits it.
+            // The key is a digest of the findings, so two repairs of the same outputs at the same time submit them
+            // once.
             var digest = RunningFingerprint()
             digest.add("\(lane.queue) \(lane.priority)")
             for item in items { digest.add("\(item.job) \(item.isMissing)") }
@@ -120,7 +121,7 @@ struct CheckRepair: Sendable {
     }
 
     private func stamp(of source: String) -> SourceStamp? {
-        // A source that is no location, such as one of another version, has no size and time here.
+        // A source that is not a location, such as one from another version, has no size and time here.
         guard let location = try? Location(source), let path = roots.path(of: location),
             let facts = FileFacts.of(path: path, followingLinks: true)
         else { return nil }

@@ -3,21 +3,22 @@ import FoundationEssentials
 import Ledger
 import Storage
 
-/// Compares outputs with what the ledger has recorded, page by page, in as much memory for a million as for a thousand.
+/// Compares outputs with what the ledger recorded. It works page by page, so memory does not grow with their
+/// number.
 struct OutputCheck: Sendable {
-    /// What was found, in numbers.
+    /// The counts of a check.
     struct Tally: Sendable {
-        /// Outputs that the filter finds, as counted before.
+        /// Outputs that match the filter, counted before the check starts.
         var total = 0
-        /// Outputs that were dealt with, and the bytes of those that are as they were written.
+        /// Outputs examined so far. `fine` counts those that are as they were written, `bytes` is their total size.
         var done = 0
         var bytes: Int64 = 0
         var fine = 0
-        /// Fine, and made by a later job than the one that was asked for.
+        /// Those of `fine` that a later job made than the one the filter found.
         var replaced = 0
-        /// They changed during the check, so their state is not known.
+        /// Outputs that changed during the check, so that their state is unknown.
         var busy = 0
-        /// Under roots that are not on this machine.
+        /// Outputs under roots that are not on this machine.
         var unseen = 0
         var unseenRoots: Set<String> = []
         var found: [OutputFinding.Kind: Int] = [:]
@@ -29,12 +30,12 @@ struct OutputCheck: Sendable {
     let roots: PathRoots
     /// How many files are read at one time.
     let width: Int
-    /// Called when the caller has stopped waiting.
+    /// True once the caller has stopped waiting.
     let isStopped: Latest<Bool>
 
     private static let pageSize: Int32 = 1_000
 
-    /// Calls `report` after each page and `find` for each output that is not as it was written, once.
+    /// Calls `report` after each page, and `find` once for each output that is not as it was written.
     func run(
         _ filter: JobFilter,
         report: @Sendable (Tally) -> Void,
@@ -70,7 +71,7 @@ struct OutputCheck: Sendable {
                 }
             }
             for finding in try await confirmed(suspects.map(\.output), &tally) {
-                // A destination of several jobs is found for each of them.
+                // Several matching jobs may share a destination; its finding counts once.
                 guard known.insert(finding.job).inserted else { continue }
                 tally.found[finding.kind, default: 0] += 1
                 try find(finding)
@@ -105,7 +106,7 @@ struct OutputCheck: Sendable {
         _ rootsHere: Set<String>
     ) -> OutputReading.Look {
         if isStopped.value { return .unwanted }
-        // A destination that is no location cannot be looked at, and is counted as such.
+        // A destination that is not a location cannot be examined and counts as unseen.
         guard let location = try? Location(destination), rootsHere.contains(location.root),
             let path = roots.path(of: location)
         else { return .unseen }
@@ -114,11 +115,12 @@ struct OutputCheck: Sendable {
 
     // MARK: - Whether it is so
 
-    /// Of outputs that are not as one job recorded them, those that no later job explains.
+    /// Findings for those of `suspects` that no later job explains.
     ///
-    /// A later job of the same destination may have replaced the file, or be about to. So the ledger is asked who made it last,
-    /// the file is compared with what that job recorded, and the ledger is asked again: only if nothing happened in between is
-    /// it said to be damaged.
+    /// A later job with the same destination may have replaced the file, or may be about to. So this asks the
+    /// ledger which job made the file last, compares the file with what that job recorded, and asks the ledger
+    /// again. The output counts as damaged only if nothing changed in between; one that keeps changing counts as
+    /// busy after three rounds.
     private func confirmed(_ suspects: [RecordedOutput], _ tally: inout Tally) async throws -> [OutputFinding] {
         var (open, findings): ([RecordedOutput], [OutputFinding]) = (suspects, [])
         let rootsHere = Set(roots.roots.map(\.name))
@@ -167,7 +169,7 @@ struct OutputCheck: Sendable {
         return findings
     }
 
-    /// Who gave the destination what it has: the job that was completed last.
+    /// The job that made the present file: the last to be completed.
     private static func last(_ makers: [OutputMaker]) -> OutputMaker? {
         makers.filter { $0.state == .completed }.max {
             ($0.endedAt ?? .distantPast, $0.job) < ($1.endedAt ?? .distantPast, $1.job)
@@ -176,6 +178,6 @@ struct OutputCheck: Sendable {
 }
 
 extension Latest where Value == Int {
-    /// The value after `count` was added to it.
+    /// Adds `count` and returns the new value.
     func add(_ count: Int) -> Int { change { value in value += count } }
 }

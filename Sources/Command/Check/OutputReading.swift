@@ -2,26 +2,26 @@ import Conversion
 import Ledger
 import Storage
 
-/// Compares files with what the ledger has recorded of them.
+/// Compares files with what the ledger recorded about them.
 enum OutputReading {
-    /// SHA-256 in hexadecimal of the file at `path`; `nil` if it cannot be read, or is no longer wanted.
+    /// SHA-256, in hexadecimal, of the file at `path`; `nil` if it cannot be read or `isWanted` turns false.
     static func digest(of path: String, _ isWanted: () -> Bool) -> String? {
         // A file that cannot be opened or read has no digest, whatever the reason.
         guard let file = try? SourceFile.open(path) else { return nil }
         return (try? file.fingerprint(while: isWanted))??.hexDigest
     }
 
-    /// What one output is found to be.
+    /// The result of examining one output.
     enum Look: Sendable, Hashable {
         case fine
         /// Its root is not on this machine.
         case unseen
-        /// The caller has stopped waiting for the answer.
+        /// The caller has stopped waiting for the result.
         case unwanted
         case damaged(OutputFinding.Kind, detail: String?)
     }
 
-    /// Looks at the file at `path`: its length first, and if that is right, all of it.
+    /// Compares the file at `path` with its record: the length first and, if that matches, the content.
     static func look(at path: String, bytes: Int64, digest: String, _ isWanted: () -> Bool) -> Look {
         guard let facts = FileFacts.of(path: path, followingLinks: false) else {
             return FileFacts.isMissing ? .damaged(.missing, detail: nil) : .damaged(.unreadable, detail: nil)
@@ -61,12 +61,12 @@ struct OutputFinding: Sendable {
         }
     }
 
-    /// The job that made what ought to be there.
+    /// The job that made the recorded output.
     let job: Int64
     let source: String
     let destination: String
     let kind: Kind
     let detail: String?
-    /// Whether a job that has not ended will make it again.
+    /// Whether a job that has not ended will write this destination again.
     let isUnderWay: Bool
 }

@@ -1,14 +1,14 @@
-/// What may stand in the last of some words, for the shells. One answer for all of them, so that no script knows a command.
+/// Computes what may complete the last of some words. All shells share it, so that no script has to list commands.
 struct Completer {
     let root: Subcommand
 
     struct Offer {
         var candidates: [Completion.Candidate] = []
-        /// Whether the shell should offer files or folders besides.
+        /// Whether the shell should also offer files or folders.
         var files = FileOffer.none
-        /// What the ledger is to be asked for, with what was typed of it.
+        /// The candidates that only the ledger or the configuration can supply.
         var asked: Asked?
-        /// What of the word stands before the candidates: `--preset=`.
+        /// The part of the word that precedes the candidates, such as `--preset=`.
         var prefix = ""
     }
 
@@ -19,7 +19,7 @@ struct Completer {
 
     enum FileOffer: String { case none, files, folders }
 
-    /// `words` without the program's name; the last one is being typed and may be empty.
+    /// Completions for `words`, without the program's name; the last one is being typed and may be empty.
     func offer(for words: [String]) -> Offer {
         let current = words.last ?? ""
         var path = [root]

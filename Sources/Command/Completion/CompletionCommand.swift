@@ -1,4 +1,4 @@
-/// `sluice completion`, and the hidden command that its scripts call at every press of the tab key.
+/// `sluice completion`, and the hidden command that its scripts call each time the user presses Tab.
 enum CompletionCommand {
     private static let shell = Argument(
         name: "SHELL",
@@ -29,7 +29,7 @@ enum CompletionCommand {
 
     private static let words = Argument(name: "WORD", summary: "the words so far", count: .any, completion: .nothing)
 
-    /// Prints what to do about files, then one candidate per line: the word, a tab, its summary.
+    /// Prints `none`, `files` or `folders` to offer as well, then one candidate per line: the word, a tab, its summary.
     static func answering(root: @escaping @Sendable () -> Subcommand) -> Subcommand {
         Subcommand(
             name: "complete-words",

@@ -3,26 +3,27 @@ import Dispatch
 import Ledger
 import Synchronization
 
-/// What a shell may offer and the program does not know by itself: numbers of jobs and batches, names of queues and workers,
-/// which the ledger knows, and the contexts of the user's configuration.
+/// Completions that have to be looked up: numbers of jobs and batches and names of queues and workers in the
+/// ledger, and the contexts in the user's configuration.
 enum LedgerWords: Sendable, Hashable {
-    /// In one of these states; in any, where there are none.
+    /// Jobs in one of these states, or in any state if the list is empty.
     case jobs([JobState])
     case batches
     case queues
     case workers
-    /// Of the configuration; no ledger is asked.
+    /// Contexts of the configuration; this asks no ledger.
     case contexts
 
-    /// A person has pressed the tab key and waits: after this time nothing is offered.
+    /// How long the Tab key may block. After that, nothing is offered.
     private static let patience = DispatchTimeInterval.milliseconds(900)
-    /// The newest of them; for an older one its number has to be typed.
+    /// Only the newest are offered; the user types the number of an older one.
     private static let most: Int32 = 200
 
-    /// Those that begin with what was typed, the newest first. None if the ledger does not answer at once; never starts one.
+    /// The candidates that begin with `typed`, newest first. Empty if the ledger does not answer in time; starts no
+    /// cluster.
     func candidates(typed: String, words: [String], environment: [String: String]) -> [Completion.Candidate] {
         if self == .contexts { return Self.namedLedgers(environment).filter { $0.word.hasPrefix(typed) } }
-        // A completion that fails must say nothing: a shell would put its words into the line.
+        // A failed completion must print nothing: the shell would put the text into the user's line.
         guard let configuration = try? Self.configuration(words, environment) else { return [] }
         let (answer, done) = (Answer(), DispatchSemaphore(value: 0))
         Task {
@@ -30,7 +31,7 @@ enum LedgerWords: Sendable, Hashable {
             if let found = try? await look(configuration) { answer.box.withLock { $0 = found } }
             done.signal()
         }
-        // The process ends soon after, and what still waits with it.
+        // On a timeout the task is left running; the process ends soon after.
         guard done.wait(timeout: .now() + Self.patience) == .success else { return [] }
         return answer.box.withLock { $0 }.filter { $0.word.hasPrefix(typed) }
     }
@@ -39,7 +40,8 @@ enum LedgerWords: Sendable, Hashable {
         let box = Mutex<[Completion.Candidate]>([])
     }
 
-    /// As `LedgerOptions` has it, but that a private cluster which does not run is left alone.
+    /// Resolves the ledger as `LedgerOptions` does, but starts no private cluster: `nil` if that cluster is not
+    /// running.
     private static func configuration(
         _ words: [String],
         _ environment: [String: String]
@@ -79,10 +81,10 @@ enum LedgerWords: Sendable, Hashable {
     }
 
     private static func namedLedgers(_ environment: [String: String]) -> [Completion.Candidate] {
-        // As below: a configuration that cannot be read offers nothing.
+        // As above: a configuration that cannot be read offers nothing.
         guard let book = try? ContextMemory(environment: environment).book() else { return [] }
         return book.contexts.map { context in
-            // An address that cannot be shown leaves the name without a summary.
+            // A context whose address cannot be shown is offered without a summary.
             .init(word: context.name, summary: (try? context.server(environment).printable) ?? "")
         }
     }
@@ -110,7 +112,7 @@ enum LedgerWords: Sendable, Hashable {
 }
 
 extension Completion.Candidate {
-    /// Whether a shell takes the word for nothing but a word. bash puts it into the line as it is, and a worker gives itself
-    /// its name: `$(...)` would be run when a person pressed Tab and Enter.
+    /// Whether a shell reads the word as nothing but a word. bash inserts it unquoted, and workers choose their own
+    /// names: `$(...)` would run when a person pressed Tab and Enter.
     fileprivate var isPlainWord: Bool { ShellWord.isPlain(word) && word.first != "-" }
 }

@@ -1,4 +1,4 @@
-/// A shell and the script that makes it complete. The scripts know no command and no option: they ask.
+/// A shell and its completion script. The scripts contain no command or option: they ask `sluice`.
 enum Shell: String, CaseIterable {
     case bash, zsh, fish
 
@@ -10,8 +10,8 @@ enum Shell: String, CaseIterable {
         }
     }
 
-    /// Bash parts words at `=`, so that a value behind one is a word of its own; the word is put together here, and what
-    /// stands before the `=` is not repeated in the answer.
+    /// Bash splits words at `=`, so a value behind one is a separate word. The script joins them again, and removes
+    /// the part up to the `=` from the answer.
     private static let bashScript = #"""
         _sluice() {
             local i word candidate files= prefix= answer

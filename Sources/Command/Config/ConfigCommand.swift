@@ -1,10 +1,10 @@
-/// `sluice config`: what is in effect, who said so, and which ledgers the user has names for.
+/// `sluice config`: shows the settings in effect and their origins, and manages the contexts.
 enum ConfigCommand {
     static let name = "config"
     private static let origin = Switch("origin", "say where each comes from", in: .output)
     private static let json = Switch("json", "print a line of JSON for each", in: .output)
 
-    /// `root` has the options of all commands.
+    /// `root` supplies the options of all commands.
     static func value(_ root: @escaping @Sendable () -> Subcommand) -> Subcommand {
         Subcommand(
             name: name,
@@ -61,7 +61,7 @@ enum ConfigCommand {
         return .success
     }
 
-    /// A setting as programs read it.
+    /// The JSON form of a setting.
     private struct Record: Encodable {
         let setting: String
         let value: String?

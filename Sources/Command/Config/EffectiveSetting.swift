@@ -1,27 +1,27 @@
 import Ledger
 
-/// A setting as it holds, and who said so.
+/// A setting in effect, and where it comes from.
 struct EffectiveSetting: Sendable, Hashable {
-    /// As its option is called: `on-conflict`.
+    /// The name of its option: `on-conflict`.
     let name: String
-    /// `nil` where nothing is said and there is no default.
+    /// `nil` if the setting is unset and has no default.
     var value: String?
     var origin = Origin.fallback
-    /// The commands that have it; none where all do.
+    /// The commands that have this setting; empty if all do.
     var commands: [String] = []
 
     enum Origin: Sendable, Hashable {
-        /// An option on the command line, and variables that say what it leaves open.
+        /// An option on the command line, and the variables that supply what the option leaves out.
         case option(String, [String])
         case variables([String])
         case cluster([String])
-        /// The context of that name, and variables that say what its address leaves open.
+        /// The context of that name, and the variables that supply what its address leaves out.
         case context(String, [String])
         /// A file of the user's configuration.
         case file(String)
         case fallback
 
-        /// For programs.
+        /// The word for programs.
         var name: String {
             switch self {
             case .option: "option"
@@ -52,15 +52,15 @@ struct EffectiveSetting: Sendable, Hashable {
         }
     }
 
-    /// Whether it was chosen, and is not the default.
+    /// Whether the user set it; false for a default.
     var isChosen: Bool { value != nil && origin != .fallback }
 
-    /// Every setting of the commands below `root`, as `invocation` and its environment leave it.
+    /// Every setting of the commands below `root`, resolved from `invocation` and its environment.
     static func all(_ root: Subcommand, _ invocation: Invocation) throws -> [EffectiveSetting] {
         let place = try LedgerOptions.place(invocation)
         let ledger = try [context(place)] + database(place, invocation) + [schema(place, invocation)]
         let others = try options(root, invocation.environment) + roots(place, root)
-        // In the order of their names; those of one name stay as they are.
+        // Sorted by name; settings with the same name keep their order.
         return ledger + [colour(invocation)]
             + others.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
     }
@@ -112,7 +112,7 @@ struct EffectiveSetting: Sendable, Hashable {
         }
     }
 
-    /// Who says where the private cluster lies.
+    /// What decides the location of the private cluster.
     private static func folder(_ environment: [String: String]) -> Origin {
         environment["XDG_DATA_HOME"]?.hasPrefix("/") == true ? .variables(["XDG_DATA_HOME"]) : .fallback
     }
@@ -130,7 +130,7 @@ struct EffectiveSetting: Sendable, Hashable {
         return EffectiveSetting(name: form.name, value: value.text, origin: origin)
     }
 
-    /// The roots of a context, which hold for commands that take roots and are given none.
+    /// The roots of a context, which apply to commands that take roots and were given none.
     private static func roots(_ place: LedgerPlace, _ root: Subcommand) -> [EffectiveSetting] {
         guard let context = place.contextInUse, !context.roots.isEmpty else { return [] }
         let name = ServiceOptions.root.form.name
@@ -159,7 +159,7 @@ struct EffectiveSetting: Sendable, Hashable {
 
     // MARK: - Colour
 
-    /// Its value, from the source that takes precedence.
+    /// The value with the highest precedence.
     private static func colour(_ invocation: Invocation) -> EffectiveSetting {
         let (form, environment) = (Catalogue.colour.form, invocation.environment)
         func isSet(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }
@@ -181,7 +181,8 @@ struct EffectiveSetting: Sendable, Hashable {
 
     // MARK: - Options of commands
 
-    /// Every option with a variable or a default; commands in which it is the same share a line.
+    /// Every option with a variable or a default. Commands that agree on the value and its origin share one
+    /// setting.
     private static func options(_ root: Subcommand, _ environment: [String: String]) throws -> [EffectiveSetting] {
         let known = LedgerOptions.forms.map(\.name) + [Catalogue.colour.form.name]
         var settings: [EffectiveSetting] = []

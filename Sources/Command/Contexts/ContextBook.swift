@@ -3,18 +3,18 @@ import FoundationEssentials
 import Ledger
 import Worker
 
-/// The contexts of a user, and which of them is the current one.
+/// The contexts of a user, and which one is current.
 struct ContextBook: Sendable, Hashable {
     private var byName: [String: LedgerContext] = [:]
-    /// The one that commands use where neither an option nor a variable names a ledger.
+    /// The context that commands use when neither an option nor a variable names a ledger.
     private(set) var current: String?
 
-    /// In the order of their names.
+    /// Sorted by name.
     var contexts: [LedgerContext] { byName.values.sorted { $0.name < $1.name } }
 
     mutating func set(_ context: LedgerContext) { byName[context.name] = context }
 
-    /// Makes the context of that name the current one, or none.
+    /// Makes the named context current; `nil` leaves none current.
     mutating func use(_ name: String?) throws(UnknownContext) {
         if let name { _ = try context(named: name) }
         current = name
@@ -34,7 +34,7 @@ struct ContextBook: Sendable, Hashable {
     }
 }
 
-/// A name that stands for no ledger.
+/// Thrown for a name that no context has.
 struct UnknownContext: Error, Hashable {
     let name: String
     let known: [String]
@@ -50,7 +50,7 @@ struct UnknownContext: Error, Hashable {
             : "there are: \(known.joined(separator: ", "))"
     }
 
-    /// What a command that was given the name says.
+    /// The error that a command reports for the name.
     func refusal(exitCode: ExitCode = .notFound) -> Refusal {
         Refusal(message: message, hint: hint, exitCode: exitCode)
     }
@@ -59,7 +59,7 @@ struct UnknownContext: Error, Hashable {
 // MARK: - As it is written down
 
 extension ContextBook {
-    /// What is wrong with a book's text, without a letter of it: an address in it may hold a password.
+    /// Why the text of a book is invalid, without quoting it: an address in it may hold a password.
     struct Damage: Error, Hashable { let why: String }
 
     private struct Text: Codable {
@@ -124,7 +124,7 @@ extension ContextBook {
         return context
     }
 
-    /// The text for the file, a line for each fact.
+    /// The text for the file, one fact per line.
     func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -104,7 +104,7 @@ enum ContextCommands {
         return .success
     }
 
-    /// Says why the current context is not what commands use here.
+    /// Warns if a variable overrides the current context.
     private static func remarkVariables(_ invocation: Invocation, _ console: Console) {
         guard let variable = LedgerChoice.overriding(invocation.environment) else { return }
         console.warn("\(variable) is set in the environment and goes before the current context")
@@ -112,7 +112,7 @@ enum ContextCommands {
 
     // MARK: - Which there are
 
-    /// A context as programs read it.
+    /// The JSON form of a context.
     private struct Record: Encodable {
         let context: String
         let isCurrent: Bool
@@ -165,7 +165,8 @@ enum ContextCommands {
         try refuse([LedgerOptions.context.form], in: invocation)
         let name = try name(invocation)
         let database = said(LedgerOptions.database, invocation)
-        // Before anything is written: an address that libpq cannot read is refused here, and not at each later command.
+        // Before anything is written: reject an address that libpq cannot read now, rather than at every later
+        // command.
         if let database { _ = try LedgerConfiguration(url: database) }
         let roots = try absoluteRoots(invocation)
         let book = try change(invocation) { book in
@@ -198,7 +199,7 @@ enum ContextCommands {
         try refuse(LedgerOptions.forms, in: invocation)
         let name = try name(invocation)
         _ = try change(invocation) { book in
-            // Commands would go to another ledger from then on, and no user chose it.
+            // Commands would then go to another ledger that the user did not choose.
             guard book.current != name else {
                 throw Refusal(
                     message: "\(name) is the current context",
@@ -224,12 +225,12 @@ enum ContextCommands {
         }
     }
 
-    /// What the command line says. Variables say where commands go now, and are not written down.
+    /// The value from the command line only. Variables describe the current environment and are not saved.
     private static func said<Value>(_ option: Option<Value>, _ invocation: Invocation) -> Value? {
         invocation.origin(of: option.form) == .commandLine ? invocation[option] : nil
     }
 
-    /// The roots with whole paths: what is written down holds in every folder.
+    /// The roots with absolute paths, so that they hold in every folder.
     private static func absoluteRoots(_ invocation: Invocation) throws -> [String] {
         let words = invocation.all(root)
         let places = try words.map { word throws -> WorkerConfiguration.RootPlace in
@@ -239,7 +240,7 @@ enum ContextCommands {
                 throw UsageError("--root \(word): \(error.why)")
             }
         }
-        // Checks the names, each of which may stand once.
+        // Checks the names, each of which may occur only once.
         let paths = try PathRoots(words: places.map { "\($0.name)=\($0.path)" }, environment: invocation.environment)
         return zip(words, places).map { word, place in
             let rules = word.utf8.dropFirst(place.name.utf8.count + 1 + place.path.utf8.count)
@@ -270,7 +271,7 @@ enum ContextCommands {
         return changed
     }
 
-    /// Options that every child of `config` has, and that mean nothing to these.
+    /// Rejects options that every child of `config` accepts but that these commands do not use.
     private static func refuse(_ forms: [OptionForm], in invocation: Invocation) throws(UsageError) {
         for form in forms where invocation.origin(of: form) == .commandLine {
             throw UsageError(

@@ -2,11 +2,11 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// The file of the user's configuration that holds the contexts.
+/// The user's configuration file, which holds the contexts.
 struct ContextFile: Sendable, Hashable {
     let path: String
 
-    /// Below XDG_CONFIG_HOME, or else below `~/.config`; `nil` where the environment names neither.
+    /// Below XDG_CONFIG_HOME, or else below `~/.config`; `nil` if the environment names neither.
     init?(environment: [String: String]) {
         if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
             path = folder + "/sluice/config.json"
@@ -19,24 +19,24 @@ struct ContextFile: Sendable, Hashable {
 
     private var folder: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
 
-    /// More than this is no file of ours.
+    /// A larger file is not one that this program wrote.
     private static let mostBytes = 1 << 20
 
     // MARK: - Reading
 
-    /// What a file holds, and what its owner should know.
+    /// The contents of the file, and a warning for its owner.
     struct Content: Sendable {
         var book = ContextBook()
-        /// What other users may do with the file, where they may do too much.
+        /// What other users may do with the file, if its permissions are too wide.
         var complaint: String?
     }
 
-    /// An empty book where there is no file.
+    /// Reads the file; an empty book if it does not exist.
     func read() throws(Refusal) -> Content {
-        // A pipe in its place must not keep the command waiting.
+        // Non-blocking: a pipe in place of the file must not block the command.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
-            // Without the way there is no file either.
+            // If a folder of the path is missing, so is the file.
             if errno == ENOENT || errno == ENOTDIR { return Content() }
             throw Self.refusal("read \(path.printable)", errno)
         }
@@ -92,10 +92,10 @@ struct ContextFile: Sendable, Hashable {
 
     // MARK: - Writing
 
-    /// Changes what the file holds: reads it, calls `body` and puts a new file in its place, closed to others.
+    /// Changes the contents: reads the file, calls `body` and replaces the file, readable by its owner only.
     ///
-    /// Commands that change it at the same time wait for each other, so that no change is lost; who reads it sees the old file or
-    /// the new one, whole.
+    /// Concurrent changes wait for each other, so none is lost. A reader sees the old file or the new one, never a
+    /// part.
     func change(_ body: (inout ContextBook) throws -> Void) throws {
         try makeFolders()
         let lock = try takeLock()
@@ -116,7 +116,7 @@ struct ContextFile: Sendable, Hashable {
         }
     }
 
-    /// Beside the file: that one is replaced, and a lock on it would be replaced with it.
+    /// Locks a separate file: a lock on the configuration itself would vanish when the file is replaced.
     private func takeLock() throws(Refusal) -> Int32 {
         let name = folder + "/config.lock"
         let file = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -131,10 +131,10 @@ struct ContextFile: Sendable, Hashable {
     }
 
     private func write(_ bytes: [UInt8]) throws(Refusal) {
-        // A link, as managers of such files set them, stays a link.
+        // A symbolic link, as dotfile managers create, stays a link.
         let target = Self.realPath(path) ?? path
         let temporary = "\(target).\(getpid()).new"
-        // What a command that was killed left behind under the same number.
+        // A leftover of a killed command that had the same process id.
         unlink(temporary)
         let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Self.refusal("write \(temporary.printable)", errno) }
@@ -159,10 +159,10 @@ struct ContextFile: Sendable, Hashable {
     }
 }
 
-/// The contexts as one command sees them: read when they are first asked for, and not again.
+/// The contexts as one command sees them: read once, at the first use.
 ///
-/// Another command may make another context the current one while this one waits for an answer to its question. What the
-/// question was about and what the answer changes are the same ledger all the same.
+/// Another command may switch the current context while this one waits for the user's answer. The question and the
+/// change that follows must still refer to the same ledger.
 final class ContextMemory: Sendable {
     private let environment: [String: String]
     private let warn: @Sendable (String) -> Void

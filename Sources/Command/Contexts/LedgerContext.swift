@@ -1,13 +1,13 @@
 import Ledger
 import Worker
 
-/// A ledger by the name that a user gave it.
+/// A ledger under the name that the user gave it.
 struct LedgerContext: Sendable, Hashable {
     let name: String
-    /// The address of its database. It may hold a password and is never printed as it is.
+    /// The address of its database. It may hold a password and is never printed unmasked.
     var database: String
     var schema = SchemaName.standard
-    /// `NAME=PATH` or `NAME=PATH:RULES`, each path absolute: the roots where a command is given no `--root`.
+    /// `NAME=PATH` or `NAME=PATH:RULES`, with absolute paths: the roots for commands that are given no `--root`.
     var roots: [String] = []
     var colour: ContextColour?
 
@@ -24,19 +24,19 @@ struct LedgerContext: Sendable, Hashable {
     /// Whether the address holds a password.
     var hasPassword: Bool { PasswordField.hidden(inAddress: database) != database }
 
-    /// The server and the database as `environment` completes them, without passwords.
+    /// The server and the database, completed from `environment`, without passwords.
     func server(_ environment: [String: String]) throws -> String {
         try LedgerConfiguration(url: database, environment: environment).server
     }
 
-    /// How to reach it.
+    /// How to connect to the ledger.
     func configuration(_ environment: [String: String]) throws -> LedgerConfiguration {
         var configuration = try LedgerConfiguration(url: database, environment: environment)
         configuration.schema = schema
         return configuration
     }
 
-    /// Whether a text can be the name of a context. The rule of queues: such a name means nothing to a shell or a terminal.
+    /// Whether a text is a valid name, by the rule for queues: nothing in it is special to a shell or a terminal.
     static func isName(_ text: String) -> Bool {
         func isPlain(_ byte: UInt8) -> Bool {
             switch byte {
@@ -52,7 +52,7 @@ struct LedgerContext: Sendable, Hashable {
     }
 }
 
-/// What a context's name is painted in, so that the ledger that matters looks unlike the others.
+/// The colour of a context's name, so that an important ledger looks unlike the others.
 enum ContextColour: String, Sendable, CaseIterable {
     case red, yellow, green, blue, magenta, cyan
 
@@ -69,12 +69,12 @@ enum ContextColour: String, Sendable, CaseIterable {
 }
 
 extension LedgerContext {
-    /// The ink of its name.
+    /// The ink for its name.
     var ink: Ink { colour?.ink ?? .strong }
 }
 
 extension ValueType where Value == String {
-    /// The name of a context, which may not exist yet.
+    /// The name of a context, which need not exist yet.
     static let contextName = ValueType(placeholder: "NAME", completion: .ledger(.contexts)) { text throws(Misfit) in
         guard LedgerContext.isName(text) else {
             throw Misfit(

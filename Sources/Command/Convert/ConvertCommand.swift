@@ -1,7 +1,7 @@
 import Conversion
 import Storage
 
-/// `sluice convert`: one file, here and now, without a ledger.
+/// `sluice convert`: converts one file in the foreground, without a ledger.
 enum ConvertCommand {
     static let input = Argument(name: "IN", summary: "the file to read; - is standard input")
     static let output = Argument(
@@ -60,14 +60,14 @@ enum ConvertCommand {
             outlet: console.talk
         )
         let page = ConvertPage(input: input, output: output, invocation: invocation, console: console)
-        // Standard output carries the sound, if that is where it goes.
+        // The audio itself goes to standard output if the user asked for that.
         let ending = job.run(showing: display, warn: console.warn, surrender: page.surrender)
         return try page.show(ending, asJSON: invocation[json])
     }
 
     static func recipe(from input: String, to output: String, _ invocation: Invocation) throws(UsageError) -> Recipe {
         let isStream = output == "-"
-        // With an extension it may be meant as a file's name, and is refused where it is opened.
+        // A name with an extension may be meant as a file; opening it will fail if it is a folder.
         if !isStream, !(output.pathNames.last ?? "").dropFirst().contains("."),
             FileFacts.of(path: output, followingLinks: true)?.kind == .folder
         {
@@ -86,7 +86,7 @@ enum ConvertCommand {
         recipe.strictLoss = invocation[strictLoss]
         for wish in invocation.all(tag) { recipe.tags[wish.name] = wish.value }
         do throws(RecipeError) {
-            // One name for both is met when the files are opened, like two names of one file.
+            // The same name for both is detected when the files are opened, like two names of one file.
             if input != output || isStream { try recipe.validate() }
         } catch {
             throw UsageError(error, for: wanted)
@@ -95,7 +95,7 @@ enum ConvertCommand {
         return recipe
     }
 
-    /// What is written to standard output cannot be gone back to.
+    /// Rejects what a stream cannot do: standard output is not seekable.
     private static func checkStream(_ output: Recipe.Output, _ invocation: Invocation) throws(UsageError) {
         let format: AudioFormat
         do throws(RecipeError) {

@@ -1,7 +1,7 @@
 import Conversion
 import Glibc
 
-/// What `convert` says in the end, to people or to programs.
+/// The final output of `convert`, for people or for programs.
 struct ConvertPage {
     let input: String
     let output: String
@@ -29,7 +29,7 @@ struct ConvertPage {
         }
     }
 
-    /// Says what is known where this process ends before the conversion does.
+    /// Reports what is known when a signal ends this process before the conversion has ended.
     func surrender(to code: ExitCode) {
         tellOfEnd(by: code, " in the middle; \(output.printable) is as it was, or whole")
     }
@@ -39,7 +39,7 @@ struct ConvertPage {
         console.say("stopped by \(signal)\(output == "-" ? "; the output is cut off" : outcome)")
     }
 
-    /// The result is data, unless the data is sound.
+    /// The result goes to standard output, unless that carries the audio.
     private func tell(_ line: String) throws {
         if output == "-" { console.say(line) } else { try console.print(line) }
     }
@@ -60,7 +60,7 @@ struct ConvertPage {
         let remarks = report.briefRemarks.map { "; \($0)" } ?? ""
         let verdict = (report.isVerified ? ", verified" : "") + remarks
         let columns = [name, facts, count + "all there" + verdict].reduce(4) { $0 + $1.displayWidth }
-        // The verdict is the last to be cut off: where the line is too long it gets one of its own.
+        // The result must not be cut off: if the line is too long, it moves to a second line.
         let breaks = console.data.hasWidth && columns > console.data.width
         let gap = breaks ? "\n" + String(repeating: " ", count: name.displayWidth + 2) : "  "
         return "\(console.data.paint(name, .strong))  \(facts)\(gap)\(count)\(whole)\(verdict)"

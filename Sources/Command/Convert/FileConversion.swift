@@ -4,29 +4,29 @@ import PumpRoom
 import Storage
 import Synchronization
 
-/// One recipe carried out on files by name: opened, converted, published.
+/// Carries out one recipe on files given by name: opens, converts and publishes.
 struct FileConversion: Sendable {
     let recipe: Recipe
-    /// As people typed them; `-` for the standard streams.
+    /// As the user typed them; `-` means a standard stream.
     let input: String
     let output: String
 
     static let standardInput = "/dev/stdin"
     static let standardOutput = "/dev/stdout"
 
-    /// How it ended.
+    /// How the conversion ended.
     enum Ending: Sendable {
         case completed(ConversionReport, seconds: Double)
-        /// There is something at the destination, and it was to be left.
+        /// The destination exists, and the recipe says to leave it.
         case skipped
         case failed(Failure)
         case stopped(by: ExitCode)
     }
 
-    /// Runs to the end, or to the first SIGINT, SIGTERM or SIGHUP.
+    /// Runs to the end, or until the first SIGINT, SIGTERM or SIGHUP.
     ///
-    /// `warn` is told, once it is over, what people should know of the pump room, and `surrender` before the process ends by a
-    /// signal with the conversion still under way.
+    /// Calls `warn` at the end with what users should know about the pump room, and `surrender` before a signal
+    /// ends the process with the conversion still under way.
     func run(
         showing display: ProgressDisplay,
         warn: (String) -> Void,
@@ -62,12 +62,12 @@ struct FileConversion: Sendable {
             display.clear()
         }
         if let warning = room.warning { warn(warning) }
-        // Published is published: a signal that came too late to stop anything does not undo it.
+        // A signal that arrives after publication does not undo it.
         if let signal = result.signal, case .failed = result.value { return .stopped(by: signal) }
         return result.value
     }
 
-    /// `nil` if there is something at the destination and it is to be left.
+    /// `nil` if the destination exists and the recipe says to leave it.
     private func convert(
         in room: ForegroundRoom,
         report: @escaping @Sendable (ConversionProgress) -> Void
@@ -89,7 +89,8 @@ struct FileConversion: Sendable {
         case .ready(let destination):
             let work = RoomWork(recipe, from: source.descriptor, to: destination.descriptor)
             let report = try room.convert(work, report: report)
-            // It ends while the file is flushed, unless only its end shows that it can write no more.
+            // The room may end while the file is flushed. If the file cannot be sealed, only the room's end stops
+            // further writes.
             if destination.canBeSealed { room.dismiss() } else { room.end() }
             if let problem = try evidence(of: destination).objection(to: report, recipe.limits ?? Recipe.Limits()) {
                 throw problem.failure
@@ -100,7 +101,7 @@ struct FileConversion: Sendable {
 }
 
 extension FileConversion {
-    /// What a room has written that has told of its end.
+    /// What the room wrote, measured by this process. The room must have reported its result.
     private func evidence(of output: borrowing OutputFile) throws(StorageError) -> OutputEvidence {
         let hasWriters = output.seal() ?? false
         let written = try output.written()
@@ -109,7 +110,7 @@ extension FileConversion {
 }
 
 extension Failure {
-    /// Whatever a room threw, in the one form that people and programs read.
+    /// Turns any error of a room into the one form that people and programs read.
     init(of error: any Error) {
         switch error {
         case let error as Failure: self = error

@@ -3,12 +3,12 @@ import Dispatch
 import PumpRoom
 import Synchronization
 
-/// A pump room for work that a person waits for: one piece at a time, on the thread that asks.
+/// A pump room for a command in the foreground: one request at a time, on the caller's thread.
 final class ForegroundRoom: Sendable {
     private struct State {
         var isStopped = false
         var task: Task<Void, Never>?
-        /// Opened by the first work: what cannot be opened needs no room.
+        /// Created by the first request, so that a source that cannot be opened starts no room.
         var slot: RoomSlot?
         var warning: String?
     }
@@ -23,9 +23,9 @@ final class ForegroundRoom: Sendable {
         state.value.withLock { [state] locked in
             if let slot = locked.slot { return slot }
             var configuration = RoomConfiguration()
-            // One room is enough, mostly.
+            // A command rarely needs a second room, so it keeps no fork server.
             configuration.keepsNursery = false
-            // The person who waits decides how long. A pipe may have nothing to say for hours.
+            // The user decides how long to wait: a pipe may deliver nothing for hours.
             configuration.stallLimit = .seconds(10 * 365 * 86_400)
             configuration.slowestPace = nil
             configuration.usualLimits = Recipe.Limits(openSeconds: RoomConfiguration.usualOpenSeconds)
@@ -38,10 +38,10 @@ final class ForegroundRoom: Sendable {
         }
     }
 
-    /// What people should know of it.
+    /// What users should know about the room.
     var warning: String? { state.value.withLock { $0.warning } }
 
-    /// Ends what is under way, and what may come, as a failure with the code `cancelled`.
+    /// Cancels the current request and all later ones; they fail with the code `cancelled`.
     func stop() {
         state.value.withLock { state in
             state.isStopped = true
@@ -49,14 +49,14 @@ final class ForegroundRoom: Sendable {
         }
     }
 
-    /// Lets the room's process go, which takes some milliseconds, and waits for nothing. No more work may come.
+    /// Ends the room's process without waiting for it, which takes some milliseconds. Allows no further requests.
     func dismiss() { state.value.withLock { $0.slot }?.dismiss() }
 
-    /// Blocks until the room's process has ended and been waited for, so that none outlives the command and the processor
-    /// time of the conversion is counted as the command's. One that does not end is killed.
+    /// Blocks until the room's process has ended and been reaped. So no room outlives the command, and the
+    /// conversion's processor time counts as the command's. Kills a room that does not end within a second.
     func end() { state.value.withLock { $0.slot }?.end(grace: .seconds(1), limit: .seconds(2)) }
 
-    /// The same without asking, before a signal ends the process in the middle of its work.
+    /// Like `end`, but kills the room at once; called before a signal ends this process in the middle of its work.
     func kill() { state.value.withLock { $0.slot }?.end(grace: .zero, limit: .seconds(1)) }
 
     func convert(
@@ -85,7 +85,7 @@ final class ForegroundRoom: Sendable {
         let box = Mutex<Value?>(nil)
     }
 
-    /// Blocks until `body` has its answer.
+    /// Blocks until `body` returns.
     private func wait<Value: Sendable>(for body: @escaping @Sendable () async -> Value) -> Value {
         let (answer, done) = (Answer<Value>(), DispatchSemaphore(value: 0))
         state.value.withLock { state in
@@ -98,13 +98,13 @@ final class ForegroundRoom: Sendable {
             state.task = task
         }
         done.wait()
-        // Signalled once it is there.
+        // The task stores the value before it signals.
         return answer.box.withLock { $0! }
     }
 }
 
 extension RoomFailure {
-    /// The failure, with the room's last words where it has nothing better to add.
+    /// The failure; if the room died and there is no hint, the last line that the room printed becomes the hint.
     fileprivate var spoken: Failure {
         guard isRoomDeath, failure.hint == nil, let words = lastWords?.split(separator: "\n").last else {
             return failure
@@ -116,7 +116,7 @@ extension RoomFailure {
 }
 
 extension Failure {
-    /// Where three rooms in a row went down before they began.
+    /// The failure after three rooms in a row ended before they began the conversion.
     fileprivate static var notBegun: Failure {
         Failure(
             code: "room_start",

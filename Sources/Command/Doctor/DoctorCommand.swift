@@ -1,6 +1,6 @@
 import Ledger
 
-/// `sluice doctor`: looks whether all is well, and says what to do where it is not.
+/// `sluice doctor`: checks the ledger and this machine, and prints how to fix what is wrong.
 enum DoctorCommand {
     private static let json = Switch("json", "print a line of JSON for each finding", in: .output)
 

@@ -1,13 +1,13 @@
-/// One thing that was looked at, and how it is.
+/// The result of one check.
 struct Finding: Sendable, Encodable {
     enum Verdict: String, Sendable, Encodable { case ok, warn, fail }
 
     let verdict: Verdict
-    /// What was looked at: `server`, `schema`, `role`, `root archive`.
+    /// What was checked: `server`, `schema`, `role`, `root archive`.
     let subject: String
-    /// What was found, in a line.
+    /// The result, in one line.
     let message: String
-    /// What to do, where it is not well.
+    /// What to do about a warning or a failure.
     let hint: String?
 
     static func ok(_ subject: String, _ message: String) -> Finding {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// Whether the ledger is well: the server, this role's rights, the schema, housekeeping and the workers.
+/// Checks the ledger: the server, the rights of this role, the schema, housekeeping and the workers.
 struct LedgerExamination: Sendable {
     let configuration: LedgerConfiguration
 
@@ -11,7 +11,7 @@ struct LedgerExamination: Sendable {
             let ledger = try JobLedger(configuration)
             if let engine = try await ledger.foreignEngine() {
                 findings.append(Self.finding(of: engine))
-                // Other engines do not even know all of the questions below.
+                // Other engines do not support all of the queries below.
                 guard !engine.isRefused else {
                     await ledger.close()
                     return findings
@@ -242,7 +242,7 @@ struct LedgerExamination: Sendable {
 }
 
 extension ChoreRecord {
-    /// How far a round is that takes longer than a moment; `nil` if there is none, and nothing went wrong.
+    /// Progress of a chore that has run for over five seconds or that failed; `nil` otherwise.
     fileprivate func progress(at time: Date) -> String? {
         let begun = startedAt.map { time.timeIntervalSince($0) }
         guard error != nil || begun.map({ $0 > 5 }) ?? false else { return nil }

@@ -4,11 +4,11 @@ import PumpRoom
 import Storage
 import Worker
 
-/// Whether this machine can do a worker's part: its roots, their room, and the libraries.
+/// Checks whether this machine can run a worker: its roots, their free space, and the libraries.
 struct MachineExamination: Sendable {
     let roots: [WorkerConfiguration.RootPlace]
 
-    /// Below it, a disk is said to be nearly full.
+    /// In bytes: with less free space, `doctor` warns about a root.
     private static let littleRoom: UInt64 = 1 << 30
 
     func findings() async -> [Finding] {
@@ -31,7 +31,7 @@ struct MachineExamination: Sendable {
         return .ok("codecs", release)
     }
 
-    /// Starts a room and hears how far it locks itself.
+    /// Starts a room and reports how far it locks itself down.
     private static func sandbox() async -> Finding {
         var configuration = RoomConfiguration()
         configuration.keepsNursery = false
@@ -40,7 +40,7 @@ struct MachineExamination: Sendable {
             group.addTask { await slot.reachedLevel() }
             group.addTask {
                 do { try await Task.sleep(for: .seconds(10)) } catch {
-                    // The room was sooner.
+                    // The room answered first.
                 }
                 return nil
             }

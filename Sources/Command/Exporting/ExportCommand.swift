@@ -2,7 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// `sluice export`: every job of a batch in a table for other programs.
+/// `sluice export`: prints every job of a batch as a table or JSON Lines, for other programs.
 enum ExportCommand {
     private enum Form: String, CaseIterable, Sendable { case tsv, jsonl }
 
@@ -35,7 +35,7 @@ enum ExportCommand {
         run: run
     )
 
-    /// How many jobs are asked for at one time.
+    /// How many jobs one request to the ledger covers.
     private static let window = 400
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
@@ -47,7 +47,7 @@ enum ExportCommand {
             var count = 0
             var page = try await Page(of: number, behind: 0, isBrief: isBrief, ledger)
             while let last = page.last {
-                // The ledger looks for the next ones while these are written.
+                // The ledger reads the next page while this one is written.
                 async let next = Page(of: number, behind: last, isBrief: isBrief, ledger)
                 try console.data.write(try page.text(as: kind, countedFrom: &count))
                 page = try await next
@@ -56,9 +56,10 @@ enum ExportCommand {
         return .success
     }
 
-    /// Some hundred jobs of a batch, in the order of submission. One that was dropped meanwhile, being old, is left out.
+    /// Up to `window` jobs of a batch, in the order of submission. Jobs that retention has deleted meanwhile are
+    /// missing.
     private struct Page: Sendable {
-        /// The number behind which the next page begins; `nil` if there is none.
+        /// The number after which the next page starts; `nil` on the page after the last.
         let last: Int64?
         private let jobs: [JobSummary]
         private let stories: [JobStory]

@@ -2,11 +2,11 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// A job in a line of columns.
+/// A job as one row of tab-separated columns.
 struct ExportRow {
     private let cells: [String]
 
-    /// What lists know of a job, and what takes its attempts and its recipe.
+    /// The columns that lists also show, and those that take the job's attempts and recipe.
     private static let briefColumns = [
         "seq", "job", "state", "worker", "ended", "attempts", "bytes", "sha256", "code", "class", "stage", "source",
     ]
@@ -32,7 +32,7 @@ struct ExportRow {
         do {
             destination = try Recipe(json: story.recipe).outputs.first?.location
         } catch {
-            // A recipe of a newer build than this is exported without its destination.
+            // A recipe that a newer build wrote is exported without its destination.
             destination = nil
         }
         cells =
@@ -43,6 +43,6 @@ struct ExportRow {
             ]
     }
 
-    /// Control characters are escaped, tabs and ends of lines among them: a row stays a row.
+    /// Control characters, tabs and line ends among them, are escaped, so that a job stays on one line.
     var line: String { cells.map(\.printable).joined(separator: "\t") }
 }

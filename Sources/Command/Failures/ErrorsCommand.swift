@@ -2,7 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// `sluice errors`: what failed in the same way, and what to do about it.
+/// `sluice errors`: groups failures, with a hint for each group.
 enum ErrorsCommand {
     private static let batch = Option<Int64>("batch", .id.offering(.batches), "of this batch", in: .jobs)
     private static let queue = Option<String>(

@@ -1,11 +1,11 @@
 import Conversion
 
-/// What to do about a failure, by its code. docs/errors.md says more of each.
+/// What to do about a failure, by its code. docs/errors.md explains each in more detail.
 enum FailureHint {
-    /// The hint that came with the failure, or the one that goes with its code.
+    /// The hint that came with the failure, or else the hint for its code.
     static func text(for failure: Failure) -> String? { failure.hint ?? text(forCode: failure.code) }
 
-    /// Whether it would not have failed if damage were met in another way.
+    /// Whether another damage policy could have avoided the failure.
     static func isDamage(_ code: String) -> Bool { ["truncated", "corrupt_stream", "timeline_gap"].contains(code) }
 
     static func text(forCode code: String) -> String? {

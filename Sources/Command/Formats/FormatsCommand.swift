@@ -1,7 +1,7 @@
 import Conversion
 import PumpRoom
 
-/// `sluice formats`: what is read and written.
+/// `sluice formats`: lists the formats that can be read and written.
 enum FormatsCommand {
     private static let names = Argument(
         name: "NAME",
@@ -66,7 +66,7 @@ enum FormatsCommand {
         return table
     }
 
-    /// One pair of container and codec, under the names that programs see.
+    /// One pair of container and codec; the property names are the JSON keys.
     private struct Row: Encodable {
         let container: String
         let extensions: [String]
@@ -78,7 +78,7 @@ enum FormatsCommand {
 
         func isCalled(_ name: String) -> Bool { container == name || codec == name || extensions.contains(name) }
 
-        /// Those that are written, in the order of the table, then those that are read only.
+        /// Pairs that can be written, in the order of the table, then pairs that can only be read.
         static let all: [Row] =
             FormatTable.rules.sorted { first, second in
                 let order = Container.allCases

@@ -2,7 +2,7 @@ import Conversion
 import PumpRoom
 import Storage
 
-/// `sluice presets`: formats with a name, and which of them suit a file.
+/// `sluice presets`: lists the named formats, and which of them suit a file.
 enum PresetsCommand {
     private static let file = Option<String>(
         "for",
@@ -33,7 +33,7 @@ enum PresetsCommand {
             room.end()
             if let warning = room.warning { console.warn(warning) }
         }
-        // A pipe may keep it waiting: a signal ends it as it ends a probe.
+        // A pipe may block the room; a signal cancels it, as it does for `probe`.
         let result = ForegroundWork.run(
             onTick: {},
             onSignal: { room.stop() },
@@ -60,7 +60,7 @@ enum PresetsCommand {
         do {
             let source = try SourceFile.opening(word: name)
             let probe = RoomProbe(source.descriptor, nameHint: name == "-" ? nil : name, fitsPresets: true)
-            // The slot lets no answer through that lacks what was asked for.
+            // The slot rejects a reply without the presets that were requested.
             return .success(try room.describe(probe) { _ in }.presets ?? [])
         } catch {
             return .failure(Failure(of: error))

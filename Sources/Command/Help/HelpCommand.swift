@@ -1,4 +1,4 @@
-/// `sluice help`: the pages of all commands, derived from their values.
+/// `sluice help`: prints the page of any command, generated from its value.
 enum HelpCommand {
     private static let topic = Argument(
         name: "COMMAND",
@@ -24,7 +24,7 @@ enum HelpCommand {
                     let command = path[path.count - 1]
                     guard let child = command.children.first(where: { $0.name == word }) else {
                         if !command.children.isEmpty {
-                            // Reading the words as a command gives the same refusal and the same suggestion.
+                            // Parsing the words as a command throws the same error with the same suggestion.
                             _ = try WordReader(root: root(), environment: [:]).read(invocation.words(topic))
                         }
                         throw UsageError("\(command.name) has no command \"\(word)\" below it")

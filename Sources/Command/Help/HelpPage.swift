@@ -1,4 +1,4 @@
-/// What `sluice help COMMAND` prints: usage, examples, arguments and options of one command.
+/// The output of `sluice help COMMAND`: usage, examples, arguments and options of one command.
 struct HelpPage {
     /// From the root down to the command.
     let path: [Subcommand]
@@ -6,7 +6,7 @@ struct HelpPage {
     private var command: Subcommand { path[path.count - 1] }
     private var title: String { path.map(\.name).joined(separator: " ") }
 
-    /// The page in lines of at most `width` columns.
+    /// The page, wrapped to `width` columns.
     func lines(width: Int, paint: (String, Ink) -> String = { text, _ in text }) -> [String] {
         let heading = "\(title): \(command.summary)".wrapped(to: width)
         var lines =
@@ -45,7 +45,7 @@ struct HelpPage {
         command.examples.flatMap { ["  # \($0.purpose)", "  \($0.line)"] }
     }
 
-    /// Names in one column, what they mean in another.
+    /// Two columns: names and their meanings.
     private func rows(_ rows: [(name: String, meaning: String)], _ width: Int) -> [String] {
         let column = min(26, width / 3, rows.reduce(0) { max($0, $1.name.displayWidth) })
         return rows.flatMap { row in
@@ -60,7 +60,7 @@ struct HelpPage {
 }
 
 extension OptionForm {
-    /// The summary with what else is to be known: default, variable, and the words to choose from where they are few.
+    /// The summary, followed by the choices if they are few, the default and the variable.
     var description: String {
         var text = summary
         var remarks: [String] = []

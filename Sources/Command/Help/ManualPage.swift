@@ -43,7 +43,7 @@ struct ManualPage {
 }
 
 extension String {
-    /// Text that roff prints as it stands: dashes and backslashes escaped, no line that looks like a request.
+    /// Escapes text for roff: dashes, backslashes, and a line start that would be a request.
     fileprivate var roff: String {
         var text = ""
         for character in self {

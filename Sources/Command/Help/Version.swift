@@ -1,9 +1,9 @@
 import Ledger
 import PumpRoom
 
-/// What this is, and what it runs on.
+/// The version of this program and of its libraries.
 enum Version {
-    /// The release, or the one that is being worked on.
+    /// The current release, or the next one during development.
     static let number = "0.1.0-dev"
 
     static var lines: [String] {

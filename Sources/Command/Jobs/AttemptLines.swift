@@ -2,7 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// One try at a job: who, when, what came of it, and what to do.
+/// One attempt at a job: the worker, the time, the outcome, and what to do about a failure.
 struct AttemptLines {
     private let attempt: AttemptRecord
     private let job: JobSummary
@@ -20,7 +20,7 @@ struct AttemptLines {
             lines += folded("\(failure.code.printable)   \(failure.message.printable)").enumerated().map {
                 place,
                 line in
-                // Colour comes last, so that it does not count as width.
+                // Wrap first and paint last, so that escape codes do not count as width.
                 place == 0 ? line.replacingFirst(failure.code.printable, with: mark) : line
             }
             lines += folded(([place(of: failure)] + facts).joined(separator: ", "))

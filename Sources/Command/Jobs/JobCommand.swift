@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice job`: the whole story of one job, or of some.
+/// `sluice job`: prints all that the ledger has recorded about one or more jobs.
 enum JobCommand {
     private static let jobs = Argument(
         name: "ID",

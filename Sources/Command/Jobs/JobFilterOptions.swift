@@ -2,7 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// The options that say which jobs are meant; what none of them names is no reason to leave a job out.
+/// The options that select jobs. An option that is not given excludes nothing.
 enum JobFilterOptions {
     static let state = Option<[JobState]>(
         "state",
@@ -47,7 +47,7 @@ enum JobFilterOptions {
         state.form, batch.form, queue.form, code.form, kind.form, stage.form, since.form, endedSince.form, source.form,
     ]
 
-    /// What the options say. `now` is the ledger's, by whose clock jobs are dated.
+    /// The filter that the options describe. `now` must be the ledger's time, because its clock dates the jobs.
     static func filter(_ invocation: Invocation, now: Date) -> JobFilter {
         func some<Value>(_ values: [Value]) -> [Value]? { values.isEmpty ? nil : values }
         return JobFilter(
@@ -63,10 +63,10 @@ enum JobFilterOptions {
         )
     }
 
-    /// Whether anything was said.
+    /// Whether any of these options was given.
     static func isSaid(_ invocation: Invocation) -> Bool { forms.contains { invocation.origin(of: $0) != nil } }
 
-    /// The words that say the same again.
+    /// The options as words for another command line.
     static func words(_ invocation: Invocation) -> String {
         var words: [String] = []
         func add(_ form: OptionForm, _ values: [String]) {
@@ -84,16 +84,16 @@ enum JobFilterOptions {
 
     private static func some(_ text: String) -> [String] { text.isEmpty ? [] : [text] }
 
-    /// Throws if a batch is named that is not there: nothing would ever be found.
+    /// Throws if the batch does not exist, because the command could never find a job.
     static func requireBatch(_ batch: Int64?, of ledger: JobLedger) async throws {
         guard let batch, try await ledger.batch(batch) == nil else { return }
         throw Refusal.missing("batch \(batch)")
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes words for a shell.
 enum ShellWord {
-    /// Whether a shell takes it for itself, quoted or not.
+    /// Whether a shell reads the text literally even without quotes.
     static func isPlain(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -108,14 +108,14 @@ enum ShellWord {
 
     static func quoted(_ text: String) -> String {
         if isPlain(text) { return text }
-        // Scalars: a mark that combines with a quote does not hide it from a shell.
+        // Split by Unicode scalars: a combining mark after a quote does not hide the quote from a shell.
         let pieces = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
         return "'" + pieces.joined(separator: "'\\''") + "'"
     }
 }
 
 extension ValueType {
-    /// Several of a few words, with commas between them.
+    /// A comma-separated list of words from a fixed set.
     static func list<Item>(_ placeholder: String, of type: Item.Type) -> ValueType
     where Item: RawRepresentable<String> & CaseIterable & Sendable, Value == [Item] {
         let one = ValueType<Item>.choice(placeholder)

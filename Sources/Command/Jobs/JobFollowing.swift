@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice jobs --follow`: jobs as they end, each once, the earliest first.
+/// `sluice jobs --follow`: prints each job once, when it ends, earliest first.
 struct JobFollowing: Sendable {
     private let invocation: Invocation
     private let listing: JobListing
-    /// A transaction may take so long to become visible behind one that is dated later.
+    /// In seconds: how late a transaction may become visible after one with a later date.
     private static let overlap = 10.0
 
     init(_ invocation: Invocation, _ console: Console) {
@@ -33,7 +33,7 @@ struct JobFollowing: Sendable {
                 let start = ContinuousClock.now
                 filter.endedFrom = max(from, edge.addingTimeInterval(-Self.overlap))
                 guard let look = try await endurance.look({ [filter] in try await look(filter, ledger) }) else {
-                    // The ledger is away; another look shows whether it is back.
+                    // The ledger is unreachable; the next look shows whether it is back.
                     try await Task.sleep(for: LookPause.length(after: .now - start))
                     continue
                 }
@@ -47,13 +47,13 @@ struct JobFollowing: Sendable {
                 seen = Set(look.ended.map(End.init))
                 edge = max(edge, look.ended.map(\.since).max() ?? edge)
                 if look.isOver { return .success }
-                // The ledger does not notify of a job's end: see LookPause.
+                // The ledger sends no notification when a job ends: see `LookPause`.
                 try await Task.sleep(for: LookPause.length(after: .now - start))
             }
         }
     }
 
-    /// What one look found.
+    /// The result of one look at the ledger.
     private struct Look: Sendable {
         let isOver: Bool
         let time: Date
@@ -61,12 +61,12 @@ struct JobFollowing: Sendable {
     }
 
     private func look(_ filter: JobFilter, _ ledger: JobLedger) async throws -> Look {
-        // Asked before the jobs: what ends in between is found by this look.
+        // Ask before reading the jobs, so that this look also finds those that end in between.
         let isOver = try await isOver(ledger)
         return Look(isOver: isOver, time: try await ledger.time(), ended: try await all(filter, ledger))
     }
 
-    /// One end of a job; tried again, it ends once more.
+    /// One end of a job. A retried job ends again.
     private struct End: Hashable {
         let job: Int64
         let time: Date
@@ -84,7 +84,7 @@ struct JobFollowing: Sendable {
         return jobs
     }
 
-    /// Whether nothing more can end: of a batch that is done.
+    /// Whether no more jobs can end: true only for a batch that is done.
     private func isOver(_ ledger: JobLedger) async throws -> Bool {
         guard let batch = invocation[JobFilterOptions.batch] else { return false }
         return try await ledger.batch(batch)?.jobs.open ?? 0 == 0

@@ -2,7 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// A job in a line, as programs read it.
+/// The JSON form of a job in a list.
 struct JobRecord: Encodable {
     private let job: JobSummary
 

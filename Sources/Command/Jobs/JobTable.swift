@@ -1,14 +1,14 @@
 import FoundationEssentials
 import Ledger
 
-/// Jobs in lines, with the columns that have something to say.
+/// A table of jobs. Columns without content are left out.
 struct JobTable {
     let jobs: [JobSummary]
     /// The ledger's time.
     let now: Date
-    /// Whether the state is worth a column: it is not where all have the one that was asked for.
+    /// Whether to show the state: there is no need if the user asked for a single one.
     let showsState: Bool
-    /// Whether columns stand even where these jobs have nothing in them, so that pages have the same.
+    /// Whether to keep columns that are empty for these jobs, so that all pages of a list have the same columns.
     var isPage = false
 
     func lines(for outlet: Outlet, headed: Bool = true) -> [String] { table.lines(for: outlet, headed: headed) }
@@ -41,7 +41,7 @@ struct JobTable {
 }
 
 extension JobSummary {
-    /// From 0 to 1, of a job that runs and of which both are known.
+    /// Progress from 0 to 1; `nil` unless the job is running and both counts are known.
     var share: Double? {
         guard state == .running, let frames, let totalFrames, totalFrames > 0 else { return nil }
         return min(1, Double(frames) / Double(totalFrames))

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice jobs --watch`: the list on a terminal, drawn anew twice a second until Ctrl-C.
+/// `sluice jobs --watch`: the list on a terminal, redrawn twice a second until Ctrl-C.
 struct JobWatch: Sendable {
     private let invocation: Invocation
     private let console: Console
@@ -17,7 +17,7 @@ struct JobWatch: Sendable {
     }
 
     func run() throws -> ExitCode {
-        // A screen of its own, so that the shell's is there again at the end, whatever ends us in an orderly way.
+        // The alternate screen, so that every orderly exit brings the shell's screen back.
         try console.data.write("\u{1B}[?1049h\u{1B}[?25l")
         defer { leave() }
         return try LedgerWork.run(invocation) { ledger in
@@ -25,7 +25,7 @@ struct JobWatch: Sendable {
             while true {
                 let start = ContinuousClock.now
                 try await draw(ledger)
-                // The ledger does not notify of changes: see LookPause.
+                // The ledger sends no notification of changes: see `LookPause`.
                 try await Task.sleep(for: LookPause.length(after: .now - start))
             }
         }
@@ -51,7 +51,7 @@ struct JobWatch: Sendable {
         let lines =
             [head.shortened(to: console.data.width, unicode: console.data.usesUnicode), ""]
             + (page.jobs.isEmpty ? ["no job is like that"] : table.lines(for: console.data))
-        // Line by line over what stood there, so that nothing flickers.
+        // Overwrite line by line instead of clearing the screen, which would flicker.
         let body = lines.prefix(max(1, rows - 1)).map { "\($0)\u{1B}[K" }.joined(separator: "\r\n")
         try console.data.write("\u{1B}[H" + body + "\u{1B}[J")
     }

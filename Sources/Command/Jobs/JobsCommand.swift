@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice jobs`: jobs by filter, from the newest on.
+/// `sluice jobs`: lists the jobs that match a filter, newest first.
 enum JobsCommand {
     static let limit = SettledOption<Int>(
         "limit",
@@ -74,7 +74,7 @@ enum JobsCommand {
                 cursor = page.next
             } while isWhole && cursor != nil
             var unable: [UnableLine] = []
-            // Without any worker no job can be done, and "status" says so.
+            // Without any worker, no job can run; `status` reports that.
             if !waitingIn.isEmpty, try await ledger.status().workers > 0 {
                 unable = try await ledger.unableLines().filter { waitingIn.contains($0.queue) }
             }
@@ -85,7 +85,7 @@ enum JobsCommand {
         return .success
     }
 
-    /// What was listed, and the lines of it that no worker can do.
+    /// What the list printed, and the unable lines of its queues: jobs that no worker can do.
     private struct Listed: Sendable {
         let shown: Int
         let hasMore: Bool
@@ -93,7 +93,7 @@ enum JobsCommand {
         let unable: [UnableLine]
     }
 
-    /// Where a list goes on behind a job. Lists by source need to know where that lies.
+    /// The cursor behind the job given with `--after`. A list by source also needs the job's source.
     private static func cursor(_ invocation: Invocation, _ ledger: JobLedger) async throws -> JobCursor? {
         guard let job = invocation[after] else { return nil }
         struct Place: Encodable {
@@ -109,7 +109,7 @@ enum JobsCommand {
     }
 }
 
-/// Prints pages of jobs in the form that was asked for.
+/// Prints pages of jobs in the format that the user chose.
 struct JobListing: Sendable {
     let invocation: Invocation
     let console: Console
@@ -134,14 +134,14 @@ struct JobListing: Sendable {
         }
     }
 
-    /// Says for people why jobs wait that no worker can do.
+    /// Warns about waiting jobs that no worker can do. Silent in the formats for programs.
     func warn(of lines: [UnableLine]) {
         guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
         var said: Set<String> = []
         for note in lines.map(\.note.printable) where said.insert(note).inserted { console.warn(note) }
     }
 
-    /// What there is beside what was shown, for people.
+    /// Prints whether there are more jobs, and which command to use next. Silent in the formats for programs.
     func remark(shown: Int, hasMore: Bool, last: Int64?) {
         guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
         if shown == 0 {

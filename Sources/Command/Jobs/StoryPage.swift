@@ -2,7 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// Everything about a job, as people read it.
+/// Everything about a job, for people.
 struct StoryPage {
     let story: JobStory
     /// The ledger's time.
@@ -92,7 +92,7 @@ struct StoryPage {
         return lines
     }
 
-    /// Every worker knows some version of recipes, so that one says nothing where it is the only one.
+    /// The needs without the recipe version, unless that is the only one: every worker reads some version.
     private var needs: [String] {
         let others = story.needs.filter { !$0.hasPrefix("recipe:") }
         return others.isEmpty ? story.needs : others

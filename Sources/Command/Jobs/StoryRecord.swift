@@ -2,7 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// Everything about a job, as programs read it: its line in a list, and what was asked and tried.
+/// The JSON form of everything about a job: its entry in a list, then the request and the attempts.
 struct StoryRecord: Encodable {
     private let story: JobStory
 
@@ -28,7 +28,7 @@ struct StoryRecord: Encodable {
         try record.encodeIfPresent(story.waitingFor, forKey: .waitingFor)
         try record.encode(JSONValue(text: story.recipe), forKey: .recipe)
         try record.encode(story.attempts.map(Attempt.init), forKey: .attemptRecords)
-        // Recipes that were never changed have none to tell of.
+        // Most recipes were never changed and have no amendments.
         if !story.amendments.isEmpty { try record.encode(story.amendments, forKey: .amendments) }
     }
 
@@ -68,7 +68,7 @@ struct StoryRecord: Encodable {
     }
 }
 
-/// JSON out of the ledger, passed on as it is.
+/// JSON from the ledger, passed through unchanged.
 struct JSONValue: Codable {
     private indirect enum Node {
         case object([String: JSONValue])
@@ -82,12 +82,12 @@ struct JSONValue: Codable {
 
     private let node: Node
 
-    /// A text that is no JSON is passed on as a text.
+    /// Text that is not valid JSON becomes a JSON string.
     init(text: String) {
         do {
             self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
         } catch {
-            // The ledger's column is of type jsonb. All that it holds and cannot be read here is a number beyond a Double.
+            // The column is of type jsonb, so decoding fails only for a number that does not fit into a Double.
             self = JSONValue(.text(text))
         }
     }
@@ -96,8 +96,9 @@ struct JSONValue: Codable {
 
     init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
-        // A decoder does not say which type a value has: each is tried, and its error only says that it is not this one. What
-        // recipes are made of comes first, for each try in vain makes an error with all its words.
+        // A decoder does not reveal the type of a value. Each type is tried in turn, and a failure only means "not
+        // this type". The types that recipes use most come first, because every failed attempt builds an error with
+        // its message.
         if let text = try? value.decode(String.self) {
             node = .text(text)
         } else if let members = try? value.decode([String: JSONValue].self) {

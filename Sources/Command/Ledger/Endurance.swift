@@ -1,9 +1,9 @@
 import Ledger
 
-/// Looks at the ledger again and again, through outages too, once it has answered at all.
+/// Repeats reads of the ledger through outages, once the ledger has answered at all.
 ///
-/// A command that has waited for hours should not have to be started again because a database was restarted. A ledger that has never
-/// answered is another matter: its address may be wrong.
+/// A restart of the database should not end a command that has waited for hours. But if the ledger has never
+/// answered, its address may be wrong, and the error is thrown.
 struct Endurance: Sendable {
     private let console: Console
     private var hasAnswered = false
@@ -11,7 +11,7 @@ struct Endurance: Sendable {
 
     init(console: Console) { self.console = console }
 
-    /// What `body` gives; `nil` while the ledger is away. Other errors are thrown on.
+    /// Returns the result of `body`, or `nil` while the ledger is unreachable. Throws other errors.
     mutating func look<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value? {
         do {
             let value = try await body()

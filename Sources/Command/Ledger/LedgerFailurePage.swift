@@ -1,6 +1,6 @@
 import Ledger
 
-/// What the ledger could not do, as people read it, and the number for scripts.
+/// A ledger error as a message for people, and its exit code for scripts.
 struct LedgerFailurePage {
     let error: LedgerError
 

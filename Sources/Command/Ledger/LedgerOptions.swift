@@ -2,7 +2,7 @@ import Glibc
 import Ledger
 import Worker
 
-/// The options that say where the ledger is.
+/// The options that select the ledger.
 enum LedgerOptions {
     static let context = Option<String>(
         "context",
@@ -43,7 +43,7 @@ enum LedgerOptions {
         return try choice.place()
     }
 
-    /// Whether the ledger may hold anything: a private cluster that was never started does not.
+    /// Whether the ledger can hold any jobs: a private cluster that was never started cannot.
     static func mayHoldJobs(_ invocation: Invocation) throws -> Bool {
         guard try place(invocation) == .cluster else { return true }
         return access(try LocalCluster(environment: invocation.environment).place.data, F_OK) == 0
@@ -61,19 +61,19 @@ enum LedgerOptions {
         }
     }
 
-    /// PostgreSQL's own variables that say where to go. PGAPPNAME, PGSSLMODE and the like alone do not.
+    /// PostgreSQL's variables that name a server or a database. PGAPPNAME, PGSSLMODE and the like alone do not.
     static let naming = ["PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE"]
 
-    /// Whether PostgreSQL's own variables say where to go.
+    /// Whether PostgreSQL's variables name a server or a database.
     static func namesDatabase(_ environment: [String: String]) -> Bool {
         naming.contains { environment[$0]?.isEmpty == false }
     }
 
-    /// The ledger that is named, or that of the private cluster, which is then started if need be.
+    /// The configuration of the selected ledger. Starts the private cluster if that is selected and not running.
     static func configuration(_ invocation: Invocation) throws -> LedgerConfiguration {
         let place = try place(invocation)
         var configuration = try address(place, invocation)
-        // A person waits for the answer.
+        // The user is waiting for the answer.
         configuration.reachTimeout = .seconds(5)
         configuration.schema = schemaInUse(at: place, invocation).name
         return configuration
@@ -81,7 +81,7 @@ enum LedgerOptions {
 
     // MARK: - Which schema
 
-    /// Who says in which schema the ledger is.
+    /// What determined the schema.
     enum SchemaOrigin: Sendable, Hashable {
         case option
         case variable(String)
@@ -89,16 +89,16 @@ enum LedgerOptions {
         case fallback
     }
 
-    /// The schema of a ledger, and who says so.
+    /// The schema of a ledger, and what determined it.
     ///
-    /// A context has a schema of its own, which is where the context is in the order: a variable for the schema belongs to an
-    /// address in a variable, and does not lead a context that was named to another ledger.
+    /// A context brings its schema, at the context's own precedence. A schema variable belongs to an address in a
+    /// variable, so it does not redirect a context that an option or a variable names.
     static func schemaInUse(at place: LedgerPlace, _ invocation: Invocation) -> (name: SchemaName, origin: SchemaOrigin)
     {
         schemaInUse(at: place, invocation[schema], invocation.origin(of: schema.form))
     }
 
-    /// `said` and `by` are what the option and its variable say.
+    /// `said` and `by` are the value of the option or its variable, and which of the two it was.
     static func schemaInUse(
         at place: LedgerPlace,
         _ said: SchemaName?,
@@ -117,7 +117,7 @@ enum LedgerOptions {
 
     // MARK: - What else a context says
 
-    /// The context in use; `nil` where the ledger is named in another way.
+    /// The context in use; `nil` if the ledger was selected in another way.
     static func contextInUse(_ invocation: Invocation) throws -> LedgerContext? { try place(invocation).contextInUse }
 
     /// The roots that `--root` names, or else those of the context.
@@ -126,7 +126,7 @@ enum LedgerOptions {
         return try said.isEmpty ? contextInUse(invocation)?.rootPlaces ?? [] : said
     }
 
-    /// The same as `NAME=PATH`, without the rules, which are for workers.
+    /// The same as `NAME=PATH`, without the rules, which only workers use.
     static func rootWords(_ invocation: Invocation) throws -> [String] {
         let said = invocation.all(SubmitOptions.root)
         return try said.isEmpty ? contextInUse(invocation)?.rootPlaces.map { "\($0.name)=\($0.path)" } ?? [] : said

@@ -1,42 +1,42 @@
 import Ledger
 
-/// Where the ledger is that a command works with, and who says so.
+/// The ledger that a command uses, and what selected it.
 enum LedgerPlace: Sendable, Hashable {
-    /// An address; what it leaves open, PostgreSQL's own variables say.
+    /// An address. PostgreSQL's variables supply what it leaves out.
     case url(String, Invocation.Origin)
-    /// A context of the user's configuration; what its address leaves open, PostgreSQL's own variables say.
+    /// A context of the user's configuration. PostgreSQL's variables supply what its address leaves out.
     case context(LedgerContext, by: ContextOrigin)
-    /// PostgreSQL's own variables alone.
+    /// PostgreSQL's variables alone.
     case variables
-    /// No setting does: it is the address of the private cluster.
+    /// No setting selects a ledger: the private cluster.
     case cluster
 
-    /// Who named a context.
+    /// What selected a context.
     enum ContextOrigin: Sendable, Hashable {
         case option
         case variable(String)
-        /// It is the current one of this file.
+        /// It is the current context of this file.
         case file(String)
     }
 
-    /// The context in use; `nil` where the ledger is named in another way.
+    /// The context in use; `nil` if the ledger was selected in another way.
     var contextInUse: LedgerContext? {
         if case .context(let context, _) = self { context } else { nil }
     }
 }
 
-/// What the command line and its variables say of the ledger.
+/// The settings of the command line and the environment that select a ledger.
 struct LedgerChoice: Sendable {
     typealias Said = (text: String, origin: Invocation.Origin)
 
-    /// `--database` or its variable, and `--context` or its variable.
+    /// `--database` and `--context`, each with its variable.
     let database: Said?
     let context: Said?
     let environment: [String: String]
     let contexts: ContextMemory
 
-    /// The option goes before the variables, and these before the current context. A context that a variable names goes before
-    /// addresses in variables: it says more, and people set it for the moment.
+    /// Applies the precedence: options, then variables, then the current context. Among variables, one that names a
+    /// context comes before addresses: a context sets more, and users set it for the moment.
     func place() throws -> LedgerPlace {
         if let database, database.origin == .commandLine {
             guard context?.origin != .commandLine else {
@@ -73,7 +73,7 @@ struct LedgerChoice: Sendable {
         }
     }
 
-    /// The variable that goes before the current context, if one does.
+    /// The variable that overrides the current context; `nil` if none does.
     static func overriding(_ environment: [String: String]) -> String? {
         let ours = [LedgerOptions.context.form.environment, LedgerOptions.database.form.environment].compactMap(\.self)
         return (ours + ["DATABASE_URL"] + LedgerOptions.naming).first { environment[$0]?.isEmpty == false }

@@ -1,8 +1,8 @@
 import Ledger
 
-/// What is asked of the ledger while a person waits for the answer.
+/// Operations on the ledger while the user waits.
 enum LedgerWork {
-    /// What `body` gives. The first signal cancels it; if nothing came of it then, `StoppedBySignal` is thrown.
+    /// Returns the result of `body`. The first signal cancels it; `StoppedBySignal` is thrown if `body` then fails.
     static func run<Value: Sendable>(
         _ invocation: Invocation,
         reachTimeout: Duration? = nil,
@@ -27,12 +27,12 @@ enum LedgerWork {
     }
 }
 
-/// A signal came while a command waited, and there is nothing more to say.
+/// Thrown when a signal has stopped a command that has nothing more to report.
 struct StoppedBySignal: Error {
     let exitCode: ExitCode
 }
 
-/// What a command was asked about and cannot do, with its number for scripts.
+/// An error to report to the user, with an exit code for scripts.
 struct Refusal: Error {
     let message: String
     var details: [String] = []

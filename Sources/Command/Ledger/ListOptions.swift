@@ -1,4 +1,4 @@
-/// The options of everything that prints what the ledger says.
+/// The options of all commands that print data from the ledger.
 enum ListOptions {
     static let json = Switch("json", "print a line of JSON for each", in: .output)
     static let quiet = Switch("quiet", letter: "q", "print ids only", in: .output)
@@ -7,7 +7,7 @@ enum ListOptions {
 }
 
 extension ValueType where Value == Int64 {
-    /// A job's, a batch's or a worker's number.
+    /// The id of a job, a batch or a worker.
     static let id = ValueType(placeholder: "ID") { text throws(Misfit) in
         guard let number = Int64(text), number > 0 else { throw Misfit(why: "has to be a number, as lists show it") }
         return number
@@ -15,7 +15,7 @@ extension ValueType where Value == Int64 {
 }
 
 extension Invocation {
-    /// The words of an argument as numbers of jobs, batches or workers, each once.
+    /// The words of an argument as ids of jobs, batches or workers, without duplicates.
     func ids(_ argument: Argument) throws(UsageError) -> [Int64] {
         var ids: [Int64] = []
         for word in words(argument) {

@@ -1,6 +1,6 @@
 import Ledger
 
-/// `sluice migrate`: brings the ledger's schema to the version that this program knows.
+/// `sluice migrate`: brings the ledger's schema to the version of this program.
 enum MigrateCommand {
     private static let target = Option<Int>(
         "to",
@@ -76,7 +76,7 @@ enum MigrateCommand {
         }
     }
 
-    /// Refuses a number that the ledger cannot be given any more, before anything is done.
+    /// Throws, before anything is changed, if the ledger can no longer take this number.
     @Sendable private static func check(_ number: Int, _ migrator: Migrator) async throws {
         guard let current = try await migrator.number(), current.value != number, !current.isFree else { return }
         throw LedgerError(
@@ -87,11 +87,11 @@ enum MigrateCommand {
         )
     }
 
-    /// Where the ledger stood, and what was done to it.
+    /// The state of the ledger before the migration, and what the migration did.
     private struct Outcome: Sendable {
         let before: MigrationPlan
         let report: MigrationReport
-        /// The one that was asked for.
+        /// The number that the user asked for.
         let number: Int?
         let isDry: Bool
 

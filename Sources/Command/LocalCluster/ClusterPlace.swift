@@ -1,45 +1,45 @@
 import Glibc
 
-/// Where the private cluster of a user lies.
+/// The files and folders of a user's private cluster.
 struct ClusterPlace: Sendable {
     /// Holds everything but the socket.
     let folder: String
     /// Holds the server's socket.
     let sockets: String
-    /// The account that PostgreSQL runs under, which refuses to run as root; `nil` is the user's own.
+    /// The account for PostgreSQL, which refuses to run as root; `nil` means the user's own account.
     let account: Account?
 
-    /// How long a log becomes before another is begun.
+    /// The size in bytes at which a log is rotated.
     let logLimit: Int
 
     var data: String { folder + "/postgres" }
     var logs: String { folder + "/log" }
-    /// Where the server writes its own, in files that it begins itself.
+    /// Where the server writes the logs that it rotates itself.
     var serverLogs: String { logs + "/postgres" }
     var supervisorLog: PartLog { PartLog(path: logs + "/supervisor.log", limit: logLimit) }
     var coordinatorLog: PartLog { PartLog(path: logs + "/coordinator.log", limit: logLimit) }
     var workerLog: PartLog { PartLog(path: logs + "/worker.log", limit: logLimit) }
-    /// Held by the supervisor of the cluster.
+    /// Locked by the supervisor of the cluster.
     var lock: String { folder + "/lock" }
-    /// What runs, and as which process.
+    /// The parts that run, with their process identities.
     var state: String { folder + "/state.json" }
-    /// What was asked for.
+    /// The settings that the user asked for.
     var wishes: String { folder + "/wishes.json" }
 
-    /// Another user of this machine.
+    /// Another account on this machine.
     struct Account: Sendable {
         let name: String
         let user: uid_t
         let group: gid_t
     }
 
-    /// Throws if nothing tells where a user's data belongs.
+    /// Throws if the environment does not say where the user's data belongs.
     init(environment: [String: String]) throws(ClusterError) {
         let isRoot = geteuid() == 0
         if let home = environment["XDG_DATA_HOME"], home.hasPrefix("/") {
             folder = home + "/sluice"
         } else if isRoot {
-            // Root's home is closed to the account that PostgreSQL has to run under.
+            // PostgreSQL's account cannot enter root's home.
             folder = "/var/lib/sluice"
         } else if let home = environment["HOME"], home.hasPrefix("/") {
             folder = home + "/.local/share/sluice"
@@ -52,7 +52,7 @@ struct ClusterPlace: Sendable {
         sockets = Self.socketFolder(environment, folder, isRoot: isRoot)
     }
 
-    /// The size limit of a log in bytes, for machines with little disk space.
+    /// The variable that sets the size limit of a log in bytes, for machines with little disk space.
     static let logLimitVariable = "SLUICE_LOG_BYTES"
 
     private static func postgresAccount() throws(ClusterError) -> Account {
@@ -65,30 +65,31 @@ struct ClusterPlace: Sendable {
         return Account(name: "postgres", user: entry.pointee.pw_uid, group: entry.pointee.pw_gid)
     }
 
-    /// A socket's whole path has 107 bytes at most.
+    /// A folder whose name is short enough: the path of a socket has at most 107 bytes.
     private static func socketFolder(_ environment: [String: String], _ folder: String, isRoot: Bool) -> String {
         let longest = 107 - "/.s.PGSQL.5432.lock".utf8.count
         var candidates: [String] = []
         if !isRoot, let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/"), access(runtime, W_OK) == 0 {
-            // Two data homes of one user are two clusters.
+            // A user with two data folders has two clusters.
             candidates.append("\(runtime)/sluice-\(hash(folder))")
         }
         candidates.append(folder + "/run")
         return candidates.first { $0.utf8.count <= longest } ?? "/tmp/sluice-\(geteuid())-\(hash(folder))"
     }
 
-    /// FNV-1a: the same in every process, as a `Hasher` is not.
+    /// FNV-1a, which is the same in every process, unlike `Hasher`.
     private static func hash(_ text: String) -> String {
         String(text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0100_0000_01B3 }, radix: 36)
     }
 
-    /// Creates the folders that are missing, closed to others as far as PostgreSQL's account allows.
+    /// Creates missing folders, closed to other users as far as PostgreSQL's account allows.
     func prepare() throws(ClusterError) {
         try Self.makeFolders(folder, mode: account == nil ? 0o700 : 0o711)
         try Self.makeFolder(logs, mode: 0o700)
         try Self.makeFolder(serverLogs, mode: 0o700)
         if account != nil {
-            // PostgreSQL's account goes through to its own folder. An earlier release closed the way.
+            // PostgreSQL's account must pass through here to reach its logs. An earlier release created the folder
+            // closed.
             guard chmod(logs, 0o711) == 0 else { throw ClusterError(errno, "open the way through \(logs)") }
         }
         try give(serverLogs)
@@ -96,8 +97,11 @@ struct ClusterPlace: Sendable {
         try give(sockets)
     }
 
-    /// Gives a folder to PostgreSQL's account, once it is known to be a folder of this user or that account and closed to others: in
-    /// /tmp another user may have put a link there first, and the folder that it leads to must keep its owner.
+    /// Gives a folder to PostgreSQL's account.
+    ///
+    /// Checks first that it is a real folder, belongs to this user or to that account, and is closed to others.
+    /// Where every user may write, another user may have put a link there first, and the folder behind the link
+    /// must keep its owner.
     private func give(_ path: String) throws(ClusterError) {
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         defer { if folder >= 0 { close(folder) } }
@@ -126,7 +130,7 @@ struct ClusterPlace: Sendable {
     }
 }
 
-/// Why the private cluster cannot be had.
+/// Why the private cluster cannot be used.
 struct ClusterError: Error, Sendable {
     let message: String
     var details: [String] = []
@@ -137,7 +141,7 @@ struct ClusterError: Error, Sendable {
         (self.message, self.details, self.hint, self.exitCode) = (message, details, hint, exitCode)
     }
 
-    /// Of a system call.
+    /// The error of a failed system call.
     init(_ number: Int32, _ operation: String) {
         self.init(
             "cannot \(operation): \(String(cString: strerror(number)))",

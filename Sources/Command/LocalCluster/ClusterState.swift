@@ -1,32 +1,32 @@
 import FoundationEssentials
 import Glibc
 
-/// What runs in the private cluster, as its supervisor last wrote it down.
+/// The parts of the private cluster, as the supervisor last recorded them.
 struct ClusterState: Sendable, Codable, Equatable {
     var supervisor: ProcessIdentity?
     var postgres: ProcessIdentity?
     var coordinator: ProcessIdentity?
     var worker: ProcessIdentity?
-    /// With how many slots the worker was started.
+    /// The number of slots that the worker was started with.
     var slots: Int?
     /// Whether all parts have been started and the ledger is up to date.
     var isReady = false
-    /// Why it is not, if something stands in the way.
+    /// Why the start failed, if it did.
     var problem: String?
     var hint: String?
 
-    /// What was written down; empty if nothing was.
+    /// The recorded state; empty if there is none.
     static func read(_ place: ClusterPlace) -> ClusterState {
-        // A state that cannot be read says as little as none: what runs is then found by the files of those that run.
+        // A state that cannot be read counts as none.
         JSONFile.read(ClusterState.self, place.state) ?? ClusterState()
     }
 
     func write(_ place: ClusterPlace) throws(ClusterError) { try JSONFile.write(self, to: place.state) }
 }
 
-/// What the person asked for, kept for the next start.
+/// The settings that the user asked for, kept for the next start.
 struct ClusterWishes: Sendable, Codable, Equatable {
-    /// Conversions at one time; `nil` is one per core.
+    /// Number of conversions at one time; `nil` means one per core.
     var slots: Int?
 
     static func read(_ place: ClusterPlace) -> ClusterWishes {
@@ -36,9 +36,9 @@ struct ClusterWishes: Sendable, Codable, Equatable {
     func write(_ place: ClusterPlace) throws(ClusterError) { try JSONFile.write(self, to: place.wishes) }
 }
 
-/// Values in small files that are replaced whole.
+/// Values in small files, each replaced as a whole.
 enum JSONFile {
-    /// The value; `nil` if there is none, or none that can be read: the caller starts from nothing then.
+    /// The value; `nil` if there is none or it cannot be read. The caller then starts from defaults.
     static func read<Value: Decodable>(_ type: Value.Type, _ path: String) -> Value? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -49,7 +49,7 @@ enum JSONFile {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes.prefix(count)))
         } catch {
-            // What another version wrote may not be what this one knows; it is written anew.
+            // Another version may have written a format unknown to this one; the caller overwrites it.
             return nil
         }
     }

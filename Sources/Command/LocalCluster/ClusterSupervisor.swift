@@ -3,13 +3,13 @@ import Glibc
 import Ledger
 import PumpRoom
 
-/// Keeps the parts of the private cluster running, and ends them in order when asked to.
+/// The supervisor of the private cluster: keeps its parts running, and stops them in order.
 final class ClusterSupervisor {
     private let place: ClusterPlace
     private let server: LocalPostgres
     private var state: ClusterState
     private var wishes: ClusterWishes
-    /// When a part that died may be started again: at once, and then ever later while it keeps dying.
+    /// When a part that died may be restarted: at once, then with growing back-off while it keeps dying.
     private var pauses: [Part: Pause] = [:]
     private var isEnding = false
 
@@ -27,9 +27,9 @@ final class ClusterSupervisor {
         wishes = ClusterWishes.read(place)
     }
 
-    /// Runs until SIGTERM or SIGINT. Another supervisor at work is no failure: then there is nothing to do.
+    /// Runs until SIGTERM or SIGINT. Returns at once if another supervisor is running.
     static func run(_ place: ClusterPlace) throws(ClusterError) {
-        // Blocked before anything else, so that none is lost.
+        // Block the signals before anything else, so that none is lost.
         var listened = sigset_t()
         sigemptyset(&listened)
         for number in [SIGTERM, SIGINT, SIGHUP, SIGCHLD] { sigaddset(&listened, number) }
@@ -43,7 +43,7 @@ final class ClusterSupervisor {
             try supervisor.watch(&listened)
             _ = try LocalCluster.stopParts(of: place)
         } catch {
-            // For the command that waits for the start.
+            // For the command that is waiting for the start.
             var state = ClusterState.read(place)
             (state.problem, state.hint, state.isReady) = (error.message, error.hint, false)
             try state.write(place)
@@ -71,8 +71,8 @@ final class ClusterSupervisor {
         let deadline = ContinuousClock.now + .seconds(60)
         while let process = state.postgres, ContinuousClock.now < deadline {
             if LocalPostgres.isReady(process, in: place) { return }
-            // The server says that it is ready in a file that it writes anew, and nowhere else; pg_ctl looks there as well.
-            // Its end needs no look: it ends the wait.
+            // The server reports readiness in its postmaster.pid file and nowhere else; pg_ctl polls that file too.
+            // If the server ends, `waitForEnd` returns early.
             if try process.waitForEnd(.milliseconds(5)) { break }
         }
         throw ClusterError(
@@ -121,7 +121,7 @@ final class ClusterSupervisor {
             state.coordinator = started
         case .worker:
             let slots = wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-            // One's own files on one's own machine, whatever its kernel has.
+            // The user's own files on the user's own machine: run even where the kernel lacks part of the sandbox.
             let lock = ["--sandbox", RoomSandbox.bestEffort.rawValue]
             started = try Daemon.start(
                 [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "local=/"] + lock,
@@ -153,10 +153,11 @@ final class ClusterSupervisor {
 
     // MARK: - Watching
 
-    /// Starts again what has died, until it is told to end.
+    /// Restarts parts that have died, until a signal stops the supervisor.
     private func watch(_ listened: inout sigset_t) throws(ClusterError) {
         while !isEnding {
-            // Children tell of their end; those that another supervisor started have to be looked at.
+            // SIGCHLD reports the end of a child. Parts that an earlier supervisor started are not children of this
+            // process and must be polled.
             var longest = WaitTime.milliseconds(1_000)
             switch sigtimedwait(&listened, nil, &longest) {
             case SIGTERM, SIGINT: isEnding = true
@@ -179,8 +180,8 @@ final class ClusterSupervisor {
         }
     }
 
-    /// Begins new files where logs have become too long. About once a second, so that a log may be longer by what is said
-    /// in a second.
+    /// Rotates logs that have grown too long. Runs about once a second, so a log may exceed its limit by the output
+    /// of one second.
     private func rotateLogs() {
         for log in [place.supervisorLog, place.coordinatorLog, place.workerLog] { log.rotate() }
         PartLog(path: server.log, limit: place.logLimit).rotate()
@@ -196,11 +197,11 @@ final class ClusterSupervisor {
         try start(.worker)
     }
 
-    /// A line for the log.
+    /// Writes a line to the log.
     private func say(_ text: String) {
         place.supervisorLog.follow()
         let line = Array("\(Date.now.ISO8601Format()) \(text)\n".utf8)
-        // Its log is its standard error, and it has no other way to report.
+        // Standard error is the log; if the write fails, there is no other place to report it.
         _ = Glibc.write(STDERR_FILENO, line, line.count)
     }
 }

@@ -1,15 +1,15 @@
 import Glibc
 import Storage
 
-/// A program started to go on by itself: in a session of its own, without a terminal, its words in a log.
+/// Starts programs in the background: in a new session, without a terminal, with their output in a log.
 enum Daemon {
-    /// Starts `words`; `variables` are all that it knows of the environment.
+    /// Starts the program that `words` name. `variables` are its whole environment.
     static func start(
         _ words: [String],
         log: String,
         variables: [String: String] = [:]
     ) throws(ClusterError) -> ProcessIdentity {
-        // It can only be gone if it has ended already, and then its log says why.
+        // A process that is not found has already ended, and its log says why.
         guard let identity = ProcessIdentity(of: try spawn(words, log, variables)) else {
             throw ClusterError("\(words[0]) ended at once", details: LogTail.lines(of: log))
         }
@@ -51,7 +51,7 @@ enum Daemon {
         return id
     }
 
-    /// Runs `words` to their end, their words in the log.
+    /// Runs `words` to the end, with the output in the log.
     static func run(_ words: [String], log: String, variables: [String: String] = [:]) throws(ClusterError) {
         let id = try spawn(words, log, variables)
         var status: Int32 = 0
@@ -64,9 +64,10 @@ enum Daemon {
     }
 }
 
-/// The end of a log, for messages.
+/// The last lines of a log, for messages.
 enum LogTail {
-    /// Whether the first was written to after the second, or the second is not there.
+    /// Whether the first file was modified after the second. A missing first file is never younger, a missing
+    /// second always older.
     static func isYounger(_ first: String, than second: String) -> Bool {
         guard let one = FileFacts.of(path: first, followingLinks: true) else { return false }
         guard let other = FileFacts.of(path: second, followingLinks: true) else { return true }

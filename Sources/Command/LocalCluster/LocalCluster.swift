@@ -1,10 +1,11 @@
 import Glibc
 import Ledger
 
-/// The private cluster of one user on one machine: started on demand, stopped when asked.
+/// The private cluster of one user on one machine: started on demand, stopped on request.
 ///
-/// A supervisor, which is this program again, keeps a PostgreSQL server, a coordinator and a worker running. It may be killed
-/// like any of them: they go on without it, and the next command that needs the cluster starts another supervisor, which finds them.
+/// A supervisor, which is this program again, keeps a PostgreSQL server, a coordinator and a worker running. The
+/// supervisor may be killed like any of them. The others go on without it; the next command that needs the cluster
+/// starts another supervisor, which finds them.
 struct LocalCluster: Sendable {
     let place: ClusterPlace
 
@@ -12,10 +13,11 @@ struct LocalCluster: Sendable {
         place = try ClusterPlace(environment: environment)
     }
 
-    /// Longer than a first initdb takes on a slow disk.
+    /// Longer than the first initdb takes on a slow disk.
     private static let patience = Duration.seconds(60)
 
-    /// Starts what does not run and waits until the ledger can be used. `onWait` is called now and then.
+    /// Starts what is not running, and waits until the ledger can be used. Calls `onWait` about every 20 ms
+    /// meanwhile.
     func ensureRunning(slots: Int? = nil, onWait: () -> Void = {}) throws(ClusterError) -> ClusterState {
         if slots == nil, let state = runningState() { return state }
         try place.prepare()
@@ -23,7 +25,7 @@ struct LocalCluster: Sendable {
             var wishes = ClusterWishes.read(place)
             wishes.slots = slots
             try wishes.write(place)
-            // The supervisor reads the wishes again.
+            // Make the supervisor read the wishes again.
             if SupervisorLock.isHeld(place) { ClusterState.read(place).supervisor?.send(SIGHUP) }
         }
         var supervisor = SupervisorLock.isHeld(place) ? nil : try startSupervisor()
@@ -32,7 +34,7 @@ struct LocalCluster: Sendable {
             if let state = runningState(), slots == nil || state.slots == slots { return state }
             let state = ClusterState.read(place)
             if let started = supervisor, !started.isAlive {
-                // Another may have been faster, and then watches over it.
+                // Another supervisor may have taken the lock first; it now runs the cluster.
                 guard SupervisorLock.isHeld(place) else {
                     throw ClusterError(
                         state.problem ?? "the private cluster did not start",
@@ -43,8 +45,8 @@ struct LocalCluster: Sendable {
                 supervisor = nil
             }
             onWait()
-            // A file says that all runs, and the supervisor that writes it may be replaced meanwhile by another; people are shown
-            // a picture of the waiting as often.
+            // Poll, because the state is in a file, and the supervisor that writes it may be replaced meanwhile.
+            // The interval also suits the progress that `onWait` shows.
             usleep(20_000)
         }
         throw ClusterError(
@@ -55,10 +57,10 @@ struct LocalCluster: Sendable {
         )
     }
 
-    /// What runs, if all of it does.
+    /// The state if the cluster is usable: the supervisor runs and the server accepts connections. Otherwise `nil`.
     func runningState() -> ClusterState? {
         let state = ClusterState.read(place)
-        // A server that was started again after a crash recovers before it takes connections.
+        // A server that was restarted after a crash recovers before it accepts connections.
         guard state.isReady, state.supervisor?.isAlive == true, let server = state.postgres, server.isAlive,
             LocalPostgres.isReady(server, in: place)
         else { return nil }
@@ -66,7 +68,7 @@ struct LocalCluster: Sendable {
     }
 
     private func startSupervisor() throws(ClusterError) -> ProcessIdentity {
-        // Nothing of the command that starts it: not even the working folder, which would keep a file system busy.
+        // Nothing of the caller's environment is passed on.
         var variables = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         variables[ClusterPlace.logLimitVariable] = "\(place.logLimit)"
         variables["XDG_DATA_HOME"] = String(place.folder.dropLast("/sluice".count))
@@ -80,7 +82,7 @@ struct LocalCluster: Sendable {
         )
     }
 
-    /// This program, by a name that outlives this process.
+    /// The path of this program, which stays valid after this process ends.
     static func program() throws(ClusterError) -> String {
         var letters = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &letters, letters.count - 1)
@@ -90,13 +92,13 @@ struct LocalCluster: Sendable {
 
     // MARK: - Ending
 
-    /// Ends everything, in order; nothing is lost. Whether anything ran.
+    /// Stops everything, in order, without losing jobs. Returns whether anything was running.
     func stop(onWait: () -> Void = {}) throws(ClusterError) -> Bool {
         let state = ClusterState.read(place)
         if let supervisor = state.supervisor, supervisor.isAlive {
             supervisor.send(SIGTERM)
             let deadline = ContinuousClock.now + .seconds(90)
-            // Woken between for the picture of the waiting that people are shown.
+            // Wakes up in between, so that `onWait` can show progress.
             while try !supervisor.waitForEnd(.milliseconds(20)) {
                 guard ContinuousClock.now < deadline else {
                     throw ClusterError("the private cluster did not end", hint: "see \(place.logs)", exitCode: .failure)
@@ -106,17 +108,18 @@ struct LocalCluster: Sendable {
             return true
         }
         guard access(place.lock, F_OK) == 0 else { return false }
-        // No supervisor runs: what is left is ended here, and no other command may start one meanwhile.
+        // No supervisor runs, so stop the remaining parts here. Holding the lock keeps other commands from starting
+        // one.
         guard let lock = try SupervisorLock.take(place) else { return try stop(onWait: onWait) }
         defer { lock.giveBack() }
         return try Self.stopParts(of: place)
     }
 
-    /// Ends what the state names: first those who write, then what they write to.
+    /// Stops the parts that the state names: first those that write to the ledger, then the server.
     static func stopParts(of place: ClusterPlace) throws(ClusterError) -> Bool {
         var state = ClusterState.read(place)
         var didRun = false
-        // The worker hands back what it cannot finish within its grace period.
+        // The worker hands back the jobs that it cannot finish within its grace period.
         for (part, signal, limit) in [
             (state.worker, SIGTERM, Duration.seconds(40)), (state.coordinator, SIGTERM, .seconds(10)),
             (state.postgres, SIGINT, .seconds(30)),
@@ -125,7 +128,7 @@ struct LocalCluster: Sendable {
             didRun = true
             part.send(signal)
             if try part.waitForEnd(limit) { continue }
-            // PostgreSQL is never killed but by its own word for it, and recovers from that.
+            // PostgreSQL never gets SIGKILL: SIGQUIT is its own immediate shutdown, from which it recovers.
             part.send(part == state.postgres ? SIGQUIT : SIGKILL)
             guard try part.waitForEnd(.seconds(30)) else {
                 throw ClusterError("process \(part.id) does not end", exitCode: .failure)
@@ -137,11 +140,11 @@ struct LocalCluster: Sendable {
     }
 }
 
-/// The right to watch over a cluster, which one process has at a time. The kernel gives it back with the process's end.
+/// The lock that lets one process at a time supervise a cluster. The kernel releases it when that process ends.
 struct SupervisorLock {
     private let file: Int32
 
-    /// Takes it, or answers `nil` if another process has it.
+    /// Takes the lock; `nil` if another process holds it.
     static func take(_ place: ClusterPlace) throws(ClusterError) -> SupervisorLock? {
         let file = open(place.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw ClusterError(errno, "open \(place.lock)") }

@@ -1,7 +1,8 @@
 import Glibc
 import Ledger
 
-/// The PostgreSQL server of the private cluster: durable, and reachable by its socket alone, by its owner alone.
+/// The PostgreSQL server of the private cluster: durable, and reachable only through its socket and only by its
+/// owner.
 struct LocalPostgres: Sendable {
     let place: ClusterPlace
     let programs: PostgresPrograms
@@ -11,28 +12,28 @@ struct LocalPostgres: Sendable {
         programs = try PostgresPrograms.find(for: place.data)
     }
 
-    /// What its programs say before the server has begun to write logs of its own.
+    /// The output of PostgreSQL's programs before the server starts its own logs.
     var log: String { place.logs + "/postgres.log" }
 
-    /// Where to look for what went wrong: what the server said last, in its own logs or before it had any.
+    /// Where to look for the last error: the server's own log, or the earlier output if that is newer.
     var newestLog: String {
         guard let own = ownLogs.last, LogTail.isYounger(own, than: log) else { return log }
         return own
     }
 
-    /// The server's own logs, the youngest last: their names are times.
+    /// The server's own logs, newest last: their names contain the time.
     private var ownLogs: [String] {
         PostgresPrograms.names(in: place.serverLogs).filter { $0.hasPrefix("postgres-") && $0.hasSuffix(".log") }
             .sorted()
             .map { "\(place.serverLogs)/\($0)" }
     }
 
-    /// Removes all but the youngest of the server's own logs.
+    /// Removes the server's own logs, except for the newest `PartLog.generations` + 1.
     func removeOldLogs() {
         for path in ownLogs.dropLast(PartLog.generations + 1) { unlink(path) }
     }
 
-    /// The server collects the messages of its processes and rotates the file itself: another process would lose lines.
+    /// The server's logging collector rotates its own log: another process would lose lines.
     private var logSettings: [String] {
         [
             "logging_collector=on", "log_directory=\(place.serverLogs)", "log_filename=postgres-%Y%m%d-%H%M%S.log",
@@ -41,12 +42,13 @@ struct LocalPostgres: Sendable {
         ]
     }
 
-    /// How commands reach the ledger in it.
+    /// How commands connect to the ledger in this server.
     static func configuration(_ place: ClusterPlace) throws -> LedgerConfiguration {
         try LedgerConfiguration(url: "host='\(place.sockets)' port=5432 user=sluice dbname=postgres")
     }
 
-    /// Makes the server's folder if there is none yet. What is half made has another name, and is made anew.
+    /// Creates the server's data folder unless it exists. An unfinished folder has another name and is created
+    /// again.
     func make() throws(ClusterError) {
         guard access(place.data + "/PG_VERSION", F_OK) != 0 else { return }
         let unfinished = place.data + ".new"
@@ -68,7 +70,8 @@ struct LocalPostgres: Sendable {
         guard rename(unfinished, place.data) == 0 else { throw ClusterError(errno, "name \(place.data)") }
     }
 
-    /// fsync, full_page_writes and synchronous_commit are on as PostgreSQL comes: what was accepted stays.
+    /// fsync, full_page_writes and synchronous_commit keep their default, which is on: accepted jobs survive a
+    /// crash.
     private var settings: String {
         """
         listen_addresses = ''
@@ -83,7 +86,7 @@ struct LocalPostgres: Sendable {
         """
     }
 
-    /// The role by which the server knows a client.
+    /// The name of this user on the machine, which the server maps to the role `sluice`.
     private func ownName() throws(ClusterError) -> String {
         guard let entry = getpwuid(geteuid()) else {
             throw ClusterError("user \(geteuid()) has no name on this machine", hint: "add it to /etc/passwd")
@@ -91,10 +94,10 @@ struct LocalPostgres: Sendable {
         return String(cString: entry.pointee.pw_name)
     }
 
-    /// The words that start the server.
+    /// The command line that starts the server.
     var words: [String] { asOwner([programs.postgres, "-D", place.data] + logSettings.flatMap { ["-c", $0] }) }
 
-    /// Whether the server in `place` takes connections, as its own file says.
+    /// Whether `process` is the server in `place` and accepts connections, according to its postmaster.pid file.
     static func isReady(_ process: ProcessIdentity, in place: ClusterPlace) -> Bool {
         let file = open(place.data + "/postmaster.pid", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return false }

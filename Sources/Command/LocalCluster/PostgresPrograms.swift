@@ -1,13 +1,13 @@
 import Glibc
 
-/// Where Debian keeps the programs of a PostgreSQL server, which are not on PATH.
+/// The programs of a PostgreSQL server, in Debian's folders, which are not on PATH.
 struct PostgresPrograms: Sendable {
     let folder: String
 
     var initdb: String { folder + "/initdb" }
     var postgres: String { folder + "/postgres" }
 
-    /// Of the version that `data` was made with; the newest there is if nothing has been made yet.
+    /// The programs of the version that created `data`, or of the newest version if there is no data yet.
     static func find(for data: String) throws(ClusterError) -> PostgresPrograms {
         let root = "/usr/lib/postgresql"
         let made = version(of: data)

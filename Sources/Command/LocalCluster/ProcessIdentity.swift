@@ -1,26 +1,26 @@
 import Glibc
 
-/// A process and no other: numbers are used again, a number with the time of its start is not.
+/// Identifies one process for good: process ids are reused, but an id with its start time is not.
 struct ProcessIdentity: Sendable, Hashable, Codable {
     let id: Int32
     /// In clock ticks since the machine started.
     let startedAt: UInt64
-    /// Which start of the machine that was.
+    /// The id of that boot of the machine.
     let boot: String
 
-    /// The process that has the number now; `nil` if there is none.
+    /// The process that has this id now; `nil` if there is none.
     init?(of id: pid_t) {
         guard let startedAt = Self.start(of: id), let boot = Self.boot else { return nil }
         (self.id, self.startedAt, self.boot) = (id, startedAt, boot)
     }
 
-    /// Whether it still runs. A zombie does not.
+    /// Whether it is still running. A zombie is not.
     var isAlive: Bool { boot == Self.boot && Self.start(of: id) == startedAt }
 
-    /// Sends a signal, if it still runs.
+    /// Sends a signal if the process is still running.
     func send(_ signal: Int32) { if isAlive { kill(id, signal) } }
 
-    /// Waits for its end; whether that came in time. It need not be a child of this process.
+    /// Waits until the process ends and returns whether it did so in time. It need not be a child of this process.
     func waitForEnd(_ limit: Duration) throws(ClusterError) -> Bool {
         let deadline = ContinuousClock.now + limit
         let handle = Int32(truncatingIfNeeded: Self.systemCall(Self.pidfdOpen, Int(id), 0))
@@ -29,7 +29,7 @@ struct ProcessIdentity: Sendable, Hashable, Codable {
             return true
         }
         defer { close(handle) }
-        // The handle may be that of another process, which has got the number meanwhile.
+        // The handle may belong to another process that has got the id meanwhile.
         while isAlive {
             let left = deadline - .now
             guard left > .zero else { return false }
@@ -42,8 +42,9 @@ struct ProcessIdentity: Sendable, Hashable, Codable {
         return true
     }
 
-    /// Since Linux 5.3, the same on every architecture; and `syscall`, for glibc 2.35 has no function for it. Variadic in C, it
-    /// takes its arguments from the same registers as any function.
+    /// pidfd_open, since Linux 5.3, has the same number on every architecture. It goes through `syscall`, because
+    /// glibc 2.35 has no function for it. `syscall` is variadic in C, but takes its arguments from the same
+    /// registers as any function.
     private static let pidfdOpen = 434
     private static let systemCall: @convention(c) (Int, Int, Int) -> Int = {
         guard let address = dlsym(nil, "syscall") else { preconditionFailure("this glibc has no syscall") }
@@ -55,7 +56,7 @@ struct ProcessIdentity: Sendable, Hashable, Codable {
     }
 
     private static func start(of id: pid_t) -> UInt64? {
-        // 4711 (any name) S 1 ...: what counts is read from behind the name.
+        // 4711 (any name) S 1 ...: parse from behind the name, which may contain anything.
         guard let line = text(of: "/proc/\(id)/stat"), let end = line.lastIndex(of: ")") else { return nil }
         let fields = line[line.index(after: end)...].split(separator: " ")
         guard fields.count > 19, fields[0] != "Z", fields[0] != "X" else { return nil }

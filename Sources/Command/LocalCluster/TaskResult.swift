@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Waits on this thread for what tasks do on theirs.
+/// Blocks the calling thread until an asynchronous function returns.
 enum TaskResult {
     static func wait<Value: Sendable>(for body: @escaping @Sendable () async -> Value) -> Value {
         let (done, answer) = (DispatchSemaphore(value: 0), Answer<Value>())

@@ -24,7 +24,7 @@ enum UpCommand {
         run: run
     )
 
-    /// Watches over the cluster, in the background.
+    /// The hidden command that runs as the supervisor, in the background.
     static let supervising = Subcommand(
         name: "supervise",
         summary: "keep the private cluster running",
@@ -88,7 +88,7 @@ enum UpCommand {
     }
 }
 
-/// `sluice down`: ends the private cluster.
+/// `sluice down`: stops the private cluster.
 enum DownCommand {
     static let value = Subcommand(
         name: "down",

@@ -4,7 +4,7 @@ import PumpRoom
 import Storage
 import Synchronization
 
-/// `sluice probe`: what files are, without converting them.
+/// `sluice probe`: describes files without converting them.
 enum ProbeCommand {
     private static let files = Argument(
         name: "FILE",

@@ -1,6 +1,6 @@
 import Conversion
 
-/// What `probe` tells people of one file.
+/// The output of `probe` for people, for one file.
 struct ProbePage {
     let name: String
     let bytes: Int64?
@@ -25,7 +25,7 @@ struct ProbePage {
         return lines
     }
 
-    /// A label, and what belongs to it in a column of its own.
+    /// A label, with its values in a second column.
     private func rows(_ label: String, _ values: [String], _ outlet: Outlet) -> [String] {
         values.enumerated().map { index, value in
             let margin = "  " + (index == 0 ? label : "").padded(to: 10) + "  "
@@ -76,7 +76,7 @@ struct ProbePage {
 }
 
 extension String {
-    /// Cut to the terminal's width, unless colour codes are in it, which take no place.
+    /// Cut to the terminal's width. Text with colour codes stays whole, because the codes would count as columns.
     fileprivate func fitting(_ width: Int, _ outlet: Outlet) -> String {
         contains("\u{1B}") ? self : shortened(to: max(8, width), unicode: outlet.usesUnicode)
     }

@@ -1,6 +1,6 @@
 import PumpRoom
 
-/// The hidden command that a slot starts as its room.
+/// The hidden command that a slot starts as its pump room.
 enum PumpRoomCommand {
     static let value = Subcommand(
         name: RoomProcess.word,

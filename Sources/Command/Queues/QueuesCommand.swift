@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice queues`: the lanes of jobs, and what each may do.
+/// `sluice queues`: lists queues with their settings, and changes the settings.
 enum QueuesCommand {
     private static let names = Argument(
         name: "NAME",
@@ -98,7 +98,8 @@ enum QueuesCommand {
         return .success
     }
 
-    /// Does something to each queue that is named, all of which have to be there, and shows them.
+    /// Applies `change` to each named queue and prints the queues. Throws, before any change, if one does not
+    /// exist.
     @Sendable private static func steer(
         _ invocation: Invocation,
         _ console: Console,

@@ -1,6 +1,6 @@
 import Conversion
 
-/// The options that say what an output should be.
+/// The options that describe the format of an output.
 enum FormatOptions {
     static let preset = Option<Preset>(
         "preset",
@@ -60,7 +60,7 @@ enum FormatOptions {
         dither.form, endian.form, bitRate.form, quality.form,
     ]
 
-    /// The output at `location` as the options ask for it.
+    /// The output at `location`, as the options describe it.
     static func output(
         at location: String,
         onConflict: Recipe.ConflictPolicy,
@@ -94,7 +94,8 @@ enum FormatOptions {
         }
     }
 
-    /// The option that asked for a refused field, as it was said: `depth` 12 is `--bits 12`; `nil` where none did.
+    /// The option that set a refused field, as the user typed it: `depth` 12 is `--bits 12`; `nil` if no option set
+    /// it.
     static func wish(for field: String, value: String, _ invocation: Invocation) -> String? {
         let forms = [
             "codec": codec.form, "rate": rate.form, "channels": channels.form, "layout": layout.form,
@@ -108,7 +109,7 @@ enum FormatOptions {
 }
 
 extension UsageError {
-    /// A recipe's mistake in the command's words.
+    /// An error in a recipe, in terms of the command's options.
     init(_ error: RecipeError, for output: Recipe.Output) {
         let isStream = output.location == FileConversion.standardOutput
         let name = isStream ? "standard output" : output.location

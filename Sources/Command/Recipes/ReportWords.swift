@@ -1,7 +1,7 @@
 import Conversion
 
 extension ConversionReport {
-    /// What there is to tell beside the frames, in a few words: `2 chapters lost, cover lost`; `nil` if nothing is.
+    /// Damage and remarks in a few words: `2 chapters lost, cover lost`; `nil` if there are none.
     var briefRemarks: String? {
         let words = [briefDamage].compactMap { $0 } + remarks.map(\.brief)
         return words.isEmpty ? nil : words.joined(separator: ", ")

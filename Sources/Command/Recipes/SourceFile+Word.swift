@@ -1,7 +1,7 @@
 import Storage
 
 extension SourceFile {
-    /// The source that a word on the command line names: `-` is standard input, and pipes and devices are welcome.
+    /// Opens the source that a command-line word names. `-` is standard input; pipes and devices are allowed.
     static func opening(word: String) throws(StorageError) -> SourceFile {
         word == "-"
             ? try standardInput() : try open(word, allowing: [.file, .pipe, .characterDevice, .blockDevice])

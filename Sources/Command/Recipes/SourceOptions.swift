@@ -1,6 +1,6 @@
 import Conversion
 
-/// The options that say what is taken from a source, and how damage is met.
+/// The options that say which part of a source to use, and how to handle damage.
 enum SourceOptions {
     static let from = Option<MediaTime>("from", .time, "where to begin: 90, 1:30, 1:02:03.5, 44100/44100", in: .source)
     static let to = Option<MediaTime>("to", .time, "where to end, on the source's clock", in: .source)
@@ -31,13 +31,13 @@ enum SourceOptions {
         in: .source
     )
 
-    /// A month at most.
+    /// At most a month.
     static let concealLimits = 1...31 * 86_400
     static let concealLimitAlone = UsageError("--conceal-limit: goes with --on-damage conceal only")
 
     static let forms: [OptionForm] = [from.form, to.form, track.form, onDamage.form, concealLimit.form, rawInput.form]
 
-    /// `ending` is the option that says where to end: commands in which `--to` means a place have another.
+    /// `ending` is the option for the end: where `--to` names a destination, commands use another option.
     static func source(
         at location: String,
         ending: Option<MediaTime> = to,
@@ -51,7 +51,7 @@ enum SourceOptions {
         )
     }
 
-    /// Puts into `recipe` how damage is met.
+    /// Sets the damage options in `recipe`.
     static func settleDamage(of recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
         recipe.damage = invocation[onDamage]
         guard let limit = invocation[concealLimit] else { return }

@@ -2,7 +2,7 @@ import Coordinator
 import Ledger
 import Synchronization
 
-/// `sluice coordinator`: keeps house for the ledger until it is told to stop.
+/// `sluice coordinator`: does the ledger's housekeeping until a signal stops it.
 enum CoordinatorCommand {
     static let value = Subcommand(
         name: "coordinator",

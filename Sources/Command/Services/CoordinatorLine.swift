@@ -1,7 +1,7 @@
 import Conversion
 import Coordinator
 
-/// A coordinator's event as a line.
+/// The journal line of a coordinator's event.
 struct CoordinatorLine: JournalRecord {
     private let event: CoordinatorEvent
 

@@ -3,22 +3,21 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// What a service has to say: one line each, on standard error.
+/// A log record of a service: one line on standard error.
 protocol JournalRecord: Encodable, Sendable {
     /// For people, without the time.
     func line(_ paint: (String, Ink) -> String) -> String
 }
 
-/// Writes lines as they come: JSON for programs, readable ones on a terminal.
+/// Writes log records: JSON for programs, readable lines on a terminal.
 ///
-/// Code that writes a line never waits for the reader. When the reader is too slow, lines are dropped, and their number is
-/// told.
+/// `write` never waits for the reader. If the reader is too slow, the journal drops lines and logs their number.
 final class Journal: Sendable {
     private let console: Console
     private let queue = DispatchQueue(label: "sluice.journal")
     private let waiting = Mutex((lines: 0, dropped: 0))
     private static let limit = 10_000
-    /// The file that standard error is, where a supervisor renames it now and then.
+    /// The file behind standard error, if a supervisor rotates it.
     private let log: PartLog?
 
     init(_ console: Console, _ invocation: Invocation) {
@@ -48,7 +47,7 @@ final class Journal: Sendable {
         }
     }
 
-    /// Returns when all is written.
+    /// Returns when all lines are written.
     func finish() { queue.sync {} }
 
     private func put(_ record: some JournalRecord, _ time: Date) {
@@ -71,7 +70,7 @@ final class Journal: Sendable {
             .map { ($0 < 10 ? "0" : "") + "\($0)" }.joined(separator: ":")
     }
 
-    /// A record and when it was made, in one object.
+    /// A record and its time, in one JSON object.
     private struct Stamped<Record: JournalRecord>: Encodable {
         let time: Date
         let record: Record
@@ -88,7 +87,7 @@ final class Journal: Sendable {
     }
 }
 
-/// Said in place of lines that were not read in time.
+/// Stands for lines that were dropped.
 private struct DroppedLines: JournalRecord {
     var event = "dropped"
     let count: Int
@@ -97,7 +96,7 @@ private struct DroppedLines: JournalRecord {
 }
 
 extension String {
-    /// As one line of bounded length that shows what it holds.
+    /// The text on one line of bounded length, with control characters made visible.
     var bounded: String {
         let limit = 500
         let isLong = unicodeScalars.count > limit

@@ -21,7 +21,7 @@ enum ServiceOptions {
         return try StorageRoots(roots)
     }
 
-    /// Shows what a service could not begin with.
+    /// Shows the error that kept a service from starting.
     static func show(_ error: any Error, on console: Console) throws -> ExitCode {
         switch error {
         case let error as StorageError:
@@ -42,7 +42,7 @@ extension ValueType where Value == WorkerConfiguration.RootPlace {
         guard let sign = text.firstIndex(of: "="), sign != text.startIndex, text.index(after: sign) != text.endIndex
         else { throw Misfit(why: "has to be NAME=PATH", hint: "as in --root archive=/mnt/archive") }
         let (name, path) = (String(text[..<sign]), text[text.index(after: sign)...])
-        // A path may have a colon in it: what follows the last one is rules if it reads like rules.
+        // A path may contain a colon: the part after the last one counts as rules only if it parses as rules.
         guard let colon = path.lastIndex(of: ":"), colon != path.startIndex,
             let rules = RootRules(path[path.index(after: colon)...])
         else { return WorkerConfiguration.RootPlace(name: name, path: String(path)) }

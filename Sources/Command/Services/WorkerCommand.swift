@@ -3,7 +3,7 @@ import Ledger
 import PumpRoom
 import Worker
 
-/// `sluice worker`: takes jobs from the ledger and carries them out until it is told to stop.
+/// `sluice worker`: claims jobs from the ledger and runs them until a signal stops it.
 enum WorkerCommand {
     private static let slots = Option<Int>(
         "slots",
@@ -154,7 +154,7 @@ enum WorkerCommand {
 
     private static func limit(_ room: inout RoomConfiguration, _ invocation: Invocation) {
         if let time = invocation[jobTime] {
-            // Said in so many words, it takes the place of what is reckoned.
+            // An explicit limit replaces the one computed from the job's length.
             (room.wallLimit, room.slowestPace) = (time, nil)
         }
         if let time = invocation[jobCPU] {

@@ -3,7 +3,7 @@ import PumpRoom
 import Storage
 import Worker
 
-/// A worker's event as a line.
+/// The journal line of a worker's event.
 struct WorkerLine: JournalRecord {
     private let event: WorkerEvent
 
@@ -206,12 +206,12 @@ struct WorkerLine: JournalRecord {
 }
 
 extension WorkerConfiguration.RootPlace {
-    /// As `--root` takes it.
+    /// In the form that `--root` takes.
     fileprivate var words: String { "\(name)=\(path)\(rules.words.isEmpty ? "" : ":")\(rules.words)" }
 }
 
 extension String {
-    /// At most as long as a line of a journal should be. JSON escapes the rest itself.
+    /// Cut to the maximum length for a line of a journal. The JSON encoder escapes control characters.
     var cut: String {
         unicodeScalars.count <= 2_000 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(2_000))) + "…"
     }

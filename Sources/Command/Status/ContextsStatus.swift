@@ -1,11 +1,11 @@
 import Ledger
 
-/// `sluice status --all-contexts`: a line for each ledger that the user has a name for.
+/// `sluice status --all-contexts`: prints one line for the ledger of each context.
 enum ContextsStatus {
-    /// How long one that does not answer keeps the others waiting.
+    /// How long to wait for a ledger that does not answer.
     private static let patience = Duration.seconds(5)
 
-    /// What came of asking one of them.
+    /// The result of asking one ledger.
     private struct Look: Sendable {
         let context: LedgerContext
         let answer: Result<StatusFacts, LedgerError>
@@ -113,7 +113,7 @@ enum ContextsStatus {
         }
     }
 
-    /// A ledger that did not answer, as programs read it.
+    /// The JSON form of a ledger that did not answer.
     private struct Absence: Encodable {
         struct Failure: Encodable {
             let code: String

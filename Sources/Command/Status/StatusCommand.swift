@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice status`: everything in a few lines, and what is not well.
+/// `sluice status`: a summary of the ledger in a few lines, with what needs attention.
 enum StatusCommand {
     static let value = Subcommand(
         name: "status",
@@ -34,21 +34,21 @@ enum StatusCommand {
     }
 }
 
-/// What the ledger says of itself.
+/// The facts about the ledger that `status` shows.
 struct StatusFacts: Sendable {
-    /// The context by which it was named, if it was.
+    /// The context that selected the ledger, if one did.
     var context: LedgerContext?
     let place: String
-    /// PostgreSQL's version, if it is to be shown.
+    /// PostgreSQL's version; `nil` leaves it out of the output.
     var server: String?
     let status: LedgerStatus
     let workers: WorkerCensus
     let unable: [UnableLine]
     let chores: [ChoreRecord]
-    /// What workers say that keeps them from work.
+    /// What keeps workers from some or all of their work, as they report it.
     var troubles: [WorkerTrouble] = []
 
-    /// Asks the ledger.
+    /// Reads the facts from the ledger.
     static func look(at ledger: JobLedger, _ context: LedgerContext?) async throws -> StatusFacts {
         let (status, workers) = (try await ledger.status(), try await ledger.workers())
         return StatusFacts(
@@ -63,7 +63,7 @@ struct StatusFacts: Sendable {
         )
     }
 
-    /// What an operator should look at.
+    /// What needs an operator's attention.
     var notes: [String] {
         var notes: [String] = []
         if workers.alive == 0, status.jobs.open > 0 { notes.append("no worker lives; \"sluice worker\" starts one") }
@@ -78,10 +78,11 @@ struct StatusFacts: Sendable {
         notes += troubles.map(\.note)
         var said: Set<String> = []
         for line in unable {
-            // Lines differ by priority too, and who starts a worker for one has started it for all.
+            // Lines also differ by priority, but one new worker serves all priorities, so print each combination
+            // once.
             let what = line.missing.isEmpty ? line.needs : line.missing
             guard said.insert("\(line.queue) \(what.joined(separator: ", "))").inserted else { continue }
-            // Another worker is not what is missing.
+            // Another worker would not help: the trouble has its own note.
             if troubles.contains(where: { $0.explains(line) }) { continue }
             notes.append(line.note)
         }
@@ -101,7 +102,7 @@ extension UnableLine {
     }
 }
 
-/// The screen of `sluice status`.
+/// The output of `sluice status` for people.
 private struct StatusPage {
     let facts: StatusFacts
     let console: Console
@@ -138,7 +139,7 @@ private struct StatusPage {
         console.data.paint(label.padded(to: 11), .faint) + text
     }
 
-    /// Said where there are any.
+    /// Empty if no job was skipped.
     private func skipped(_ jobs: JobCounts) -> String {
         jobs.skipped > 0 ? "\(Figures.grouped(jobs.skipped)) skipped, " : ""
     }
@@ -169,7 +170,7 @@ struct StatusRecord: Encodable {
     let quietWorkers: Int
     let slots: Int
     let busySlots: Int
-    /// How many are in each state, by the words of `sluice workers`.
+    /// The number of workers in each state, under the names that `sluice workers` shows.
     let workerStates: [String: Int]
     let completedLately: Int
     let audioSecondsLately: Double

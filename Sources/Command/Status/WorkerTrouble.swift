@@ -1,23 +1,23 @@
 import FoundationEssentials
 import Ledger
 
-/// What a living worker says that keeps it from some of its work, or all.
+/// What keeps a living worker from some or all of its work, as it reports it.
 struct WorkerTrouble: Sendable {
     enum Kind: Sendable {
-        /// It puts off jobs that write to a file system.
+        /// The worker defers jobs that write to a full file system.
         case full(FullFileSystem)
-        /// It puts off jobs whose files lie on a file system that is not mounted.
+        /// The worker defers jobs whose files lie on a file system that is not mounted.
         case missing(MissingFileSystem)
-        /// It leaves the jobs of some roots to others.
+        /// The worker leaves the jobs of some roots to others.
         case roots([String], because: String)
-        /// It claims nothing.
+        /// The worker claims nothing.
         case paused(because: String)
     }
 
     let kind: Kind
     let worker: String
     let host: String
-    /// By the ledger's clock.
+    /// When the worker reported it, by the ledger's clock.
     let toldAt: Date
     let now: Date
 
@@ -55,20 +55,20 @@ struct WorkerTrouble: Sendable {
         return "since \(TimeWords.span(seconds: since)), where \(missing.name) was"
     }
 
-    /// Whether jobs without an able worker wait for this to end, rather than for another worker.
+    /// Whether the jobs of this line wait for this trouble to end, rather than for another worker.
     func explains(_ line: UnableLine) -> Bool {
         switch kind {
         case .full, .missing: false
         case .roots(let roots, _):
             !line.missing.isEmpty && line.missing.allSatisfy { roots.map { "root:\($0)" }.contains($0) }
-        // It does not say for which roots, having none.
+        // A paused worker lists no roots, because it has none in use.
         case .paused: !line.missing.isEmpty && line.missing.allSatisfy { $0.hasPrefix("root:") }
         }
     }
 }
 
 extension [WorkerSummary] {
-    /// What those alive say. A file system that several of one machine see is told of once.
+    /// The troubles of living workers. A file system that several workers of one machine report is listed once.
     func troubles(at now: Date) -> [WorkerTrouble] {
         var troubles: [WorkerTrouble] = []
         var told: Set<String> = []

@@ -2,7 +2,7 @@ import Conversion
 import Ledger
 
 extension JobChange {
-    /// What is about to happen: `cancel 12 jobs`, `move 12 jobs to priority 5`, `have 1 half-published job finished`
+    /// Announces the change: `cancel 12 jobs`, `move 12 jobs to priority 5`, `have 1 half-published job finished`
     func sentence(_ count: Int, publishing: Int = 0) -> String {
         if count == 0, publishing > 0, isRetry {
             return "have \(Figures.count(publishing, "half-published job")) finished"
@@ -17,7 +17,7 @@ extension JobChange {
         }
     }
 
-    /// Why there is nothing to do, as far as jobs that are publishing say so.
+    /// Why there is nothing to do, if the reason is that jobs are publishing; otherwise empty.
     func excuse(publishing count: Int) -> String {
         guard case .cancel = self, count > 0 else { return "" }
         let those = count == 1 ? "1 job is" : "\(Figures.grouped(count)) jobs are"
@@ -31,7 +31,7 @@ extension JobChange {
         }
     }
 
-    /// What has happened: `12 jobs cancelled, 3 running asked to stop`
+    /// Reports the change: `12 jobs cancelled, 3 running asked to stop`
     func words(_ tally: ChangeTally) -> String {
         let least = tally.isLowerBound ? "at least " : ""
         let jobs = Figures.count(tally.changed, "job")

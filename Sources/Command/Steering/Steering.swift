@@ -2,16 +2,18 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// What `retry`, `cancel` and `prioritize` have in common: which jobs, how many, shall it be, and doing it.
+/// The common part of `retry`, `cancel` and `prioritize`: selects jobs, counts them, asks for confirmation, changes
+/// them.
 struct Steering: Sendable {
     /// `retry`
     let verb: String
-    /// What one call changes.
+    /// The change to the selected jobs.
     let change: JobChange
-    /// The states that are meant where neither ids nor states are said; `nil` for all in which it means something.
+    /// The states to use if neither ids nor states are given; `nil` means all states in which the change has an
+    /// effect.
     var usualStates: [JobState]?
 
-    /// Jobs in these states are offered by shells.
+    /// The argument for ids; shells offer the ids of jobs in `states`.
     static func identifiers(in states: [JobState]) -> Argument {
         Argument(
             name: "ID",
@@ -21,7 +23,7 @@ struct Steering: Sendable {
         )
     }
 
-    /// Whichever command it is of: arguments are known by their names.
+    /// Finds the ids of all three commands, because arguments are looked up by name.
     private static let ids = identifiers(in: [])
 
     static let all = Switch("all", "every job for which it means something", in: .jobs)
@@ -31,13 +33,13 @@ struct Steering: Sendable {
         JobFilterOptions.forms + [all.form] + LedgerOptions.forms
         + [json.form, Question.dryRun.form, Question.yes.form]
 
-    /// How many there are of what was asked for.
+    /// What the selection covers.
     private struct Prospect: Sendable {
         let filter: JobFilter
         let count: Int
-        /// How many are publishing.
+        /// The number of selected jobs that are publishing.
         let publishing: Int
-        /// Of the ids, those in a state in which it means nothing.
+        /// The number of given ids whose state makes the change pointless.
         var idle = 0
     }
 
@@ -97,7 +99,7 @@ struct Steering: Sendable {
                 cursor = page.next
             } while cursor != nil
             let missing = ids.filter { !known.contains($0) }
-            // Before anything happens: who mistypes one number may have mistyped others.
+            // Before anything changes: a user who mistypes one id may have mistyped others.
             guard missing.isEmpty else {
                 let names = missing.prefix(5).map { "\($0)" }.joined(separator: ", ")
                 throw Refusal.missing("job \(names)\(missing.count > 5 ? ", ..." : "")")
@@ -133,7 +135,7 @@ struct Steering: Sendable {
             return .success
         } catch {
             bar.clear()
-            // What was done before stays done, and the error has to tell how much that is.
+            // Changes made before the error stay, so report how many there were.
             if let tally = sofar.value, tally.changed + tally.publishing > 0 {
                 console.say(change.words(tally) + " before it ended")
             }
@@ -141,7 +143,7 @@ struct Steering: Sendable {
         }
     }
 
-    /// `nil` where nothing was done.
+    /// Prints the result; `nil` if nothing was changed.
     private func show(_ tally: ChangeTally?, count: Int, _ invocation: Invocation, _ console: Console) throws {
         if invocation[Self.json] {
             try console.print(JSONText.line(Record(self, count: count, tally: tally)))

@@ -1,9 +1,9 @@
 import Conversion
 import Ledger
 
-/// `sluice retry`: failed jobs back into line.
+/// `sluice retry`: puts failed jobs back into the queue.
 enum RetryCommand {
-    /// Not the option of `convert`: what is not said leaves each job as it is.
+    /// Not the option of `convert`: if it is absent, each job keeps its own policy.
     private static let onDamage = Option<DamageMode>(
         "on-damage",
         .choice("MODE") { $0.summary },
@@ -47,7 +47,7 @@ enum RetryCommand {
     )
 }
 
-/// `sluice cancel`: an end to jobs that have not ended.
+/// `sluice cancel`: ends jobs that have not ended.
 enum CancelCommand {
     static let value = Subcommand(
         name: "cancel",
@@ -68,7 +68,7 @@ enum CancelCommand {
     )
 }
 
-/// `sluice prioritize`: jobs that wait, before or behind others.
+/// `sluice prioritize`: moves waiting jobs before or behind others.
 enum PrioritizeCommand {
     private static let priority = Argument(
         name: "N",

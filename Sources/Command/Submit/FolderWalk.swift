@@ -1,24 +1,24 @@
 import Glibc
 import Storage
 
-/// The files below a folder, in the order of their names, the same at every walk.
+/// Lists the files below a folder, sorted by name, so that every walk gives the same order.
 ///
-/// Folders tell of what kind their entries are, so that no file is looked at by itself: on a network share that would
-/// take a thousand times as long. What begins with a dot is left out, unfinished outputs among it, and links to folders
-/// are not followed.
+/// readdir reports the kind of most entries, so the walk need not look at each file: on a network share that would
+/// take a thousand times as long. It skips names that begin with a dot, unfinished outputs among them, and does not
+/// follow links to folders.
 struct FolderWalk {
     let filter: NameFilter
-    /// Files left out because their extension is none of sound.
+    /// Files left out because their extension is not one of an audio format.
     private(set) var otherKinds = 0
-    /// Paths that are not UTF-8, of files that would be taken and of folders, which end in a slash and are not entered. Shown
-    /// with what can be read of them.
+    /// Paths that are not UTF-8, with replacement characters: files that the filter would take, and folders, which
+    /// end in a slash and are not entered.
     private(set) var unreadableNames: [String] = []
 
     init(filter: NameFilter) { self.filter = filter }
 
     /// Calls `visit` with each file's path below `folder`. Throws a `Refusal` for a folder that cannot be read.
     mutating func run(_ folder: String, _ visit: (String) throws -> Void) throws {
-        // The next one last; what a folder holds goes on top of what stood beside it.
+        // A stack, with the next entry last. The entries of a folder go on top of its siblings.
         var ahead: [Entry] = [Entry(path: "", name: "", isFolder: true)]
         while let next = ahead.popLast() {
             if next.isFolder {
@@ -48,7 +48,7 @@ struct FolderWalk {
                 if errno != 0 { throw Refusal.unreadableFolder(place) }
                 break
             }
-            // An array of C is a tuple here, and the name's place is where it begins.
+            // Swift imports a C array as a tuple; the address of the tuple is the address of the name.
             let known = withUnsafePointer(to: &entry.pointee.d_name) { name in
                 name.withMemoryRebound(to: CChar.self, capacity: 256) {
                     ($0[0], String(validatingCString: $0), String(cString: $0))
@@ -83,7 +83,7 @@ struct FolderWalk {
 
     private enum Kind { case file, folder }
 
-    /// `nil` for what is neither, and for links that lead to a folder or nowhere.
+    /// `nil` for other kinds of entries, and for links that lead to a folder or nowhere.
     private func kind(of entry: UnsafeMutablePointer<dirent>, at path: @autoclosure () -> String) -> Kind? {
         switch Int(entry.pointee.d_type) {
         case DT_REG: return .file
@@ -91,7 +91,7 @@ struct FolderWalk {
         case DT_LNK, DT_UNKNOWN: break
         default: return nil
         }
-        // Some file systems do not tell, and a link tells nothing of its end.
+        // Some file systems do not report the kind, and a link does not reveal its target's.
         let isLink = Int(entry.pointee.d_type) == DT_LNK
         switch FileFacts.of(path: path(), followingLinks: isLink)?.kind {
         case .file: return .file

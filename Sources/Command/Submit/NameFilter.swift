@@ -1,13 +1,13 @@
 import Conversion
 import Glibc
 
-/// Which files of a folder are meant: globs as shells have them.
+/// Selects files of a folder by globs, as in a shell.
 ///
-/// A glob without a slash is compared with the name, one with a slash with the path below the folder that was named.
+/// A glob without a slash matches the name; one with a slash matches the path below the folder that the user named.
 struct NameFilter: Sendable {
-    /// Empty takes every file with an extension of sound.
+    /// If empty, every file with the extension of an audio format is taken.
     let includes: [String]
-    /// Go before `includes`; a folder that is left out is not entered.
+    /// Override `includes`. An excluded folder is not entered.
     let excludes: [String]
 
     private static let extensions: Set<String> = Set(
@@ -24,7 +24,7 @@ struct NameFilter: Sendable {
         return Self.extensions.contains(ending.lowercased()) ? .taken : .otherKind
     }
 
-    /// Whether a folder is entered.
+    /// Whether the walk enters a folder.
     func enters(name: String, path: String) -> Bool { !excludes.contains { Self.fits($0, name, path) } }
 
     private static func fits(_ glob: String, _ name: String, _ path: String) -> Bool {

@@ -1,31 +1,31 @@
 import Glibc
 import Storage
 
-/// Folders of this machine by the names that workers know them by: how paths become locations, and back.
+/// Maps folders of this machine to the roots that workers know, and so converts paths to locations and back.
 struct PathRoots: Sendable {
-    /// A root's name, and where it is here.
+    /// A root's name, and its folder on this machine.
     struct Root: Sendable, Hashable {
         let name: String
-        /// Absolute, without a slash at its end; empty for the file system's own root.
+        /// Absolute, without a trailing slash; empty for `/`.
         let path: String
     }
 
-    /// What stands for `/` where no root is named.
+    /// The root for `/` that applies if no roots are named.
     static let usual = Root(name: "local", path: "")
 
     let roots: [Root]
     private let home: String?
     private let here: String
 
-    /// With no roots, the usual one. `here` is the folder that relative paths begin at.
+    /// If `roots` is empty, uses the usual one. `here` is the folder for relative paths.
     init(_ roots: [Root], home: String?, here: String) {
-        // The longest first, so that the innermost is taken.
+        // Longest path first, so that the innermost root matches first.
         self.roots = roots.isEmpty ? [Self.usual] : roots.sorted { $0.path.utf8.count > $1.path.utf8.count }
         self.home = home
         self.here = here
     }
 
-    /// Reads `NAME=PATH`, one for each root.
+    /// Parses words of the form `NAME=PATH`, one per root.
     init(words: [String], environment: [String: String]) throws {
         let here = try Self.currentFolder()
         let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }
@@ -37,7 +37,7 @@ struct PathRoots: Sendable {
             }
             let name = String(word[..<sign])
             do {
-                // The rules of names are Storage's.
+                // Storage defines the rules for names.
                 _ = try Location("\(name):file")
             } catch {
                 throw UsageError("--root \(word): \(error.detail)")
@@ -46,7 +46,7 @@ struct PathRoots: Sendable {
             let path = reader.absolute(String(word[word.index(after: sign)...]))
             roots.append(Root(name: name, path: path == "/" ? "" : path))
         }
-        // Where a link leads is the same root: the current folder, for one, is known by its real path.
+        // Add each root's real path as well: the current folder, for one, is known by its real path.
         let real = roots.compactMap { root in
             Self.realPath(root.path).map { Root(name: root.name, path: $0 == "/" ? "" : $0) }
         }
@@ -64,8 +64,8 @@ struct PathRoots: Sendable {
         return path
     }
 
-    /// The path from the file system's root on, without `.` and `..`. `~/` is the user's home, as in templates, which
-    /// are quoted and so never seen by the shell.
+    /// The absolute path, without `.` and `..`. Expands `~/` to the user's home: templates are quoted, so the shell
+    /// does not expand them.
     func absolute(_ path: String) -> String {
         var whole = path
         if path == "~" || path.utf8.starts(with: "~/".utf8), let home { whole = home + path.dropFirst() }
@@ -77,7 +77,7 @@ struct PathRoots: Sendable {
         return "/" + names.joined(separator: "/")
     }
 
-    /// Whether a word names a place below a root, `archive:2024/a.wav`, and no path of this machine.
+    /// Whether a word is a location below a root, such as `archive:2024/a.wav`, and not a path of this machine.
     static func isLocation(_ word: String) -> Bool {
         guard let colon = word.utf8.firstIndex(of: UInt8(ascii: ":")), colon != word.startIndex else { return false }
         return word.utf8[..<colon].allSatisfy { byte in
@@ -90,9 +90,9 @@ struct PathRoots: Sendable {
         }
     }
 
-    /// The innermost root that holds an absolute path, and the path below it; `nil` if none does.
+    /// The innermost root that holds an absolute path, and the path below it; `nil` if no root does.
     ///
-    /// A slash at the path's end stays there. Links are followed only where the path as it is lies under no root.
+    /// Keeps a trailing slash. Follows links only if the path as given lies under no root.
     func place(of path: String) -> (root: Root, below: Substring)? {
         if let place = literalPlace(of: path) { return place }
         let slash = path.utf8.last == UInt8(ascii: "/") ? "/" : ""
@@ -100,32 +100,33 @@ struct PathRoots: Sendable {
     }
 
     private func literalPlace(of path: String) -> (root: Root, below: Substring)? {
-        // Bytes: a name may begin with a mark that combines with the slash, and folders that look the same are two.
+        // Compare bytes: a name may begin with a mark that combines with the slash, and names that look the same
+        // may differ.
         for root in roots where path.utf8.starts(with: (root.path + "/").utf8) {
             return (root, Substring(path.utf8.dropFirst(root.path.utf8.count + 1)))
         }
         return nil
     }
 
-    /// Where a path leads, links followed; `nil` if it leads nowhere, or to a name that is not UTF-8.
+    /// The path with all links resolved; `nil` if it does not exist or is not UTF-8.
     private static func realPath(_ path: String) -> String? {
         guard let buffer = realpath(path.isEmpty ? "/" : path, nil) else { return nil }
         defer { free(buffer) }
         return String(validatingCString: buffer)
     }
 
-    /// Where a location is on this machine; `nil` if its root is not named here.
+    /// The path of a location on this machine; `nil` if its root is not named here.
     func path(of location: Location) -> String? {
         roots.first { $0.name == location.root }.map { "\($0.path)/\(location.path)" }
     }
 
     func root(named name: String) -> Root? { roots.first { $0.name == name } }
 
-    /// The template in terms of a root: `~/out/{dir}/{stem}.mp3` is `local:home/ada/out/{dir}/{stem}.mp3`.
+    /// The template relative to a root: `~/out/{dir}/{stem}.mp3` becomes `local:home/ada/out/{dir}/{stem}.mp3`.
     func template(_ text: String) throws -> DestinationTemplate {
         do {
             if Self.isLocation(text) { return try DestinationTemplate(text) }
-            // What comes before the first field is a path of this machine; the rest hangs below it.
+            // The part before the first field is a path of this machine; the rest is appended below it.
             let scalars = text.unicodeScalars
             let cut = text.range(ofField: "{") ?? text.endIndex
             let folders = scalars[..<cut].lastIndex(of: "/").map { scalars.index(after: $0) } ?? text.startIndex
@@ -152,7 +153,7 @@ struct PathRoots: Sendable {
 }
 
 extension String {
-    /// Where the first lone brace is; two in a row stand for themselves.
+    /// The index of the first single brace; a doubled brace stands for a literal one.
     fileprivate func range(ofField brace: Unicode.Scalar) -> Index? {
         let scalars = unicodeScalars
         var place = startIndex
@@ -164,12 +165,12 @@ extension String {
         return nil
     }
 
-    /// With each brace written twice, as templates have it.
+    /// Doubles each brace, to escape it in a template.
     fileprivate var braced: String {
         String(UnicodeScalarView(unicodeScalars.flatMap { $0 == "{" || $0 == "}" ? [$0, $0] : [$0] }))
     }
 
-    /// With each doubled brace written once.
+    /// Turns each doubled brace into a single one.
     fileprivate var unbraced: String {
         var text = UnicodeScalarView()
         var isSecond = false

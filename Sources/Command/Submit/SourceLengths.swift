@@ -5,21 +5,21 @@ import PumpRoom
 import Storage
 import Synchronization
 
-/// How long the sources of a plan are together, as pump rooms find when they look into each.
+/// The total length of a plan's sources, which pump rooms measure by probing each file.
 struct SourceLengths: Sendable {
-    /// Exact for each source, and so for all.
+    /// An integer, so that adding many sources loses nothing.
     private(set) var microseconds: Int64 = 0
-    /// Of sources whose length is an estimate, or that only decoding could tell.
+    /// Sources whose length is an estimate (`estimates`), or can only be found by decoding (`unknown`).
     private(set) var estimates = 0
     private(set) var unknown = 0
-    /// Sources in places that are not on this machine.
+    /// Sources under roots that are not on this machine.
     private(set) var elsewhere = 0
-    /// Those that could not be read, each with the reason.
+    /// Sources that could not be read, each with the reason.
     private(set) var unreadable = SubmitPlan.Sample()
 
     var seconds: Double { Double(microseconds) / 1e6 }
 
-    /// What became of one source.
+    /// The result for one source.
     private enum Finding: Sendable {
         case length(microseconds: Int64, isEstimate: Bool)
         case unknown
@@ -30,7 +30,7 @@ struct SourceLengths: Sendable {
     private mutating func add(_ finding: Finding) {
         switch finding {
         case .length(let length, let isEstimate):
-            // As long as can be said: a room may say anything, and so may headers, of many files together.
+            // Saturate on overflow: rooms and file headers may report any length, and there are many files.
             let (sum, overflows) = microseconds.addingReportingOverflow(length)
             microseconds = overflows ? .max : sum
             if isEstimate { estimates += 1 }
@@ -40,7 +40,7 @@ struct SourceLengths: Sendable {
         }
     }
 
-    /// Looks into all of them, as many at a time as there are processors; `StoppedBySignal` if it was interrupted.
+    /// Probes all sources, one per processor at a time. Throws `StoppedBySignal` if a signal interrupts it.
     static func look(
         into plan: SubmitPlan,
         _ roots: PathRoots,
@@ -79,7 +79,7 @@ struct SourceLengths: Sendable {
                         counters.finish()
                     }
                 }
-                // In the order of the plan, whichever room was faster.
+                // Restore the order of the plan: rooms finish in any order.
                 return findings.withLock { $0.sorted { $0.place < $1.place }.map(\.finding) }
             }
         )
@@ -97,7 +97,7 @@ struct SourceLengths: Sendable {
     ) -> Finding {
         guard let path = roots.path(of: source) else { return .elsewhere }
         do {
-            // Files only, as workers do: opening a pipe would wait for a writer.
+            // Regular files only, as in workers: opening a pipe would wait for a writer.
             let file = try SourceFile.open(path)
             let probe = RoomProbe(file.descriptor, nameHint: path, raw: raw)
             let report = try room.describe(probe) { _ in }
@@ -114,7 +114,7 @@ struct SourceLengths: Sendable {
     }
 }
 
-/// Which source is next, and how many are done: shared by the threads that look.
+/// The next source and the number of finished ones, shared by the threads that probe.
 private final class Counters: Sendable {
     private struct State {
         var next = 0

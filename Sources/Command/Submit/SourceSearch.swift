@@ -2,25 +2,25 @@ import Conversion
 import Glibc
 import Storage
 
-/// A file to be converted.
+/// A file to convert.
 struct FoundSource: Sendable {
     let location: Location
-    /// What `{dir}` and `{stem}` are of.
+    /// The path from which `{dir}` and `{stem}` are taken.
     let relative: String
 }
 
-/// Finds the files that words, folders and lists name.
+/// Finds the files that arguments, folders and lists name.
 struct SourceSearch {
     let roots: PathRoots
     let isRecursive: Bool
     private var walk: FolderWalk
     private(set) var sources: [FoundSource] = []
     private var known: Set<Location> = []
-    /// Named more than once, and taken once.
+    /// Files that were named more than once; each is taken once.
     private(set) var repetitions = 0
-    /// Names that no location can hold, each with the reason, which forbid the submission.
+    /// Names that no location can hold, each with the reason. They prevent the submission.
     private(set) var misfits: [String] = []
-    /// The same in folders and lists, where they are left out unless the search is strict.
+    /// Such names in folders and lists, which are left out unless the search is strict.
     private(set) var leftOut = SubmitPlan.Sample()
     private let isStrict: Bool
 
@@ -31,7 +31,7 @@ struct SourceSearch {
 
     var otherKinds: Int { walk.otherKinds }
 
-    /// Takes a file, or with `-r` what is in a folder. Throws a `Refusal` if it is not there.
+    /// Adds a file, or with `-r` the contents of a folder. Throws a `Refusal` if it does not exist.
     mutating func take(word: String) throws {
         if PathRoots.isLocation(word) { return try takeLocation(word, isNamed: true) }
         let path = roots.absolute(word)
@@ -42,33 +42,33 @@ struct SourceSearch {
         }
     }
 
-    /// Takes a file of a list, which keeps the folder that it has there.
+    /// Adds a file from a list. The file keeps the folder that it has in the list.
     mutating func take(listed word: String) throws {
         if PathRoots.isLocation(word) { return try takeLocation(word, isNamed: false) }
         let path = roots.absolute(word)
         guard try !isFolder(path, word) else {
             throw Refusal(message: "\(word) is a folder; a list names files", exitCode: .usage)
         }
-        // A path that climbs has no folder below anything that was named.
+        // A path with `..` leaves the folder it is relative to, so its absolute path is used instead.
         let names = word.pathNames.filter { $0 != "." }
         let isRelative = word.utf8.first != UInt8(ascii: "/") && !names.contains("..")
         let relative = (isRelative ? names : path.pathNames).joined(separator: "/")
         try add(path: path, relative: relative, shown: word)
     }
 
-    /// A name in a list that is not UTF-8.
+    /// Records a name in a list that is not UTF-8.
     mutating func takeMisfit(_ text: String) { addMisfit("\(text.printable): is not UTF-8", isNamed: false) }
 
-    /// A name that was said on the command line is wanted, and never left out.
+    /// An invalid name on the command line always prevents the submission: the user asked for that file.
     private mutating func addMisfit(_ text: String, isNamed: Bool) {
         if isStrict || isNamed { misfits.append(text) } else { leftOut.add(text) }
     }
 
     private mutating func takeLocation(_ word: String, isNamed: Bool) throws {
-        let colon = word.unicodeScalars.firstIndex(of: ":")!  // that is what makes it one
+        let colon = word.unicodeScalars.firstIndex(of: ":")!  // `isLocation` requires a colon
         let below = String(word.unicodeScalars[word.unicodeScalars.index(after: colon)...])
         guard let root = roots.root(named: String(word.unicodeScalars[..<colon])) else {
-            // This machine cannot look; the worker will.
+            // The root is not on this machine; the worker checks the file.
             return add(word, relative: below, shown: word, isNamed: isNamed)
         }
         let path = roots.absolute("\(root.path)/\(below)")
@@ -98,13 +98,13 @@ struct SourceSearch {
         guard isRecursive else {
             throw UsageError("\(word) is a folder", hint: "-r takes what is in it")
         }
-        // Once for all that is in it. The slash makes the folder of a root belong to that root.
+        // Find the root once for the whole folder. The slash makes the folder of a root belong to that root.
         guard let (root, below) = roots.place(of: path == "/" ? path : path + "/") else {
             throw PathRoots.outside(word, roots.roots)
         }
         let start = "\(root.name):\(below)"
         let inner = roots.roots.filter { $0.path.hasPrefix(path + "/") }
-        // Taken out, because what it visits is put into this value.
+        // A copy, because the closure changes `self`.
         var walk = walk
         try walk.run(path) { relative in
             if !inner.isEmpty {
@@ -136,9 +136,10 @@ struct SourceSearch {
     }
 }
 
-/// A list of paths, out of a file or a pipe.
+/// A list of paths from a file or a pipe.
 enum PathList {
-    /// The paths, between line feeds or NULs; a path that is not UTF-8 comes second, as it can be shown.
+    /// The paths, separated by line feeds or NULs. `path` is `nil` if it is not UTF-8; `shown` has replacement
+    /// characters.
     static func read(_ file: String, byNull: Bool) throws -> [(path: String?, shown: String)] {
         let source: SourceFile
         do throws(StorageError) {
@@ -162,7 +163,7 @@ enum PathList {
 
     static func paths(in bytes: [UInt8], byNull: Bool) -> [(path: String?, shown: String)] {
         bytes.split(separator: byNull ? 0 : UInt8(ascii: "\n")).compactMap { part in
-            // Lists from Windows end their lines with two characters. No name that can be submitted ends with this one.
+            // Lists from Windows end lines with CR LF. No name that can be submitted ends with CR.
             let isMarked = !byNull && part.last == UInt8(ascii: "\r")
             let part = isMarked ? part.dropLast() : part
             if part.isEmpty { return nil }

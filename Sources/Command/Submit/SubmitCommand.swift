@@ -3,7 +3,7 @@ import FoundationEssentials
 import Ledger
 import Storage
 
-/// `sluice submit`: files into the ledger, as a batch of jobs.
+/// `sluice submit`: submits files to the ledger, as a batch of jobs.
 enum SubmitCommand {
     private static let paths = Argument(
         name: "PATH",

@@ -1,6 +1,6 @@
 import Conversion
 
-/// What `submit` does with files whose destination is taken by something that is not their recorded output.
+/// What `submit` does if a destination already holds something other than the recorded output of an earlier job.
 enum SubmitConflict: String, Sendable, CaseIterable {
     case fail, replace, skip, missing, newer
 
@@ -14,7 +14,7 @@ enum SubmitConflict: String, Sendable, CaseIterable {
         }
     }
 
-    /// What a job does if its destination comes to exist after it was submitted.
+    /// What a job does if its destination appears after the submission.
     var policy: Recipe.ConflictPolicy {
         switch self {
         case .fail: .fail

@@ -3,13 +3,13 @@ import Glibc
 import Ledger
 import Storage
 
-/// Looks at the files of a plan: what its sources are, and what is at its destinations.
+/// Looks at the files of a plan: its sources, and what exists at its destinations.
 struct SubmitLook: Sendable {
     let plan: SubmitPlan
     let roots: PathRoots
-    /// Whether outputs that are there are read and compared with their digests.
+    /// Whether to read existing outputs and compare them with their digests.
     var readsOutputs = false
-    /// How far that is, for the thread that shows it.
+    /// Progress of that comparison, for the thread that shows it.
     var reading = Latest(Reading())
 
     struct Reading: Sendable {
@@ -17,8 +17,8 @@ struct SubmitLook: Sendable {
         var total = 0
     }
 
-    /// What `earlier` and the files of this machine say. `earlier` holds the latest job of each destination; it is empty if
-    /// the ledger was not asked.
+    /// Combines `earlier` with the files on this machine. `earlier` holds the latest job of each destination; it is
+    /// empty if the ledger was not asked.
     func survey(_ earlier: [EarlierJob?], isWanted: @Sendable () -> Bool = { true }) throws -> SubmitSurvey {
         let items = plan.items
         let stamps = Parallel.map(items.count) { stamp(of: items[$0].source) }
@@ -46,7 +46,7 @@ struct SubmitLook: Sendable {
     private func presences(_ earlier: [EarlierJob?]) -> [SubmitSurvey.Presence] {
         let items = plan.items
         var presences = [SubmitSurvey.Presence](repeating: .unseen, count: items.count)
-        // By bytes: folders that only look the same are two.
+        // Keyed by bytes: folders whose names only look the same are different.
         var folders: [[UInt8]: [Int]] = [:]
         for (place, item) in items.enumerated() {
             folders[Array("\(item.destination.root):\(item.destination.folder)".utf8), default: []].append(place)
@@ -63,7 +63,7 @@ struct SubmitLook: Sendable {
                     continue
                 }
                 presences[place] = .there
-                // Of a file that only blocks the name, no more is needed.
+                // For a file that merely occupies the name, its existence is enough.
                 let isOutput = !earlier.isEmpty && earlier[place]?.bytes != nil
                 if isOutput || plan.conflict == .newer { lookedAt.append(place) }
             }
@@ -80,12 +80,12 @@ struct SubmitLook: Sendable {
         return presences
     }
 
-    /// Those of `names` that are in a folder. Few are looked at one by one, many by reading the folder.
+    /// Those of `names` that exist in a folder. A few are looked up one by one, many by reading the folder.
     private static func names(in folder: String, among names: [String]) -> Set<String> {
         if names.count < 16 {
             return Set(names.filter { FileFacts.of(path: "\(folder)/\($0)", followingLinks: false) != nil })
         }
-        // A folder that is not there, or may not be read, is for the worker to meet.
+        // A folder that is missing or unreadable is left for the worker to report.
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }
         var found: Set<String> = []
@@ -98,7 +98,7 @@ struct SubmitLook: Sendable {
         return found
     }
 
-    /// Compares outputs of the recorded size with their digests. What cannot be read does not have its digest.
+    /// Compares outputs of the recorded size with their digests. An unreadable output counts as different.
     private func readOutputs(
         _ presences: inout [SubmitSurvey.Presence],
         _ earlier: [EarlierJob?],

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Ledger
 import Storage
 
-/// The options of `submit` that are its own.
+/// The options that only `submit` has.
 enum SubmitOptions {
     static let recursive = Switch(
         "recursive",
@@ -103,7 +103,7 @@ enum SubmitOptions {
 
     static let forms: [OptionForm] =
         [recursive.form, include.form, exclude.form, filesFrom.form, null.form, strictNames.form, root.form]
-        // -r is what it is everywhere: recursive. And --to is a place here.
+        // In `submit`, -r means --recursive, so --rate has no letter; and --to names the destination.
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
         + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
         + [
@@ -115,7 +115,7 @@ enum SubmitOptions {
             ProgressOption.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
         ]
 
-    /// What is said of all jobs together. `now` is the ledger's time.
+    /// The properties that all jobs share. `now` is the ledger's time.
     static func submission(_ invocation: Invocation, key: String?, request: String?, now: Date) -> Submission {
         Submission(
             queue: invocation[queue],
@@ -129,7 +129,7 @@ enum SubmitOptions {
         )
     }
 
-    /// The wishes that make it another request, as they were said.
+    /// The option values that make a submission a different request.
     static func wishes(_ invocation: Invocation) -> [String] {
         [
             invocation[queue], "\(invocation[priority])", "\(invocation[weight])",
@@ -137,7 +137,7 @@ enum SubmitOptions {
         ]
     }
 
-    /// What all recipes share. Its locations are examples.
+    /// The common part of all recipes. Its locations are examples.
     static func recipe(to template: DestinationTemplate, ext: String?, _ invocation: Invocation) throws -> Recipe {
         let example: Location
         do throws(StorageError) {
@@ -166,14 +166,14 @@ enum SubmitOptions {
         return recipe
     }
 
-    /// What `{ext}` stands for; `nil` if the template does not ask.
+    /// The value of `{ext}`; `nil` if the template does not use it.
     static func fileExtension(for template: DestinationTemplate, _ invocation: Invocation) throws -> String? {
         guard template.fields.contains(.ext) else { return nil }
         let preset = invocation[FormatOptions.preset]?.format
         guard let container = invocation[FormatOptions.container] ?? preset?.container else {
             throw UsageError("--to \(template.text): nothing says what {ext} is", hint: "say --preset or --container")
         }
-        // Ogg with Opus in it is called .opus.
+        // Ogg files with Opus use the extension .opus.
         let isOpus = container == .ogg && (invocation[FormatOptions.codec] ?? preset?.codec) == .opus
         return isOpus ? "opus" : container.fileExtensions.first
     }

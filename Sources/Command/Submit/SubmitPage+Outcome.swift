@@ -1,6 +1,6 @@
 import Ledger
 
-/// What was found before anything was submitted, in numbers, as programs read it.
+/// The JSON form of what the survey found before anything was submitted, in numbers.
 struct SubmitFindings: Encodable {
     let new: Int
     let missing: Int
@@ -19,7 +19,7 @@ struct SubmitFindings: Encodable {
     }
 }
 
-// What came of a submission.
+// The result of a submission.
 extension SubmitPage {
     private struct Receipt: Encodable {
         let batch: Int64?
@@ -30,7 +30,7 @@ extension SubmitPage {
         let isRepetition: Bool
         let key: String?
         let findings: SubmitFindings
-        /// Where there is any.
+        /// `nil` if no name was left out.
         let leftOut: Found?
 
         init(_ outcome: SubmitOutcome, leftOut: SubmitPlan.Sample, label: String?) {
@@ -71,7 +71,7 @@ extension SubmitPage {
         } else if outcome.isRepetition, let standing = outcome.standing {
             lines.append("\(standing.title)  \(Figures.count(standing.jobs.total, "job"))")
         }
-        // Of what is one batch, and has not ended, all has been said.
+        // The batch of a repetition, shown above, includes its jobs that are under way; report only the rest.
         guard survey.rest > (outcome.isRepetition ? survey.underWay : 0) else { return lines }
         let rest = restWords(survey).joined(separator: ", ")
         lines.append((outcome.receipt == nil ? "nothing to submit: " : "not submitted: ") + rest)
@@ -94,7 +94,7 @@ extension SubmitPage {
         return parts.filter { $0.0 > 0 }.map { "\(Figures.grouped($0.0)) \($0.1)" }
     }
 
-    /// The same for a plan, a line each.
+    /// The same for a plan, one line each.
     func restLines(_ survey: SubmitSurvey) -> [String] {
         func line(_ label: String, _ count: Int, _ what: String) -> String? {
             count > 0 ? "  \(label.padded(to: 10))  \(Figures.grouped(count)) \(what)" : nil
@@ -111,7 +111,7 @@ extension SubmitPage {
         ].compactMap(\.self)
     }
 
-    /// `sluice retry --batch 1`; of several batches the newest.
+    /// `sluice retry --batch 1`, with the newest of several batches.
     private func retry(_ batches: Set<Int64>, _ words: String) -> String {
         "sluice retry --batch \(batches.max() ?? 0)\(words)"
     }

@@ -2,7 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 
-/// What `submit` says: the plan, what stands in its way, what came of it.
+/// The output of `submit`: the plan, what prevents it, and the result.
 struct SubmitPage {
     let invocation: Invocation
     let console: Console
@@ -64,7 +64,7 @@ struct SubmitPage {
     }
 
     private func first(_ plan: SubmitPlan, _ survey: SubmitSurvey) -> SubmitPlan.Item? {
-        // What is refused is shown all the same.
+        // Show an example even if the submission would be refused.
         survey.chosen.first.map { plan.items[$0.place] } ?? (survey.jobCount > 0 ? plan.items.first : nil)
     }
 
@@ -104,7 +104,7 @@ struct SubmitPage {
         let altered: Found
         let findings: SubmitFindings
         let first: Way?
-        /// With `--probe`.
+        /// Set with `--probe` only.
         let audioSeconds: Double?
         let estimates: Int?
         let unknownLengths: Int?
@@ -140,7 +140,7 @@ struct SubmitPage {
 
     // MARK: - What stands in its way
 
-    /// `nil` if nothing does.
+    /// The error that the plan's names cause; `nil` if there is none.
     func refusal(of plan: SubmitPlan) -> Refusal? {
         guard plan.isForbidden else { return nil }
         if plan.misfits.count > 0 {
@@ -172,7 +172,7 @@ struct SubmitPage {
         return nil
     }
 
-    /// The same for what is at the destinations.
+    /// The error that existing files at the destinations cause; `nil` if there is none.
     func refusal(of survey: SubmitSurvey) -> Refusal? {
         guard survey.isForbidden else { return nil }
         let (conflicts, altered) = (survey.conflicts, survey.altered)

@@ -2,21 +2,21 @@ import Conversion
 import Ledger
 import Storage
 
-/// The jobs that a submission would make, and what stands in their way.
+/// The jobs that a submission would create, and what prevents it.
 struct SubmitPlan: Sendable {
-    /// A source and where it goes.
+    /// A source and its destination.
     struct Item: Sendable {
         let source: Location
         let destination: Location
     }
 
-    /// What all recipes share.
+    /// The common part of all recipes.
     let base: Recipe
     let conflict: SubmitConflict
-    /// What outputs are encoded by, by the ending of their names.
+    /// The codec of outputs, by the extension of their names.
     private var codecs: [String: Codec] = [:]
     let items: [Item]
-    /// How many there are of something, and the first few of it.
+    /// A count, and the first few examples.
     struct Sample: Sendable {
         private(set) var count = 0
         private(set) var first: [String] = []
@@ -26,7 +26,7 @@ struct SubmitPlan: Sendable {
             if first.count < 5 { first.append(text()) }
         }
 
-        /// The first few, and how many more there are.
+        /// The examples, and how many more there are.
         var lines: [String] {
             first + (count > first.count ? ["and \(Figures.grouped(count - first.count)) more"] : [])
         }
@@ -34,7 +34,7 @@ struct SubmitPlan: Sendable {
 
     /// Destinations of several sources.
     private(set) var collisions = Sample()
-    /// Destinations that are sources.
+    /// Destinations that are also sources.
     private(set) var overwrites = Sample()
     /// Names that cannot be used.
     private(set) var misfits = Sample()
@@ -42,10 +42,10 @@ struct SubmitPlan: Sendable {
     /// Names that cannot be used, of files that are left out.
     var leftOut = Sample()
 
-    /// Whether its names forbid to submit it.
+    /// Whether its names prevent the submission.
     var isForbidden: Bool { collisions.count > 0 || overwrites.count > 0 || misfits.count > 0 }
 
-    /// What is wrong with the format is a `UsageError`; what is wrong with names is found and kept.
+    /// Throws a `UsageError` for an invalid format. Invalid names are collected instead.
     init(
         _ sources: [FoundSource],
         misfits: [String],
@@ -61,7 +61,7 @@ struct SubmitPlan: Sendable {
         items.reserveCapacity(sources.count)
         for source in sources {
             do throws(StorageError) {
-                // Its fields are of the path that was named; the name of the root plays no part.
+                // The template's fields come from the path as the user named it; the root's name plays no part.
                 let named = try Location("source:\(source.relative)")
                 let place = try template.location(for: named, ext: ext ?? "", preset: preset, id: nil)
                 items.append(Item(source: source.location, destination: place))
@@ -75,7 +75,7 @@ struct SubmitPlan: Sendable {
         compare()
     }
 
-    /// The recipe of one of them.
+    /// The recipe for one item.
     func recipe(_ item: Item) -> Recipe {
         var recipe = base
         recipe.sources[0].location = item.source.description
@@ -83,7 +83,7 @@ struct SubmitPlan: Sendable {
         return recipe
     }
 
-    /// The jobs that are submitted of it, made when they are asked for.
+    /// The jobs to submit, created lazily.
     func requests(_ chosen: [SubmitSurvey.Chosen]) -> some Sequence<JobRequest> & Sendable {
         chosen.lazy.map { choice in
             let item = items[choice.place]
@@ -100,23 +100,24 @@ struct SubmitPlan: Sendable {
         return (codec.map { [$0] } ?? []) + roots
     }
 
-    /// `.mp3`; empty if there is none.
+    /// `.mp3`; empty if the name has no extension.
     private static func ending(_ item: Item) -> String {
         let name = item.destination.path
         let ending = name.lastIndex(of: ".").map { name[$0...] } ?? ""
-        // One without a slash in it is the name's own.
+        // A dot before the last slash belongs to a folder.
         return ending.contains("/") ? "" : String(ending)
     }
 
-    /// The same for the same sources, destinations and wishes, so that a repetition is known by it.
+    /// Identifies the request: equal for the same sources, destinations and wishes, so that a repetition is
+    /// recognized.
     func digest(_ wishes: [String]) throws -> String {
         var digest = try begunDigest(wishes)
         for item in items { digest.add(item) }
         return digest.finish().hexDigest
     }
 
-    /// The same for the same jobs and wishes, as long as nothing more has been done: of two who submit the same at once, one
-    /// submits it.
+    /// Identifies the jobs to submit: equal for the same jobs and wishes as long as no more work is done. So
+    /// the same work, submitted twice at the same time, is added once.
     func key(_ chosen: [SubmitSurvey.Chosen], _ wishes: [String]) throws -> String {
         var digest = try begunDigest(wishes)
         for choice in chosen {
@@ -134,7 +135,7 @@ struct SubmitPlan: Sendable {
         return digest
     }
 
-    /// One extension is one format: each kind of destination is checked once.
+    /// Validates one recipe per extension, because an extension determines the format.
     private mutating func checkFormats() throws {
         var checked: Set<String> = []
         for item in items {
@@ -174,7 +175,7 @@ struct SubmitPlan: Sendable {
         }
     }
 
-    /// Bytes of all sources that are on this machine.
+    /// The total size of the sources that are on this machine.
     func bytes(_ roots: PathRoots) -> Int64 {
         items.reduce(0) { sum, item in
             guard let path = roots.path(of: item.source) else { return sum }

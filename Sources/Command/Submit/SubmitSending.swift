@@ -3,18 +3,18 @@ import FoundationEssentials
 import Ledger
 import Storage
 
-/// What came of a submission.
+/// The result of a submission.
 struct SubmitOutcome: Sendable {
     let survey: SubmitSurvey
-    /// How many things were asked for.
+    /// How many items the user asked to submit.
     let asked: Int
-    /// What was added, or found under a key that was given; `nil` if there was nothing to submit.
+    /// The batch that was added, or that the user's key already had; `nil` if there was nothing to submit.
     var receipt: SubmissionReceipt?
     var key: String?
-    /// The newest batch of those that did the work before, where nothing was added.
+    /// If nothing was added: the newest of the batches that did the work before.
     var standing: BatchSummary?
 
-    /// Whether all that was asked for is one earlier batch.
+    /// Whether one earlier batch covers the whole request.
     var isRepetition: Bool {
         receipt?.isRepetition ?? (survey.batches.count == 1 && standing?.jobs.total == asked)
     }
@@ -26,14 +26,14 @@ struct SubmitOutcome: Sendable {
         return batches.sorted()
     }
 
-    /// Whether something that was asked for is not there, and nothing that is waited for will change that.
+    /// Whether some of the requested outputs are missing, and no batch to wait for will make them.
     var isWanting: Bool {
         let isRefused = receipt?.isRepetition == true && !survey.chosen.isEmpty
         return survey.failed.count > 0 || survey.cancelled > 0 || isRefused
     }
 }
 
-/// Asks the ledger what was done of a plan, and submits the rest.
+/// Asks the ledger which jobs of a plan are done, and submits the rest.
 struct SubmitSending: Sendable {
     let plan: SubmitPlan
     let roots: PathRoots
@@ -49,7 +49,7 @@ struct SubmitSending: Sendable {
         (self.plan, self.roots, self.page) = (plan, roots, page)
     }
 
-    /// Work with the ledger, and a bar while outputs are read.
+    /// Runs `body` on the ledger, and shows a bar while outputs are read.
     private func run<Value: Sendable>(
         reachTimeout: Duration? = nil,
         _ body: @escaping @Sendable (JobLedger) async throws -> Value
@@ -72,14 +72,15 @@ struct SubmitSending: Sendable {
 
     // MARK: - Submitting
 
-    /// Hands the jobs over that are left to do. Throws a `Refusal` if something stands in their way.
+    /// Submits the jobs that are left to do. Throws a `Refusal` if something prevents that.
     func send() throws -> SubmitOutcome {
         try run { ledger in
             if let key = invocation[SubmitOptions.key], let standing = try await ledger.receipt(forKey: key) {
                 return try await repeated(key, standing, ledger)
             }
             var outcome = try await sendOnce(ledger)
-            // Another process submitted the same at the same time, and its batch is visible now. It may be gone again.
+            // Another process submitted the same at the same time. Look again, now that its batch is visible;
+            // it may even be gone again.
             if outcome.key != nil, invocation[SubmitOptions.key] == nil, outcome.receipt?.isRepetition == true {
                 outcome = try await sendOnce(ledger)
             }
@@ -102,7 +103,7 @@ struct SubmitSending: Sendable {
         let submission = SubmitOptions.submission(
             invocation,
             key: key,
-            // A key of our own stands for these jobs, whatever else was asked for.
+            // A generated key identifies these jobs, whatever else the user asked for.
             request: invocation[SubmitOptions.key] == nil ? nil : try plan.digest(wishes),
             now: try await ledger.time()
         )
@@ -111,7 +112,7 @@ struct SubmitSending: Sendable {
         return SubmitOutcome(survey: survey, asked: plan.items.count, receipt: receipt, key: key)
     }
 
-    /// What a key that was given stands for: nothing is added, whatever has become of its outputs.
+    /// The batch that belongs to a key of the user's. Adds nothing, whatever has happened to the outputs.
     private func repeated(
         _ key: String,
         _ standing: SubmissionReceipt,
@@ -123,7 +124,8 @@ struct SubmitSending: Sendable {
             request: try plan.digest(SubmitOptions.wishes(invocation)),
             now: try await ledger.time()
         )
-        // Finds the batch by its key before it looks at jobs, and says whether it was the same request.
+        // The ledger finds the batch by its key before it looks at jobs, and reports whether the request was the
+        // same.
         let receipt = try await ledger.submit(submission, [JobRequest]())
         try refuse(receipt, key)
         return SubmitOutcome(
@@ -148,7 +150,7 @@ struct SubmitSending: Sendable {
             at: plan.items.map(\.destination.description),
             withDigests: look.readsOutputs
         )
-        // The threads that read outputs belong to no task.
+        // The threads that read outputs belong to no task, so a flag passes the cancellation on.
         let stopped = Latest(false)
         let survey = try await withTaskCancellationHandler {
             try look.survey(earlier) { !stopped.value }
@@ -161,7 +163,7 @@ struct SubmitSending: Sendable {
 
     // MARK: - Rehearsing
 
-    /// What would be submitted. A ledger that does not answer is no obstacle: then it is not known what was done before.
+    /// What would be submitted. If the ledger does not answer, this prints a note and ignores earlier jobs.
     func rehearse() throws -> SubmitSurvey {
         guard !invocation[SubmitOptions.again], try LedgerOptions.mayHoldJobs(invocation) else {
             return try look.survey([])

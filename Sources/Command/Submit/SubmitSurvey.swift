@@ -2,26 +2,26 @@ import Conversion
 import Ledger
 import Storage
 
-/// What the ledger and the folders of this machine say about a plan: which jobs to submit, and what to report about
-/// the others.
+/// Compares a plan with the ledger and with the files on this machine: which jobs to submit, and what to report
+/// about the others.
 struct SubmitSurvey: Sendable {
     /// An item of the plan that becomes a job.
     struct Chosen: Sendable {
-        /// In the plan's items.
+        /// The index in the plan's items.
         let place: Int
         let policy: Recipe.ConflictPolicy
-        /// The destination's latest job; 0 if there is none. Part of the submission's key: what has been done since makes it
-        /// another submission.
+        /// The destination's latest job; 0 if there is none. Part of the submission's key, so that later work makes
+        /// it another submission.
         let predecessor: Int64
         let stamp: SourceStamp?
     }
 
-    /// What an earlier output is found to be.
+    /// What exists at a destination.
     enum Presence: Sendable {
         /// Its root is not on this machine.
         case unseen
         case absent
-        /// Something is there, and no more was asked.
+        /// Something exists there; its facts were not needed.
         case there
         case known(Look)
 
@@ -37,23 +37,25 @@ struct SubmitSurvey: Sendable {
 
     let conflict: SubmitConflict
     private(set) var chosen: [Chosen] = []
-    /// Of the chosen: those that no earlier job did, that were done and whose outputs are gone, and whose sources changed since.
+    /// Parts of `chosen`: items without an earlier job, items whose outputs are gone, and items whose sources have
+    /// changed.
     private(set) var fresh = 0
     private(set) var missing = SubmitPlan.Sample()
     private(set) var changed = SubmitPlan.Sample()
-    /// Destinations where something else is, and outputs that are no longer what was written.
+    /// Destinations that hold something else, and outputs that have changed since they were written.
     private(set) var conflicts = SubmitPlan.Sample()
     private(set) var altered = SubmitPlan.Sample()
-    /// Done before, and all of it is there.
+    /// Done before, with the output in place.
     private(set) var unchanged = 0
-    /// Left alone because something is at the destination.
+    /// Left alone because the destination exists.
     private(set) var skipped = 0
     private(set) var underWay = 0
     private(set) var failed = SubmitPlan.Sample()
     private(set) var cancelled = 0
     /// Done before, with outputs under roots that are not on this machine.
     private(set) var unseen = 0
-    /// The batches of jobs that are under way, that failed, that were cancelled, and of all that were found.
+    /// The batches of the jobs that are under way, that failed, that were cancelled, and of all jobs that were
+    /// found.
     private(set) var batchesUnderWay: Set<Int64> = []
     private(set) var failedBatches: Set<Int64> = []
     private(set) var cancelledBatches: Set<Int64> = []
@@ -61,13 +63,13 @@ struct SubmitSurvey: Sendable {
 
     init(_ conflict: SubmitConflict) { self.conflict = conflict }
 
-    /// Whether what is at the destinations forbids to submit anything.
+    /// Whether existing destinations prevent the submission.
     var isForbidden: Bool { conflict == .fail && conflicts.count + altered.count > 0 }
 
-    /// Jobs that would be submitted if nothing forbade it.
+    /// Jobs that would be submitted if nothing prevented it.
     var jobCount: Int { chosen.count + (conflict == .fail ? conflicts.count + altered.count : 0) }
 
-    /// Whether all that was asked for is new.
+    /// Whether all items are new.
     var isAllNew: Bool { fresh == jobCount && rest == 0 }
 
     /// Items that are not submitted.
@@ -75,7 +77,7 @@ struct SubmitSurvey: Sendable {
 
     // MARK: - One item
 
-    /// Decides about one item. `earlier` is the destination's latest job, `work` the number of what is asked for now.
+    /// Classifies one item. `earlier` is the destination's latest job, `work` the number of the work requested now.
     mutating func judge(
         _ place: Int,
         _ item: SubmitPlan.Item,
@@ -91,7 +93,7 @@ struct SubmitSurvey: Sendable {
         var hasChanged = false
         if let same = earlier, same.work == work {
             batches.insert(same.batch)
-            // Where either is unknown, the source does not count as changed.
+            // If either stamp is unknown, the source does not count as changed.
             hasChanged = stamp.flatMap { now in same.stamp.map { $0 != now } } ?? false
             switch Verdict(same, presence, hasChanged: hasChanged, conflict, stamp) {
             case .underWay:
@@ -114,7 +116,7 @@ struct SubmitSurvey: Sendable {
                 return chosen.append(taken(conflict.policy))
             case .changed:
                 changed.add("\(item.source)".printable)
-                // What is there is our own, and as it was written.
+                // The existing file is an output of ours, as it was written.
                 return chosen.append(taken(.replace))
             case .altered: isAltered = true
             case .asNew: break
@@ -141,7 +143,7 @@ struct SubmitSurvey: Sendable {
         chosen.append(taken(policy))
     }
 
-    /// What an earlier job for the same work means now.
+    /// What an earlier job for the same work means for this submission.
     private enum Verdict {
         case underWay, failed, cancelled, unseen, unchanged, skipped, missing, changed, altered, asNew
 
@@ -152,12 +154,12 @@ struct SubmitSurvey: Sendable {
             _ conflict: SubmitConflict,
             _ stamp: SourceStamp?
         ) {
-            // Of one that ended without an output, an earlier one by the same work may be there.
+            // If the job ended without an output, that of an earlier job for the same work may exist.
             let hasOutput = presence.holds(job)
             switch job.state {
             case .delayed, .waiting, .running, .publishing: self = .underWay
             case .failed:
-                // It failed because its destination existed, and now that is no reason to fail.
+                // It failed because its destination existed, which the policy now allows.
                 let isOvercome = job.code == "destination_exists" && conflict != .fail
                 self = hasChanged && hasOutput ? .changed : hasChanged || isOvercome ? .asNew : .failed
             case .cancelled: self = hasChanged ? hasOutput ? .changed : .asNew : .cancelled
@@ -189,7 +191,7 @@ struct SubmitSurvey: Sendable {
 }
 
 extension SubmitSurvey.Presence {
-    /// Whether something is at the destination.
+    /// Whether anything exists at the destination.
     var isTaken: Bool {
         switch self {
         case .unseen, .absent: false
@@ -197,13 +199,13 @@ extension SubmitSurvey.Presence {
         }
     }
 
-    /// Whether what is there is what the job recorded.
+    /// Whether the existing file is the job's recorded output.
     func holds(_ job: EarlierJob) -> Bool {
         guard case .known(let look) = self else { return false }
         return look.isFile && look.bytes == job.bytes && look.hasDigest != false
     }
 
-    /// Whether what is there is older than the source.
+    /// Whether the existing file is older than the source.
     func isOlder(than stamp: SourceStamp?) -> Bool {
         guard case .known(let look) = self, let stamp else { return false }
         return look.modified < stamp.modified

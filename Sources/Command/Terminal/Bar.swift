@@ -1,4 +1,4 @@
-/// A share of a whole as a bar, fine to an eighth of a column.
+/// A progress bar, drawn to an eighth of a column.
 enum Bar {
     static func text(_ share: Double, columns: Int, unicode: Bool) -> String {
         let share = min(1, max(0, share))

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where a command speaks: data to standard output, talk to standard error.
+/// The output of a command: data goes to standard output, messages to standard error.
 struct Console: Sendable {
     let data: Outlet
     let talk: Outlet
@@ -13,10 +13,10 @@ struct Console: Sendable {
         self.showsDebug = showsDebug
     }
 
-    /// One or more lines of data.
+    /// Prints one or more lines of data.
     func print(_ text: String) throws(Outlet.Failure) { try data.write(text + "\n") }
 
-    /// One or more lines of talk. A stream without a reader does not stop the work.
+    /// Prints one or more lines of messages. If the stream has no reader, the work goes on.
     func say(_ text: String) {
         do throws(Outlet.Failure) {
             try talk.write(text + "\n")
@@ -25,17 +25,17 @@ struct Console: Sendable {
         }
     }
 
-    /// What is wrong, what stands below it, and what to do next.
+    /// Prints an error with its details and a hint.
     func complain(_ message: String, details: [String] = [], hint: String? = nil) {
         tell("error:", .bad, message)
         for detail in details { tell("", .faint, detail) }
         if let hint { tell("hint:", .strong, hint) }
     }
 
-    /// Something that is no failure and should be known.
+    /// Prints a note about something that is not a failure.
     func warn(_ message: String) { tell("note:", .careful, message) }
 
-    /// A label, and text in a column of its own.
+    /// A label, with text in a second column.
     private func tell(_ label: String, _ ink: Ink, _ text: String) {
         let margin = 7
         let paragraphs = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

@@ -1,4 +1,4 @@
-/// How many of many things are done, on a terminal; nowhere else.
+/// A progress bar for a count. Draws only on a terminal.
 final class CountBar {
     private let whole: Int
     private let noun: String
@@ -20,7 +20,7 @@ final class CountBar {
         do throws(Outlet.Failure) {
             try outlet.write(text)
         } catch {
-            // The terminal has gone; the work goes on.
+            // The terminal is gone; the work goes on.
         }
     }
 }

@@ -3,16 +3,16 @@ import Conversion
 import Glibc
 
 extension String {
-    /// Columns that a terminal gives to the text: two to most of East Asia's letters, none to combining marks.
+    /// Columns that the text takes on a terminal: two for most East Asian letters, none for combining marks.
     var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
-    /// Filled up with spaces behind the text.
+    /// Pads with spaces on the right.
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - displayWidth)) }
 
-    /// Filled up with spaces before the text.
+    /// Pads with spaces on the left.
     func aligned(to width: Int) -> String { String(repeating: " ", count: max(0, width - displayWidth)) + self }
 
-    /// Cut to so many columns, the last one an ellipsis.
+    /// Cut to `width` columns, ending in an ellipsis.
     func shortened(to width: Int, unicode: Bool = true) -> String {
         guard displayWidth > width else { return self }
         let mark = unicode ? "…" : "~"
@@ -26,7 +26,7 @@ extension String {
         return kept + mark
     }
 
-    /// Cut in the middle to so many columns: two thirds of what is left are its end.
+    /// Cut to `width` columns in the middle; two thirds of the rest come from the end.
     func shortenedInside(to width: Int, unicode: Bool = true) -> String {
         guard displayWidth > width, width >= 8 else { return shortened(to: width, unicode: unicode) }
         let tail = (width - 1) * 2 / 3
@@ -39,8 +39,8 @@ extension String {
         return shortened(to: width - String(kept).displayWidth, unicode: unicode) + kept
     }
 
-    /// JSON on one line, as it can be shown whatever it holds: JSON permits controls of eight bits and marks of direction, and
-    /// terminals obey them. A program reads the same.
+    /// One line of JSON that is safe to show. JSON permits 8-bit control characters and direction marks, which
+    /// terminals obey. Their escapes mean the same to a program.
     var printableAsJSON: String {
         guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
         var text = ""
@@ -57,15 +57,15 @@ extension String {
         return text
     }
 
-    /// As it can be shown whatever it holds: control characters, those that turn the direction of writing, and those that cannot be
-    /// seen are escaped.
+    /// The text, safe to show: control characters, direction marks and invisible characters are escaped.
     ///
-    /// Names and tags come out of other people's files. Raw, they could move the cursor, forge a line, or look like another name.
+    /// Names and tags come from other people's files. Unescaped, they could move the cursor, forge a line, or look
+    /// like another name.
     var printable: String { plain }
 }
 
 extension Character {
-    /// The C library asks its locale; `Locale.useUTF8()` comes before.
+    /// The C library's answer depends on its locale, so call `Locale.useUTF8()` first.
     fileprivate var displayWidth: Int {
         if let ascii = asciiValue { return ascii < 0x20 || ascii == 0x7F ? 0 : 1 }
         return unicodeScalars.reduce(0) { max($0, Int(wcwidth(wchar_t($1.value)))) }
@@ -73,6 +73,6 @@ extension Character {
 }
 
 enum Locale {
-    /// Makes the C library tell the widths of all letters; numbers and messages stay as they are.
+    /// Makes the C library know the widths of all letters. Numbers and messages keep the C locale.
     static func useUTF8() { setlocale(LC_CTYPE, "C.UTF-8") }
 }

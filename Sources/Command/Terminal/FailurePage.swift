@@ -1,6 +1,6 @@
 import Conversion
 
-/// A failure as people read it: what, where, why, what next.
+/// A failure for people: what failed, where, why, and what to do next.
 struct FailurePage {
     private let failure: Failure
     private let source: String?
@@ -32,14 +32,14 @@ struct FailurePage {
         case "corrupt_stream", "truncated", "timeline_gap":
             return "\(source ?? "the source") is damaged\(place): \(message)"
         default:
-            // Storage says what it could not do to which file; what Media says is about the file at hand.
+            // Messages of Storage already name the operation and the file; others need the file's name in front.
             let isNamed = message.hasPrefix("cannot ")
             guard let subject, !isNamed else { return message + place }
             return "\(subject): \(message)\(place)"
         }
     }
 
-    /// What the stage was about.
+    /// The file that the failed stage worked on.
     private var subject: String? {
         switch failure.stage {
         case "open", "probe", "decode": source
@@ -83,7 +83,7 @@ struct FailurePage {
 }
 
 extension Failure {
-    /// The number for scripts.
+    /// The exit code for scripts.
     var exitCode: ExitCode {
         switch code {
         case "source_not_found", "folder_not_found", "no_such_track": .notFound
@@ -94,7 +94,7 @@ extension Failure {
 }
 
 extension MediaTime {
-    /// To the hundredth of a second, as people read times.
+    /// To a hundredth of a second, for people.
     var short: String {
         let hundredths = converted(to: 100, rounding: .towardNegativeInfinity)
         return hundredths.isNumeric ? MediaTime(value: hundredths.value, timescale: 100).description : description

@@ -1,6 +1,6 @@
 import Conversion
 
-/// Numbers as people read them: with units, and no more digits than say something.
+/// Numbers for people: with units, and without meaningless digits.
 enum Figures {
     /// `8,488,368`
     static func grouped(_ number: some BinaryInteger) -> String {
@@ -18,12 +18,12 @@ enum Figures {
         "\(grouped(number)) \(noun)" + (number == 1 ? "" : "s")
     }
 
-    /// `831 B`, `12.4 kB`, `122.9 MB`: thousands, as disks are sold.
+    /// `831 B`, `12.4 kB`, `122.9 MB`: decimal units, as on disks.
     static func bytes(_ count: Int64) -> String {
         guard count >= 1000 else { return "\(count) B" }
         var (value, unit) = (Double(count) / 1000, 0)
         let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
-        // 999.95 would be written 1000.0.
+        // 999.95 would become 1000.0.
         while value >= 999.95, unit < units.count - 1 { (value, unit) = (value / 1000, unit + 1) }
         return "\(decimals(value, 1)) \(units[unit])"
     }
@@ -65,7 +65,7 @@ enum Figures {
         return "\(whole / 3600) h \(whole % 3600 / 60) min"
     }
 
-    /// `3.50`: that many places, rounded, without a locale.
+    /// `3.50`: rounded to `places` decimals, without a locale.
     static func decimals(_ value: Double, _ places: Int) -> String {
         let scale = (0..<places).reduce(1.0) { product, _ in product * 10 }
         let scaled = (abs(value) * scale).rounded()
@@ -76,7 +76,7 @@ enum Figures {
         return places == 0 ? sign + padded : "\(sign)\(padded.dropLast(places)).\(padded.suffix(places))"
     }
 
-    /// Thousands with as many decimals as are needed.
+    /// In thousands, with as many decimals as needed.
     private static func thousandths(_ number: Int) -> String {
         var text = decimals(Double(number) / 1000, 3)
         while text.last == "0" { text.removeLast() }

@@ -2,27 +2,29 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// One piece of work on a thread of its own, while the calling thread shows how far it is and listens for signals.
+/// Runs work on a separate thread, while the calling thread shows progress and handles signals.
 enum ForegroundWork {
-    /// What the work gave, and the signal that came meanwhile, if one did.
+    /// The result of the work, and the signal that arrived meanwhile, if any.
     struct Result<Value: Sendable>: Sendable {
         let value: Value
         let signal: ExitCode?
     }
 
-    /// How long the first signal leaves for an orderly end. Some calls of the kernel cannot be asked to stop: opening a
+    /// How long the work may take to end after the first signal. Some system calls cannot be interrupted: opening a
     /// pipe without a writer, or flushing to a slow disk.
     private static let patience = Duration.seconds(2)
 
-    /// Runs `body`, calls `onTick` ten times a second, and `onSignal` at the first SIGINT, SIGTERM or SIGHUP. The second
-    /// ends the process at once, and so does the end of patience; `onSurrender` is called before that.
+    /// Runs `body`. Calls `onTick` ten times a second, and `onSignal` at the first SIGINT, SIGTERM or SIGHUP.
+    ///
+    /// A second signal ends the process at once, and so does the end of `patience`. `onSurrender` is called before
+    /// that.
     static func run<Value: Sendable>(
         onTick: () -> Void,
         onSignal: () -> Void,
         onSurrender: (ExitCode) -> Void = { _ in },
         _ body: @escaping @Sendable () -> Value
     ) -> Result<Value> {
-        // Blocked before the thread starts, so that it inherits the mask and every signal arrives here.
+        // Block the signals before the thread starts: it inherits the mask, so every signal arrives at this thread.
         let listener = SignalListener([SIGINT, SIGTERM, SIGHUP])
         let work = WorkThread(body, telling: listener)
         let clock = ContinuousClock()
@@ -42,7 +44,7 @@ enum ForegroundWork {
             case nil, listener.wakeUp:
                 onTick()
             case let number?:
-                // A terminal that hangs up ends the work as well.
+                // A hangup of the terminal ends the work too.
                 let signal = number == SIGINT ? SIGINT : SIGTERM
                 if first != nil { surrender(to: signal) }
                 first = (signal, clock.now)
@@ -53,7 +55,7 @@ enum ForegroundWork {
 }
 
 extension ForegroundWork {
-    /// The same for work that waits for others, which the first signal cancels.
+    /// The same for asynchronous work, which the first signal cancels.
     static func run<Value: Sendable>(
         onTick: () -> Void = {},
         _ body: @escaping @Sendable () async -> Value
@@ -87,8 +89,8 @@ extension ForegroundWork {
 }
 
 extension ForegroundWork {
-    /// Work that goes on until it is told to end. `onSignal` is told of each SIGINT, SIGTERM or SIGHUP, counted from 1; the
-    /// third ends the process, whatever hangs.
+    /// Runs a service until a signal ends it. Calls `onSignal` at each SIGINT, SIGTERM or SIGHUP, with the count so
+    /// far; the third ends the process, even if the service hangs.
     static func serve<Value: Sendable>(
         onSignal: (Int) -> Void,
         _ body: @escaping @Sendable () async -> Value
@@ -97,7 +99,7 @@ extension ForegroundWork {
         let work = WorkThread({ wait(for: body) }, telling: listener)
         var count = 0
         while true {
-            // A service may take a second to stop, and an idle one is seldom woken so.
+            // A service may take a second to stop, and an idle one should wake rarely.
             let number = listener.wait(milliseconds: 1_000)
             if let value = work.valueIfDone() { return value }
             guard let number, number != listener.wakeUp else { continue }
@@ -107,7 +109,7 @@ extension ForegroundWork {
         }
     }
 
-    /// What `body` gives, on a thread that has nothing else to do.
+    /// Blocks the thread until `body` returns.
     private static func wait<Value: Sendable>(for body: @escaping @Sendable () async -> Value) -> Value {
         let (done, answer) = (DispatchSemaphore(value: 0), Answer<Value>())
         Task {
@@ -120,9 +122,9 @@ extension ForegroundWork {
     }
 }
 
-/// Receives signals as something to wait for instead of as interruptions.
+/// Waits for signals synchronously, instead of handling them asynchronously.
 final class SignalListener: Sendable {
-    /// What another thread sends to end a wait.
+    /// The signal that another thread sends to end a wait.
     let wakeUp = SIGUSR2
     private let listener = pthread_self()
     private let before: sigset_t
@@ -131,7 +133,8 @@ final class SignalListener: Sendable {
     init(_ numbers: [Int32]) {
         var (listened, before) = (sigset_t(), sigset_t())
         sigemptyset(&listened)
-        // What the process was told to ignore stays ignored: `nohup` and a shell's background jobs mean it.
+        // Signals that the process was started with ignored stay ignored, as `nohup` and a shell's background jobs
+        // need.
         for number in numbers.filter({ !Self.isIgnored($0) }) + [wakeUp] { sigaddset(&listened, number) }
         pthread_sigmask(SIG_BLOCK, &listened, &before)
         (self.listened, self.before) = (listened, before)
@@ -145,7 +148,7 @@ final class SignalListener: Sendable {
     }
 
     deinit {
-        // A pending signal that was not taken would end the process as soon as it is unblocked.
+        // A wake-up that is still pending would end the process as soon as it is unblocked.
         var (left, now, before) = (sigset_t(), WaitTime.milliseconds(0), before)
         sigemptyset(&left)
         sigaddset(&left, wakeUp)
@@ -153,7 +156,7 @@ final class SignalListener: Sendable {
         pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
-    /// The next signal; `nil` after so long without one.
+    /// The next signal; `nil` if none arrives in that time.
     func wait(milliseconds: Int) -> Int32? {
         var listened = listened
         var longest = WaitTime.milliseconds(milliseconds)
@@ -163,9 +166,9 @@ final class SignalListener: Sendable {
 
     func wake() { pthread_kill(listener, wakeUp) }
 
-    /// Lets the signal do what it does to a process that does not listen.
+    /// Lets the signal take its default effect.
     func surrender(to number: Int32) -> Never {
-        // No other: a wake-up that waits to be heard would end the process in its place.
+        // Unblock only this signal: a pending wake-up would end the process in its place.
         var ending = sigset_t()
         sigemptyset(&ending)
         sigaddset(&ending, number)
@@ -176,7 +179,7 @@ final class SignalListener: Sendable {
     }
 }
 
-/// A thread with a stack as large as the main one's: decoders were written for that.
+/// A thread with a stack as large as the main thread's, which decoders expect.
 struct WorkThread<Value: Sendable> {
     private let result = Box()
     private let thread: pthread_t
@@ -193,7 +196,7 @@ struct WorkThread<Value: Sendable> {
         }
     }
 
-    /// Ends the thread's life once its work is done.
+    /// The result, once the work is done; joins the thread then. `nil` before.
     func valueIfDone() -> Value? {
         guard let value = result.value.withLock({ $0 }) else { return nil }
         pthread_join(thread, nil)
@@ -201,7 +204,7 @@ struct WorkThread<Value: Sendable> {
     }
 }
 
-/// What a thread is given when it starts.
+/// Carries the closure into a new thread.
 private final class ThreadBody: Sendable {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }

@@ -1,6 +1,6 @@
 import Conversion
 
-/// A format in few words.
+/// Short descriptions of formats.
 enum FormatWords {
     /// `aac 256k 44.1 kHz stereo`, `pcm s16 48 kHz mono`, `flac s24 96 kHz 5.1`
     static func short(_ format: ResolvedFormat) -> String {

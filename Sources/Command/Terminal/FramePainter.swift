@@ -1,15 +1,15 @@
-/// How many columns and lines a terminal has.
+/// The size of a terminal.
 struct ScreenSize: Sendable, Hashable {
     var columns: Int
     var rows: Int
 }
 
-/// Draws frames over one another: only the lines that changed, in one piece, so that nothing flickers.
+/// Draws successive frames on a terminal. It writes only the changed lines, in one piece, so that nothing flickers.
 struct FramePainter {
     private var shown: [String]?
     private var size = ScreenSize(columns: 0, rows: 0)
 
-    /// What to write so that `lines` stand on the screen; nothing if they already do.
+    /// The text to write so that the screen shows `lines`; empty if it already does.
     mutating func frame(_ lines: [String], on newSize: ScreenSize) -> String {
         if newSize != size { shown = nil }
         size = newSize
@@ -19,14 +19,14 @@ struct FramePainter {
         var changes = ""
         for (row, line) in wanted.enumerated() where shown == nil || shown?[row] != line {
             changes += "\u{1B}[\(row + 1);1H" + line
-            // Behind a full line the cursor waits on its last column, and erasing would take that away.
+            // After a full line the cursor stays on its last column, and erasing would delete that character.
             if line.shownWidth < size.columns { changes += "\u{1B}[K" }
         }
         shown = wanted
-        // A terminal that knows how shows all of it at once; others ignore the two marks.
+        // A terminal with synchronized output shows the frame at once; others ignore the two sequences.
         return changes.isEmpty ? "" : "\u{1B}[?2026h\u{1B}[0m" + changes + "\u{1B}[?2026l"
     }
 
-    /// The screen holds something else now: the next frame is drawn whole.
+    /// Call after something else was drawn: the next frame is drawn completely.
     mutating func forget() { shown = nil }
 }

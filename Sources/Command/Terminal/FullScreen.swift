@@ -1,12 +1,13 @@
 import Glibc
 
-/// The whole terminal, lent to one program: a screen of its own, no cursor, keys as they come. Given back as it was.
+/// The terminal in full-screen mode: alternate screen, no cursor, single keys. `leave` restores its state.
 final class FullScreen {
     private let outlet: Outlet
     private var before = termios()
     private var isOurs = false
 
-    /// The shell's screen is kept aside; no cursor, no line is broken by the terminal, and what is pasted is marked.
+    /// The alternate screen preserves the shell's screen. The modes hide the cursor, turn off line wrap and turn on
+    /// bracketed paste.
     private static let entering = "\u{1B}[?1049h"
     private static let modes = "\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
     private static let leaving: StaticString = "\u{1B}[?2026l\u{1B}[0m\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
@@ -15,7 +16,7 @@ final class FullScreen {
 
     var size: ScreenSize { ScreenSize(columns: outlet.width, rows: outlet.height) }
 
-    /// Takes the terminal over.
+    /// Switches the terminal to full-screen mode.
     func enter() throws(Outlet.Failure) {
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw Outlet.Failure(errorNumber: errno) }
         try takeKeys()
@@ -24,7 +25,7 @@ final class FullScreen {
         try outlet.write(Self.entering + Self.modes)
     }
 
-    /// Sets again what a shell has set otherwise, after it had the terminal meanwhile.
+    /// Sets the modes again, after a shell had the terminal and changed them.
     func renew() throws(Outlet.Failure) {
         guard isOurs else { return }
         try takeKeys()
@@ -35,7 +36,7 @@ final class FullScreen {
         if !frame.isEmpty { try outlet.write(frame) }
     }
 
-    /// Gives the terminal back. Keys that were pressed and not read are forgotten: they were not meant for the shell.
+    /// Restores the terminal. Discards unread keys, because they were not meant for the shell.
     func leave() {
         guard isOurs else { return }
         isOurs = false
@@ -48,7 +49,7 @@ final class FullScreen {
         CrashRestore.disarm()
     }
 
-    /// Keys one by one and unseen; Ctrl-C and Ctrl-Z stay signals. Ctrl-S must not hold our writing.
+    /// Keys arrive one by one, without echo. Ctrl-C and Ctrl-Z still send signals; Ctrl-S must not stop the output.
     private func takeKeys() throws(Outlet.Failure) {
         var raw = before
         raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ECHONL | IEXTEN)
@@ -62,9 +63,9 @@ final class FullScreen {
     }
 }
 
-/// Gives the terminal back when the process crashes: by a bug of ours it must not leave a shell without an echo.
+/// Restores the terminal when the process crashes, so that a bug does not leave the user a shell without echo.
 private enum CrashRestore {
-    /// For the handler, which may neither allocate nor lock: set before it can be called, and never freed.
+    /// For the signal handler, which may neither allocate nor lock: set before it is installed, and never freed.
     private nonisolated(unsafe) static var modes: UnsafeMutablePointer<termios>?
     private nonisolated(unsafe) static var text: UnsafePointer<UInt8>?
     private nonisolated(unsafe) static var length = 0

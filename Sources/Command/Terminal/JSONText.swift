@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Values as programs read them: one line of JSON, its names in the order of the alphabet.
+/// Values for programs: one line of JSON, with sorted keys.
 enum JSONText {
     static func line(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()

@@ -1,28 +1,28 @@
-/// A key that was pressed.
+/// A key press.
 enum Key: Sendable, Hashable {
     case character(Character)
     case up, down, left, right, pageUp, pageDown, home, end
     case enter, escape, tab, backTab, backspace, delete
     /// With Ctrl: `control("l")`.
     case control(Character)
-    /// Pasted in one piece: letters, and no commands.
+    /// Pasted text, which holds letters and no commands.
     case paste(String)
 }
 
-/// Makes keys of the bytes that a terminal sends.
+/// Parses the bytes that a terminal sends into keys.
 struct KeyReader {
     private var bytes: [UInt8] = []
     private var pasted: [UInt8]?
 
     private static let pasteBegins = Array("\u{1B}[200~".utf8)
     private static let pasteEnds = Array("\u{1B}[201~".utf8)
-    /// No sequence is as long; what is came from no keyboard.
+    /// No key's sequence is this long; more bytes did not come from a keyboard.
     private static let longest = 32
 
-    /// Whether bytes are left that may be the beginning of something. An Escape alone is complete once nothing follows.
+    /// Whether the bytes left may begin a longer sequence. A single Escape is complete only if nothing follows.
     var isWaiting: Bool { !bytes.isEmpty && pasted == nil }
 
-    /// The keys that `more` completes.
+    /// Adds `more` and returns the keys that are now complete.
     mutating func take(_ more: some Sequence<UInt8>) -> [Key] {
         bytes += more
         var keys: [Key] = []
@@ -42,7 +42,7 @@ struct KeyReader {
         return keys
     }
 
-    /// What is left means what it says, for nothing follows.
+    /// Treats the bytes left as complete, because nothing follows them.
     mutating func flush() -> [Key] {
         guard isWaiting else { return [] }
         let isEscape = bytes[0] == 0x1B
@@ -52,7 +52,7 @@ struct KeyReader {
 
     private mutating func nextOfPaste() -> Key? {
         guard let end = bytes.firstRange(of: Self.pasteEnds) else {
-            // The last bytes may be the beginning of the end.
+            // The last bytes may be the start of the end marker.
             let safe = max(0, bytes.count - Self.pasteEnds.count)
             pasted? += bytes.prefix(safe)
             bytes.removeFirst(safe)
@@ -64,7 +64,7 @@ struct KeyReader {
         return .paste(text)
     }
 
-    /// The first key and its length; a key of `nil` is one that means nothing here. `nil` as long as it is not whole.
+    /// The first key and its length, with a `nil` key for one that has no use here. `nil` if the key is incomplete.
     private static func first(of bytes: [UInt8]) -> (Key?, Int)? {
         switch bytes[0] {
         case 0x1B: return sequence(bytes)
@@ -105,7 +105,7 @@ struct KeyReader {
             let number = bytes[2..<end].prefix { (0x30...0x39).contains($0) }
             return (named(final: bytes[end], number: String(decoding: number, as: UTF8.self)), end + 1)
         case 0x1B: return (.escape, 1)
-        // Alt and a key: no command here, and surely not the key alone.
+        // Alt with a key is not a command here, and must not act as the key alone.
         default: return (nil, 2)
         }
     }

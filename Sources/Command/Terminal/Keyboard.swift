@@ -1,15 +1,16 @@
 import Glibc
 
-/// A thread that reads keys and hands them on. It lives as long as the process.
+/// A thread that reads keys and reports them. It lives as long as the process.
 enum Keyboard {
-    /// What came of a wait for keys.
+    /// The result of a wait for keys.
     enum Event: Sendable {
         case keys([Key])
         /// The terminal is gone.
         case end
     }
 
-    /// For so long an Escape may be the beginning of another key's sequence; a person does not notice the delay.
+    /// In milliseconds: how long an Escape may be the start of another key's sequence. People do not notice the
+    /// delay.
     private static let escapePatience: Int32 = 50
 
     static func listen(_ report: @escaping @Sendable (Event) -> Void) {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The last value that work has told of, for the thread that shows it.
+/// The latest value that one thread produced, for another thread that shows it.
 final class Latest<Value: Sendable>: Sendable {
     private let box: Mutex<Value>
 

@@ -1,24 +1,24 @@
 import Glibc
 
-/// Standard output or standard error, and what the thing at its other end can show.
+/// Standard output or standard error, and what its destination can display.
 struct Outlet: Sendable {
     let descriptor: Int32
     let isTerminal: Bool
     let usesColour: Bool
-    /// Whether block elements and the like may be printed; only ASCII otherwise.
+    /// Whether block elements and other Unicode may be printed; otherwise only ASCII.
     let usesUnicode: Bool
     private let fixedWidth: Int?
 
-    /// What a stream could not take.
+    /// A failed write.
     struct Failure: Error {
         let errorNumber: Int32
     }
 
-    /// When to colour, as `--color` says it.
+    /// When to use colour: the values of `--color`.
     enum ColourChoice: String, Sendable, CaseIterable {
         case auto, always, never
 
-        /// What `words` say of it before they are read, for pages of help and for words that make no command.
+        /// Reads `--color` from words that are not parsed yet, for help pages and for usage errors.
         init(in words: [String?]) {
             let said = words.enumerated().compactMap { place, word -> String? in
                 if word == "--color" { return place + 1 < words.count ? words[place + 1] : nil }
@@ -45,17 +45,17 @@ struct Outlet: Sendable {
         fixedWidth = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// Whether lines are to end at `width`: on a terminal, and where COLUMNS is said. A program gets them whole.
+    /// Whether to wrap lines at `width`: on a terminal, or if COLUMNS is set. Programs get lines unwrapped.
     var hasWidth: Bool { isTerminal || fixedWidth != nil }
 
-    /// Columns of the terminal as it is now; 80 where that is not known.
+    /// The present number of columns; 80 if unknown.
     var width: Int {
         var size = winsize()
         if isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
         return fixedWidth ?? 80
     }
 
-    /// Lines of the terminal as it is now; 24 where that is not known.
+    /// The present number of lines; 24 if unknown.
     var height: Int {
         var size = winsize()
         if isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 { return Int(size.ws_row) }
@@ -76,7 +76,7 @@ struct Outlet: Sendable {
             if put >= 0 {
                 done += put
             } else if errno == EAGAIN {
-                // Another program left the terminal non-blocking; it takes more when it has drained.
+                // Another program left the terminal non-blocking; wait until it has drained.
                 var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&waiting, 1, -1)
             } else if errno != EINTR {
@@ -86,23 +86,23 @@ struct Outlet: Sendable {
         return nil
     }
 
-    /// `text` in a colour, where there are colours.
+    /// `text` in a colour, if colours are in use.
     func paint(_ text: String, _ ink: Ink) -> String {
         usesColour ? "\u{1B}[\(ink.rawValue)m\(text)\u{1B}[0m" : text
     }
 }
 
-/// What a colour means. The sixteen colours of the terminal's own theme, so that they suit its background.
+/// The meanings of colours. They use the 16 colours of the terminal's theme, which suit its background.
 enum Ink: String, Sendable {
     case strong = "1"
     case faint = "2"
     case bad = "31"
     case good = "32"
     case careful = "33"
-    /// These mean nothing by themselves: a user chose them for a context.
+    /// These have no fixed meaning: a user chose them for a context.
     case blue = "34"
     case magenta = "35"
     case cyan = "36"
-    /// Where the cursor of a full screen is.
+    /// The cursor's line on a full screen.
     case chosen = "7"
 }

@@ -1,23 +1,23 @@
 import Conversion
 
-/// How fast a conversion is, and when it will be through.
+/// The speed of a conversion, and when it will end.
 struct Pace {
     let frames: Int64
-    /// Frames to take; `nil` where the length is not known.
+    /// Frames to convert; `nil` if the length is unknown.
     let totalFrames: Int64?
     /// Seconds on the source's clock.
     let position: Double
     /// Seconds of sound per second.
     let speed: Double
-    /// From 0 to 1; `nil` where the length is not known.
+    /// From 0 to 1; `nil` if the length is unknown.
     let share: Double?
-    /// Seconds to go; `nil` where that cannot be told.
+    /// Seconds left; `nil` if unknown.
     let remaining: Double?
-    /// Seconds of sound that were taken, and those to take.
+    /// Seconds of sound converted so far, and in all.
     private let taken: Double
     private let length: Double?
 
-    /// `start` is where on the source's clock the work begins, in seconds.
+    /// `start` is the position on the source's clock where the work begins, in seconds.
     init(_ progress: ConversionProgress, from start: Double = 0, after seconds: Double) {
         let position = max(0, progress.position.seconds)
         self.init(
@@ -46,7 +46,7 @@ struct Pace {
     }
 
     var percent: String? { share.map { "\(Int($0 * 100))%" } }
-    /// `41:20 of 1:06:40`: of what is to be taken, which need not be the whole source.
+    /// `41:20 of 1:06:40`: of the part to convert, which need not be the whole source.
     var place: String {
         Figures.clock(seconds: taken) + (length.map { " of \(Figures.clock(seconds: $0.rounded()))" } ?? "")
     }

@@ -1,11 +1,11 @@
-/// Lines with marks of colour in them, which take no columns.
+/// Lines with escape codes for colours, which take no columns.
 ///
-/// What is foreign in them has been made `printable` before, so that every mark is ours.
+/// Foreign text in them must already be `printable`, so that every escape code is ours.
 extension String {
-    /// Columns that a terminal gives to the text between the marks.
+    /// Columns that the text between the codes takes.
     var shownWidth: Int { PaintedText.parts(of: self).reduce(0) { $0 + ($1.isMark ? 0 : $1.text.displayWidth) } }
 
-    /// Cut to so many columns. Marks behind the cut stay, so that no colour runs on.
+    /// Cut to `width` columns. Codes behind the cut stay, so that no colour runs on.
     func clipped(to width: Int, unicode: Bool = true) -> String {
         guard shownWidth > width else { return self }
         var (line, left) = ("", max(0, width))
@@ -13,7 +13,7 @@ extension String {
             if part.isMark {
                 line += part.text
             } else if left > 0 {
-                // What goes up to the edge is cut too where more follows; the ellipsis says so.
+                // A part that ends at the edge is cut too if more follows, so that an ellipsis shows it.
                 let columns = part.text.displayWidth
                 line += columns < left ? part.text : (part.text + " ").shortened(to: left, unicode: unicode)
                 left -= min(left, columns)
@@ -22,7 +22,7 @@ extension String {
         return line
     }
 
-    /// In lines of at most so many columns, the later ones indented. Colours must not go beyond a word.
+    /// Wrapped to lines of `width` columns, with the later ones indented. A colour must not extend beyond a word.
     func folded(to width: Int, indent: Int) -> [String] {
         guard shownWidth > width else { return [self] }
         let margin = String(repeating: " ", count: min(indent, max(0, width / 2)))
@@ -49,7 +49,8 @@ enum PaintedText {
         let isMark: Bool
     }
 
-    /// Marks and what stands between them. By scalars: a letter's accent must not become one with the end of a mark.
+    /// Splits a line into codes and text. Works on scalars, so that an accent does not merge with the end of a
+    /// code.
     static func parts(of line: String) -> [Part] {
         guard line.utf8.contains(0x1B) else { return [Part(text: line, isMark: false)] }
         var parts: [Part] = []

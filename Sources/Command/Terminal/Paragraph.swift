@@ -1,6 +1,6 @@
 extension String {
-    /// The text in lines of at most `width` columns, broken at spaces. Spaces at its beginning are kept for all lines,
-    /// and several in a row for the names that have them.
+    /// The text, wrapped at spaces to lines of `width` columns. Leading spaces indent every line; runs of spaces
+    /// stay, for names that contain them.
     func wrapped(to width: Int) -> [String] {
         let indent = String(prefix { $0 == " " })
         var lines: [String] = []

@@ -2,11 +2,11 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The same for many things, on as many threads as there are processors.
+/// Runs the same function for many indices, by default on one thread per processor.
 enum Parallel {
     static var width: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
-    /// What `body` gives for each number from 0, in order. A thread takes `grain` of them at a time.
+    /// The results of `body` for the indices from 0, in order. A thread takes `grain` of them at a time.
     static func map<Value: Sendable>(
         _ count: Int,
         grain: Int = 1_000,

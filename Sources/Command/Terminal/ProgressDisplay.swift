@@ -1,7 +1,7 @@
 import Conversion
 import Synchronization
 
-/// How progress is told, as `--progress` says it.
+/// How to show progress: the values of `--progress`.
 enum ProgressStyle: String, Sendable, CaseIterable {
     case auto, bar, plain, json, none
 
@@ -27,10 +27,10 @@ enum ProgressOption {
     )
 }
 
-/// Shows how far one conversion is, on standard error.
+/// Shows the progress of one conversion on standard error.
 final class ProgressDisplay: Sendable {
     private let title: String
-    /// Where on the source's clock the work begins, in seconds.
+    /// The position on the source's clock where the work begins, in seconds.
     private let start: Double
     private let outlet: Outlet
     private let manner: Manner
@@ -56,11 +56,11 @@ final class ProgressDisplay: Sendable {
             case .json: .json
             case .none: .none
             }
-        // What takes no longer than a blink needs no bar, and a line only comes for what takes long.
+        // A bar appears only after 0.2 s, a line only after 10 s: shorter work needs neither.
         state.withLock { $0.nextDue = manner == .lines ? 10 : manner == .bar ? 0.2 : 0 }
     }
 
-    /// Called often; writes when something is due.
+    /// Writes only when an update is due; callers may call it often.
     func show(_ progress: ConversionProgress?, after seconds: Double) {
         guard let progress else { return }
         let isDue = state.withLock { state in
@@ -80,7 +80,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// The last block for programs, with all the frames that were taken; a bar goes away.
+    /// Writes the last record for programs, with all frames; erases a bar.
     func finish(frames: Int64, rate: Int, after seconds: Double) {
         let taken = MediaTime(frames: frames, rate: rate).seconds
         let pace = Pace(frames: frames, of: frames, taken: taken, position: start + taken, after: seconds)
@@ -91,7 +91,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Takes a bar off the screen.
+    /// Erases the bar.
     func clear() {
         let isDrawn = state.withLock { $0.isDrawn }
         if manner == .bar, isDrawn { write("\r\u{1B}[K") }
@@ -101,14 +101,14 @@ final class ProgressDisplay: Sendable {
         do throws(Outlet.Failure) {
             try outlet.write(text)
         } catch {
-            // The terminal has gone; the conversion goes on.
+            // The terminal is gone; the conversion goes on.
         }
     }
 
     // MARK: For people
 
     private func bar(_ pace: Pace) -> String {
-        // Room behind it for the ^C or ^Z that the terminal shows: a line that they broke could not be taken off again.
+        // Leave space for the ^C or ^Z that the terminal echoes: a line that they wrapped could not be erased.
         let width = outlet.width - 3
         let words = [pace.percent.map { $0.aligned(to: 4) }, pace.place, pace.speedText, pace.remainingText]
         let facts = words.compactMap { $0 }.joined(separator: "   ")
@@ -154,7 +154,7 @@ final class ProgressDisplay: Sendable {
             speed: (pace.speed * 100).rounded() / 100,
             remainingSeconds: pace.remaining.map { ($0 * 10).rounded() / 10 }
         )
-        // Finite numbers and text are all that is in it, and these can always be encoded.
+        // The event holds only finite numbers and text, which can always be encoded.
         return (try? JSONText.line(event)).map { $0 + "\n" } ?? ""
     }
 }

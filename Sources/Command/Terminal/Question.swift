@@ -1,6 +1,6 @@
 import Glibc
 
-/// Asks before something happens that is not easily undone.
+/// Asks for confirmation before a change that is hard to undo.
 enum Question {
     static let yes = Switch("yes", letter: "y", "do not ask", in: .general)
     static let dryRun = Switch("dry-run", "say what would be done, and change nothing", in: .general)
@@ -8,11 +8,11 @@ enum Question {
     /// Whether a person at a terminal can answer.
     static func canBeAsked(_ console: Console) -> Bool { isatty(STDIN_FILENO) == 1 && console.talk.isTerminal }
 
-    /// Whether to go on. The question begins with the context in use. Throws without a terminal:
-    /// no user can have agreed to a question that was not shown.
+    /// Returns whether to go on. The question begins with the context in use. Throws without a terminal: no user
+    /// can have agreed to a question that was not shown.
     static func agrees(to what: String, _ invocation: Invocation, _ console: Console) throws -> Bool {
         if invocation[yes] { return true }
-        // The same jobs in another ledger are other people's.
+        // Name the context: the same ids in another ledger are other people's jobs.
         let context = try LedgerOptions.contextInUse(invocation)
         guard canBeAsked(console) else {
             let place = context.map { " in context \($0.name)" } ?? ""
@@ -22,7 +22,7 @@ enum Question {
         do throws(Outlet.Failure) {
             try console.talk.write("\(place)\(what)? [y/N] ")
         } catch {
-            return false  // The question cannot have been read.
+            return false  // the user cannot have read the question
         }
         let answer = readLine()?.lowercased() ?? ""
         return answer == "y" || answer == "yes"

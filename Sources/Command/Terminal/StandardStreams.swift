@@ -2,10 +2,10 @@ import Glibc
 
 /// The three descriptors that every process expects to have.
 enum StandardStreams {
-    /// Takes the places of those that the process was started without.
+    /// Opens the standard descriptors that the process was started without.
     ///
-    /// The next file to be opened would get such a number, and what is said would be written into it. Using one fails
-    /// as on a closed descriptor: it cannot be read, or cannot be written.
+    /// Otherwise the next file to be opened would get such a number, and messages would be written into it. The
+    /// replacements behave like closed descriptors: standard input cannot be read, the others cannot be written.
     static func takeMissingPlaces() {
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
             // A new descriptor gets the lowest free number, which is this one.

@@ -1,17 +1,17 @@
-/// Rows under headings, as wide as the outlet at most.
+/// Rows under headings, at most as wide as the outlet.
 struct TextTable {
     struct Column {
         let title: String
         var isNumber = false
-        /// Whether it gives way before the others, down to eight columns, when a line gets too long.
+        /// Whether it is narrowed before the others, down to eight columns, if a line is too long.
         var isElastic = false
-        /// Whether it is left out, the last one first, where the others would have to be cut for it.
+        /// Whether it may be dropped, the last such column first, before others must be cut.
         var mayGo = false
-        /// Whether its texts are cut in the middle: of paths, the end says most.
+        /// Whether its texts are cut in the middle: the end of a path matters most.
         var keepsEnd = false
     }
 
-    /// A cell, and the colour that it may have.
+    /// A cell with an optional colour.
     struct Cell: ExpressibleByStringInterpolation {
         let text: String
         var ink: Ink?
@@ -31,13 +31,13 @@ struct TextTable {
 
     mutating func add(_ cells: [Cell]) { rows.append(cells) }
 
-    /// The lines for `outlet`; where it is no terminal nothing is cut.
+    /// The lines for `outlet`; cut only on a terminal.
     func lines(for outlet: Outlet, headed: Bool = true) -> [String] {
         let width = outlet.isTerminal ? outlet.width : nil
         return lines(width: width, unicode: outlet.usesUnicode, headed: headed, paint: outlet.paint)
     }
 
-    /// The lines in at most `width` columns, as long as three columns and a gap for each are within it.
+    /// The lines, cut to `width` columns. Each column keeps at least three, even if a line is then too long.
     func lines(
         width: Int?,
         unicode: Bool = true,
@@ -63,7 +63,7 @@ struct TextTable {
         return ((headed ? [head] : []) + rows).map { line($0, shown, widths, unicode, paint) }
     }
 
-    /// All of them, or those that remain when what may go has made room.
+    /// All columns, or those that remain after dropping some to save space.
     private func shownColumns(_ natural: [Int], within width: Int?) -> [Int] {
         var shown = Array(columns.indices)
         guard let width else { return shown }

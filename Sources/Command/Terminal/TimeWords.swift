@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// Times as people say them.
+/// Times in words, for people.
 enum TimeWords {
     /// `just now`, `34 s ago`, `2 min ago`, `3 h ago`, `5 d ago`.
     static func ago(_ date: Date, at now: Date) -> String {
@@ -27,14 +27,14 @@ enum TimeWords {
         }
     }
 
-    /// `20 Nov 09:12` in this machine's time zone; with the year where it is not this one.
+    /// `20 Nov 09:12` in this machine's time zone, with the year if it is not the current one.
     static func moment(_ date: Date, at now: Date) -> String {
         let (time, today) = (local(date), local(now))
         let year = time.tm_year == today.tm_year ? "" : " \(time.tm_year + 1900)"
         return "\(day(time))\(year) \(two(time.tm_hour)):\(two(time.tm_min))"
     }
 
-    /// `09:31:04`, and the day before it where that is not today.
+    /// `09:31:04`, preceded by the day if that is not today.
     static func clock(_ date: Date, at now: Date) -> String {
         let (time, today) = (local(date), local(now))
         let isToday = time.tm_year == today.tm_year && time.tm_yday == today.tm_yday
@@ -49,7 +49,7 @@ enum TimeWords {
     private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     private static func local(_ date: Date) -> tm {
-        // localtime_r need not look at TZ by itself.
+        // localtime_r need not read TZ by itself.
         tzset()
         var (seconds, parts) = (time_t(date.timeIntervalSince1970.rounded(.down)), tm())
         localtime_r(&seconds, &parts)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice wait`: until jobs or batches have ended, one way or the other.
+/// `sluice wait`: waits until jobs or batches have ended, with or without success.
 enum WaitCommand {
     private static let ids = Argument(
         name: "ID",
@@ -59,7 +59,7 @@ enum WaitCommand {
 }
 
 extension Waiting {
-    /// Waits with a bar on the terminal. What is said at the end is the caller's affair.
+    /// Waits with a progress bar on the terminal. The caller prints the result.
     func run(_ invocation: Invocation, _ console: Console) throws -> Ending {
         let display = WaitDisplay(invocation[ProgressOption.option], outlet: console.talk)
         let latest = Latest<State?>(nil)

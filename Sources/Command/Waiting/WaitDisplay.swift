@@ -1,6 +1,6 @@
 import Ledger
 
-/// Shows on standard error how far jobs are that a person waits for.
+/// Shows on standard error the progress of the jobs that a command waits for.
 final class WaitDisplay {
     private let outlet: Outlet
     private let manner: Manner
@@ -26,7 +26,7 @@ final class WaitDisplay {
         nextDue = manner == .lines ? .seconds(10) : manner == .bar ? .milliseconds(200) : .zero
     }
 
-    /// Called often; writes when something is due.
+    /// Writes only when an update is due; callers may call it often.
     func show(_ state: Waiting.State?) {
         guard let state, manner != .none else { return }
         let (counts, now) = (state.counts, clock.now)
@@ -43,7 +43,7 @@ final class WaitDisplay {
         }
     }
 
-    /// The last block for programs; a bar goes away.
+    /// Writes the last record for programs; erases a bar.
     func finish(_ ending: Waiting.Ending?) {
         switch (manner, ending) {
         case (.plain, let ending?) where !ending.isTimedOut: write(plain(ending.state.counts, "end"))
@@ -57,7 +57,7 @@ final class WaitDisplay {
         do throws(Outlet.Failure) {
             try outlet.write(text)
         } catch {
-            // The terminal has gone; the waiting goes on.
+            // The terminal is gone; the wait goes on.
         }
     }
 
@@ -66,7 +66,7 @@ final class WaitDisplay {
     private func percent(_ counts: JobCounts) -> String { "\(Int(counts.share * 100))%".aligned(to: 4) }
 
     private func bar(_ counts: JobCounts, _ now: ContinuousClock.Instant) -> String {
-        // Room behind it for the ^C that the terminal shows.
+        // Leave space for the ^C that the terminal echoes.
         let width = max(1, outlet.width - 3)
         let text = "\(percent(counts))   \(facts(counts, now).joined(separator: "  "))"
         let room = width - text.displayWidth - 2
@@ -90,7 +90,7 @@ final class WaitDisplay {
         return facts
     }
 
-    /// Jobs that ended in a second, since we look.
+    /// Jobs that ended per second since the first look.
     private func rate(_ counts: JobCounts, _ now: ContinuousClock.Instant) -> Double? {
         guard let first, counts.open > 0 else { return nil }
         let (ended, seconds) = (counts.ended - first.counts.ended, (now - first.time).seconds)
@@ -109,7 +109,7 @@ final class WaitDisplay {
     }
 
     private func json(_ counts: JobCounts, _ state: String) -> String {
-        // Numbers and a word are all that is in it, and these can always be encoded.
+        // The event holds only numbers and a word, which can always be encoded.
         (try? JSONText.line(Event(state: state, jobs: counts))).map { $0 + "\n" } ?? ""
     }
 }

@@ -5,18 +5,18 @@ import Ledger
 struct Waiting: Sendable {
     var jobs: [Int64] = []
     var batches: [Int64] = []
-    /// Whether one that has ended is enough.
+    /// Whether the end of one job or batch is enough.
     var takesAny = false
-    /// `nil` waits as long as it takes.
+    /// `nil` means no limit.
     var limit: Duration?
 
-    /// How far everything is that is waited for.
+    /// The state of the jobs and batches to wait for.
     struct State: Sendable {
         var batches: [BatchSummary] = []
         var jobs: [JobSummary] = []
         var isOver = false
 
-        /// All of it in numbers.
+        /// The sum over all jobs and batches.
         var counts: JobCounts {
             var counts = JobCounts()
             for state in JobState.allCases {
@@ -26,12 +26,12 @@ struct Waiting: Sendable {
         }
     }
 
-    /// What stood at the end.
+    /// How the wait ended.
     struct Ending: Sendable {
         var state: State
         var isTimedOut = false
 
-        /// 0 if all that ended was completed; what `takesAny` did not wait for does not count.
+        /// Success if all jobs that ended were completed. With `takesAny`, jobs that have not ended do not count.
         var exitCode: ExitCode {
             if isTimedOut { return .waitTimeout }
             let counts = state.counts
@@ -39,12 +39,12 @@ struct Waiting: Sendable {
         }
     }
 
-    /// How long to wait between looks: short work is over soon, and long work can wait.
+    /// How long to pause between looks: short for a recent start, so that short work ends promptly, then longer.
     private static func pause(after waited: Duration) -> Duration {
         min(max(waited / 20, .milliseconds(50)), .seconds(1))
     }
 
-    /// Looks again and again, telling `report` each time. Throws a `Refusal` if there is no such thing.
+    /// Looks repeatedly and calls `report` each time. Throws a `Refusal` if a job or a batch does not exist.
     func run(on ledger: JobLedger, _ console: Console, report: @Sendable (State) -> Void) async throws -> Ending {
         let start = ContinuousClock.now
         var endurance = Endurance(console: console)
@@ -57,7 +57,7 @@ struct Waiting: Sendable {
             if state.isOver { return Ending(state: state) }
             let waited = ContinuousClock.now - start
             if let limit, waited >= limit { return Ending(state: state, isTimedOut: true) }
-            // The ledger does not notify of a job's end: see LookPause.
+            // The ledger sends no notification when a job ends: see `LookPause`.
             let pause = Self.pause(after: waited)
             try await Task.sleep(for: limit.map { min(pause, $0 - waited) } ?? pause)
         }
@@ -79,7 +79,7 @@ struct Waiting: Sendable {
             } while cursor != nil
             for id in jobs {
                 guard let job = found[id] else {
-                    // Between two states it may be missed in a list; nothing is missed by its number.
+                    // A list may miss a job that is changing its state; a look-up by id does not.
                     guard let job = try await ledger.story(of: id)?.summary else { throw Refusal.missing("job \(id)") }
                     state.jobs.append(job)
                     continue
@@ -90,7 +90,7 @@ struct Waiting: Sendable {
         let ends = state.batches.map { $0.jobs.open == 0 } + state.jobs.map(\.state.isEnd)
         state.isOver = takesAny ? ends.contains(true) : !ends.contains(false)
         if takesAny, state.isOver {
-            // What has not ended is not what was waited for.
+            // With `takesAny`, only the jobs and batches that have ended belong to the result.
             state.batches = state.batches.filter { $0.jobs.open == 0 }
             state.jobs = state.jobs.filter(\.state.isEnd)
         }

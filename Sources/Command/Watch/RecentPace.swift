@@ -1,27 +1,27 @@
 import FoundationEssentials
 import Ledger
 
-/// How much ended per second.
+/// How many jobs ended per second recently.
 struct RecentPace: Sendable, Hashable {
-    /// Jobs.
+    /// Jobs per second.
     let perSecond: Double
-    /// Seconds of sound.
+    /// Seconds of sound per second.
     let speed: Double
 
-    /// So far back the ledger is asked, in seconds: jobs that take an hour have a pace as well.
+    /// How far back to read, in seconds: even jobs that take an hour then have a pace.
     static let memory: TimeInterval = 3_600
-    /// Where so many jobs have ended in so many seconds, what was before is no news.
+    /// If this many jobs ended within this many seconds, older ones do not count.
     private static let plenty = (jobs: 20, seconds: 300.0)
 
-    /// Of the latest work without a break, held against the time that it took: work that has just begun is not slow, and
-    /// neither is what came after a rest. `nil` where that was too long ago.
+    /// The pace of the latest uninterrupted work, over the time since it began. So work that has just begun does
+    /// not look slow, and neither does work after a rest. `nil` if the work ended too long ago.
     init?(_ paces: [MinutePace], at now: Date) {
         let stretch = Minute.stretch(of: paces)
         guard let latest = stretch.first, let oldest = stretch.last else { return nil }
         let lately = stretch.prefix { now.timeIntervalSince($0.start) <= Self.plenty.seconds }
         let isPlenty = lately.reduce(0) { $0 + $1.ended } >= Self.plenty.jobs
         let counted = isPlenty ? lately : stretch[...]
-        // Of some minutes among many, the first begins with itself, whatever had begun before.
+        // For a few minutes out of many, count from the start of the oldest, even if its jobs began before.
         let began =
             isPlenty
             ? counted.last.map { max($0.start, $0.began) } ?? now
@@ -47,7 +47,7 @@ struct RecentPace: Sendable, Hashable {
     }
 }
 
-/// What ended in one minute in some queues.
+/// What ended within one minute, in some queues.
 private struct Minute {
     let start: Date
     let began: Date
@@ -56,7 +56,7 @@ private struct Minute {
 
     var end: Date { start + 60 }
 
-    /// The minutes of the latest work without a break, the latest first. What was cancelled was no work.
+    /// The minutes of the latest uninterrupted work, latest first. Cancelled jobs do not count as work.
     static func stretch(of paces: [MinutePace]) -> [Minute] {
         let work = paces.filter { $0.completed + $0.failed > 0 }
         let minutes = Dictionary(grouping: work, by: \.minute).map { start, rows in
@@ -69,7 +69,7 @@ private struct Minute {
         }
         var (stretch, began) = ([Minute](), Date.distantFuture)
         for minute in minutes.sorted(by: { $0.start > $1.start }) {
-            // A job now and then is no break until a minute is empty.
+            // A gap between jobs is a break only if it spans an empty minute.
             if !stretch.isEmpty && minute.end + 60 < began { break }
             stretch.append(minute)
             began = min(began, minute.began)

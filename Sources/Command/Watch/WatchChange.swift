@@ -1,13 +1,13 @@
 import Ledger
 
-/// What is about to be changed.
+/// A change that the user is about to make.
 enum WatchChange: Sendable, Hashable {
-    /// Jobs, and which they are in words.
+    /// A change to jobs, and a description of which ones.
     case jobs(JobChange, JobFilter, which: String)
     case pause(Bool, queue: String)
     case wish(WorkerWish, worker: Int64, name: String)
 
-    /// The question, once it is known how many jobs it is about.
+    /// The question to ask, once the number of affected jobs is known.
     func question(about count: Int) -> String {
         let jobs = Figures.count(count, "job")
         return switch self {
@@ -19,7 +19,7 @@ enum WatchChange: Sendable, Hashable {
         }
     }
 
-    /// What to say where there is nothing to change.
+    /// The message if there is nothing to change.
     var nothing: String {
         switch self {
         case .jobs(.cancel, _, let which): "there is nothing to cancel (\(which))"
@@ -29,7 +29,7 @@ enum WatchChange: Sendable, Hashable {
         }
     }
 
-    /// What is said while it happens, and once it has.
+    /// The message while the change is under way; `done` is the one after it.
     var underWay: String {
         switch self {
         case .jobs(.cancel, _, _): "cancelling"
@@ -51,13 +51,13 @@ enum WatchChange: Sendable, Hashable {
         }
     }
 
-    /// How many jobs it would be about now, by the ledger; `nil` where that is not for the ledger to count.
+    /// How many jobs the change would affect, by the ledger; `nil` if the ledger does not count for this change.
     func count(in ledger: JobLedger) async throws -> Int? {
         guard case .jobs(let change, let filter, _) = self else { return nil }
         return try await ledger.count(of: change, matching: filter)
     }
 
-    /// Carries it out. `report` hears of each chunk.
+    /// Makes the change. Calls `report` after each chunk of jobs.
     func carryOut(in ledger: JobLedger, _ report: @escaping @Sendable (ChangeTally) -> Void) async throws
         -> ChangeTally?
     {

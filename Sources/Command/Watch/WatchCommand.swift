@@ -1,7 +1,7 @@
 import Glibc
 import Ledger
 
-/// `sluice watch`: everything at work, on the whole screen, about each second anew.
+/// `sluice watch`: shows all activity on the whole screen, refreshed about once a second.
 enum WatchCommand {
     static let value = Subcommand(
         name: "watch",

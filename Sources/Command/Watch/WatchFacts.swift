@@ -1,37 +1,37 @@
 import FoundationEssentials
 import Ledger
 
-/// What is asked of the ledger at one look.
+/// What to read from the ledger at one look.
 struct WatchQuery: Sendable, Hashable {
     var list = WatchList.running
     var filter = WatchFilter()
-    /// Where the page of jobs begins; `nil` at the newest.
+    /// Where the page of jobs begins; `nil` means at the newest.
     var cursor: JobCursor?
-    /// The batch that the head tells of; otherwise the newest that are under way.
+    /// The batch to show at the top; otherwise the newest ones under way.
     var batch: Int64?
 
-    /// So many jobs are fetched at once. Those that run are put in order here, so that there have to be most of them.
+    /// The page size. Running jobs are sorted here, so their page should hold most of them.
     var limit: Int32 { list == .running ? 500 : 100 }
 }
 
-/// What the ledger said at one look.
+/// The result of one look at the ledger.
 struct WatchFacts: Sendable {
     let query: WatchQuery
-    /// Where the ledger is.
+    /// The address of the ledger.
     var place: String
     var status: LedgerStatus
     var queues: [QueueSummary]
     var workers: [WorkerSummary]
-    /// Of the last hour.
+    /// For the last hour.
     var paces: [MinutePace]
-    /// Those under way, the newest first.
+    /// The batches under way, newest first.
     var batches: [BatchSummary]
-    /// Of the last day, the latest first.
+    /// Of the last day, latest first.
     var failures: [FailureGroup]
-    /// Of the list, where it is one of jobs.
+    /// The jobs of the list; `nil` for a list of queues or workers.
     var page: JobPage?
 
-    /// Looks at the ledger. Nothing is counted: sums come folded, and jobs by the page.
+    /// Reads the ledger. This counts nothing: totals are kept by the ledger, and jobs come by the page.
     static func look(at ledger: JobLedger, _ query: WatchQuery) async throws -> WatchFacts {
         let status = try await ledger.status()
         let now = status.time
@@ -62,7 +62,7 @@ struct WatchFacts: Sendable {
         return facts
     }
 
-    /// What ended lately, in one queue or in all.
+    /// The recent pace, in one queue or in all.
     func pace(of queue: String? = nil) -> RecentPace? {
         RecentPace(paces.filter { queue == nil || $0.queue == queue }, at: status.time)
     }

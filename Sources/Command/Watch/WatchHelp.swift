@@ -1,4 +1,4 @@
-/// What the keys do, on a screen of its own.
+/// The explanation of the keys, on a separate screen.
 enum WatchHelp {
     private static let keys: [(key: String, meaning: String)] = [
         ("1 to 6, tab", "another list: running, waiting, failed, ended, queues, workers"),

@@ -1,6 +1,6 @@
 import Ledger
 
-/// What the middle of the screen lists.
+/// The lists that the middle of the screen can show.
 enum WatchList: Int, Sendable, CaseIterable {
     case running = 1, waiting, failed, ended, queues, workers
 
@@ -15,7 +15,7 @@ enum WatchList: Int, Sendable, CaseIterable {
         }
     }
 
-    /// The states of the jobs in it; none for a list of something else.
+    /// The states of its jobs; empty for a list of queues or workers.
     var states: [JobState] {
         switch self {
         case .running: [.running, .publishing]
@@ -29,19 +29,19 @@ enum WatchList: Int, Sendable, CaseIterable {
     var isOfJobs: Bool { !states.isEmpty }
 }
 
-/// Which of them are listed: words that people type, as in `batch=17 queue=nightly code=truncated pods:2024/`.
+/// Restricts the list. Users type it as words: `batch=17 queue=nightly code=truncated pods:2024/`.
 struct WatchFilter: Sendable, Hashable {
     var batch: Int64?
     var queue: String?
     var code: String?
-    /// What the source begins with, or the name of a queue or worker.
+    /// The beginning of the source, or of the name of a queue or worker.
     var beginning: String?
 
     init(batch: Int64? = nil, queue: String? = nil) { (self.batch, self.queue) = (batch, queue) }
 
-    /// Throws for a word that cannot be meant.
+    /// Throws for an invalid word.
     init(words: String) throws(Misfit) {
-        // Scalars: a mark that combines with a space or a sign does not hide it.
+        // Split by scalars: a combining mark after a space or a sign does not hide it.
         for piece in words.unicodeScalars.split(separator: " ") {
             let word = String(piece)
             let parts = piece.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
@@ -51,26 +51,27 @@ struct WatchFilter: Sendable, Hashable {
             case ("code", let name?): code = name
             case ("source", let start?): beginning = start.isEmpty ? nil : start
             default:
-                // A name with a space in it is one text.
+                // A name with spaces is one text.
                 beginning = beginning.map { "\($0) \(word)" } ?? word
             }
         }
     }
 
-    /// The words that say it.
+    /// The words that parse as this filter.
     var words: String {
         [batch.map { "batch=\($0)" }, queue.map { "queue=\($0)" }, code.map { "code=\($0)" }, beginningWords]
             .compactMap { $0 }.joined(separator: " ")
     }
 
-    /// With its name where it would be taken for something else without.
+    /// With its keyword if it would otherwise parse as another one.
     private var beginningWords: String? {
         beginning.map { $0.unicodeScalars.prefix { $0 != " " }.contains("=") ? "source=\($0)" : $0 }
     }
 
     var isEmpty: Bool { self == WatchFilter() }
 
-    /// For the ledger. Few jobs run, and those are looked through here, where they keep their order.
+    /// The filter for the ledger. Running jobs are few, so `allows` filters them by source here, where they are
+    /// sorted.
     func jobs(in list: WatchList) -> JobFilter {
         JobFilter(
             states: list.states,
@@ -81,7 +82,7 @@ struct WatchFilter: Sendable, Hashable {
         )
     }
 
-    /// For a change, which means all that are listed and no others.
+    /// The filter for a change, which affects exactly the jobs that are listed.
     func change(in list: WatchList) -> JobFilter {
         var filter = jobs(in: list)
         filter.sourcePrefix = beginning

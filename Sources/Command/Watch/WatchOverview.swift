@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// What stands above the list and below it: how everything is.
+/// The overview above the list, and the last failures below it.
 struct WatchOverview {
     let state: WatchState
     let size: ScreenSize
@@ -10,7 +10,7 @@ struct WatchOverview {
     private var facts: WatchFacts { state.facts }
     private var status: LedgerStatus { facts.status }
     private var columns: Int { size.columns }
-    /// How many lines a part may have.
+    /// The maximum number of lines per part.
     private var depth: Int { max(1, min(8, (size.rows - 12) / 6)) }
     private static let margin = 10
 
@@ -31,7 +31,7 @@ struct WatchOverview {
 
     // MARK: - The head
 
-    /// What is most worth knowing first; the clock at the end, where there is room.
+    /// The most useful facts come first; the clock stands at the end if there is space.
     private var head: String {
         let jobs = status.jobs
         var parts: [(String, Ink?)] = [
@@ -75,11 +75,11 @@ struct WatchOverview {
         return style.paint(text.clipped(to: columns, unicode: style.unicode), .bad)
     }
 
-    /// What an operator should look at, as far as a look each second tells.
+    /// The first note for an operator that can be derived from one look per second.
     private var note: String? {
         let census = WorkerCensus(facts.workers, at: state.now)
         let facts = StatusFacts(place: facts.place, status: status, workers: census, unable: [], chores: [])
-        // That no worker lives is said where the workers are.
+        // The line of workers already says that none is alive.
         return facts.notes.first { !$0.hasPrefix("no worker lives") }?.printable
     }
 
@@ -87,7 +87,7 @@ struct WatchOverview {
 
     private var batches: [String] {
         let width = columns - Self.margin
-        // Those of which something runs come first: there may be more than there is room for.
+        // Batches with running jobs come first: there may be more batches than lines.
         let all = facts.batches.sorted { (Self.rank($0), $1.batch) < (Self.rank($1), $0.batch) }
         let titles = all.prefix(depth).map { batch in
             ("\(batch.batch)" + (batch.name.map { " \($0.printable)" } ?? ""))
@@ -112,7 +112,7 @@ struct WatchOverview {
     // MARK: - Queues and workers
 
     private var queues: [String] {
-        // Those in which something is to be done come first; there may be more than there is room for.
+        // Queues with open jobs come first: there may be more queues than lines.
         facts.queues.sorted { ($0.jobs.open > 0 ? 0 : 1, $0.name) < ($1.jobs.open > 0 ? 0 : 1, $1.name) }.map { queue in
             var parts: [String] = []
             if queue.isPaused { parts.append(style.paint("paused", .careful)) }
@@ -141,7 +141,7 @@ struct WatchOverview {
         }
     }
 
-    /// Cells beside each other, on as many lines as there may be; the last one says how many are left out.
+    /// Cells side by side on up to `depth` lines; the last line says how many are left out.
     private func flow(_ word: String, _ cells: [String], none: String) -> [String] {
         guard !cells.isEmpty else { return [label(word) + style.paint(none, .careful)] }
         let width = max(1, columns - Self.margin)
@@ -149,7 +149,7 @@ struct WatchOverview {
         for cell in cells {
             let wide = min(cell.shownWidth, width)
             let left = cells.count - shown - 1
-            // On the last line there has to be room for the word about the others.
+            // The last line needs space for the number of the others.
             let reserve = lines.count == depth - 1 && left > 0 ? " +\(left) more".count + 2 : 0
             if used > 0, used + 4 + wide + reserve > width {
                 guard lines.count < depth - 1 else { break }
@@ -167,7 +167,7 @@ struct WatchOverview {
 
     // MARK: - Failures
 
-    /// What failed last, where the screen has room for it.
+    /// The last failures; empty if the screen is too small.
     var failures: [String] {
         let count = min(facts.failures.count, max(1, min(6, (size.rows - 12) / 6)))
         guard size.rows >= 16, count > 0 else { return [] }

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Ledger
 
-/// How lines are to look: the terminal's letters and colours.
+/// The terminal's character set and colours.
 struct ScreenStyle: Sendable {
     var unicode = true
     var paint: @Sendable (String, Ink) -> String = { text, _ in text }
 
-    /// A line that parts what is above from what is below, with a word in it.
+    /// A separating line with a word in it.
     func rule(_ word: String, columns: Int) -> String {
         let mark = unicode ? "─" : "-"
         let head = String(repeating: mark, count: 2) + (word.isEmpty ? "" : " \(word) ")
@@ -21,11 +21,11 @@ struct ScreenStyle: Sendable {
 
 /// The lines of the whole screen.
 struct WatchPage {
-    /// As many as the screen has, none of them wider than it is.
+    /// As many as the screen has rows, none wider than the screen.
     let lines: [String]
-    /// How many rows of the list, or lines of the story, there was room for.
+    /// How many rows of the list, or lines of the story, fit on the screen.
     let visibleRows: Int
-    /// How far a story can be moved on.
+    /// The last line at which a story's page can start.
     let lastTop: Int
 
     init(_ state: WatchState, size: ScreenSize, style: ScreenStyle) {
@@ -51,23 +51,23 @@ struct WatchPage {
         }
         let overview = WatchOverview(state: state, size: size, style: style)
         let failures = overview.failures
-        // Where lines are few, they are for jobs.
+        // On a small screen, the space goes to jobs.
         let rule = size.rows >= 24 ? [style.rule("", columns: size.columns)] : []
         let above = overview.lines + rule + [WatchTabs(state: state, columns: size.columns, style: style).line]
-        // The heading of the list, and the foot.
+        // Minus the heading of the list and the foot.
         let room = size.rows - above.count - failures.count - 2
         let rows = WatchRows(state: state, columns: size.columns, style: style).lines(atMost: max(1, room))
         let list = fill(rows, max(1, room) + 1)
         return (above + list + failures + [foot], room, 0)
     }
 
-    /// Exactly so many lines.
+    /// Exactly `count` lines.
     private static func fill(_ lines: [String], _ count: Int) -> [String] {
         lines.prefix(count) + Array(repeating: "", count: max(0, count - lines.count))
     }
 }
 
-/// The line of the lists there are, with the one that is shown.
+/// The tabs of all lists, with the shown one marked.
 struct WatchTabs {
     let state: WatchState
     let columns: Int
@@ -112,7 +112,7 @@ struct WatchTabs {
     }
 }
 
-/// The last line: a question, a message, or what the keys do.
+/// The last line: a question, a message, or help for the keys.
 struct WatchFoot {
     let state: WatchState
     let columns: Int
@@ -138,7 +138,7 @@ struct WatchFoot {
         return hints(usual)
     }
 
-    /// The end of what is typed, where there is no room for all of it.
+    /// The end of the typed text, if there is no space for all of it.
     private func typed(_ text: String) -> String {
         let head = "list only: "
         var shown = text.printable
@@ -146,7 +146,7 @@ struct WatchFoot {
         return style.paint(head, .strong) + shown + style.paint("_", .strong)
     }
 
-    /// Yes and no are to be seen whatever the question is, and in which ledger it would be done.
+    /// The choice of answers and the ledger must be visible, however long the question is.
     private func asked(_ question: String) -> String {
         let answers = "  y/N"
         var (place, room) = ("", columns - answers.count)
@@ -159,7 +159,7 @@ struct WatchFoot {
             + style.paint(answers, .strong)
     }
 
-    /// What is worth knowing most comes first, and goes last.
+    /// The most useful hints come first: if space is short, the last ones are dropped.
     private var usual: [(key: String, meaning: String)] {
         var hints = [("?", "help"), ("q", "quit")]
         if !state.filter.isEmpty { hints.append(("esc", "drop \(state.filter.words.printable)")) }

@@ -20,11 +20,11 @@ enum WatchRow: Sendable {
         }
     }
 
-    /// The rows of a list, in the order in which they stand.
+    /// The rows of a list, in display order.
     static func rows(of list: WatchList, in facts: WatchFacts, _ filter: WatchFilter) -> [WatchRow] {
         switch list {
         case .running:
-            // By slot: a job that begins takes the line of the one that ended, and the others stay where they are.
+            // Sorted by slot: a new job takes the line of the one that ended, and the other lines stay.
             (facts.page?.jobs ?? []).filter { filter.allows($0.source) }
                 .sorted { ($0.worker ?? "~", $0.slot ?? .max, $0.job) < ($1.worker ?? "~", $1.slot ?? .max, $1.job) }
                 .map { .job($0) }

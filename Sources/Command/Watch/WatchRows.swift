@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// The rows of the list under their headings, with a mark at the one that the cursor is on.
+/// The rows of the list under their headings, with the cursor's row marked.
 struct WatchRows {
     let state: WatchState
     let columns: Int
@@ -9,7 +9,7 @@ struct WatchRows {
 
     private static let mark = 2
 
-    /// The heading and so many rows at most, those around the cursor.
+    /// The heading and at most `count` rows, around the cursor.
     func lines(atMost count: Int) -> [String] {
         guard !state.rows.isEmpty else {
             return ["", "  " + style.paint(state.isAwaitingRows ? "..." : nothing, .faint)]
@@ -33,7 +33,7 @@ struct WatchRows {
         return lines
     }
 
-    /// Where in the list that is, at the end of the headings, where there is more than can be seen.
+    /// Adds the position in the list at the end of the heading, if not all rows are visible.
     private func withPosition(_ head: String, first: Int, count: Int) -> String {
         guard first > 0 || count < state.rows.count || state.hasEarlierPage || state.hasLaterPage else { return head }
         let begin = state.earlierRows + first + 1
@@ -103,7 +103,7 @@ struct WatchRows {
         return table
     }
 
-    /// How far each job is, with what its worker says of it.
+    /// The progress of each job, with the pace that its worker reports.
     private func advances() -> [Int64: JobAdvance] {
         var paces: [Int64: (JobPace, WorkerSummary)] = [:]
         for worker in state.facts.workers {
@@ -121,7 +121,7 @@ struct WatchRows {
         if job.isToBeCancelled { return .init("stopping", .careful) }
         if job.state == .publishing { return .init("publishing", .good) }
         guard let share = advance.share else {
-            // It has begun, or is about to, and its worker has not yet said how far it is.
+            // The job has just begun, and its worker has not reported progress yet.
             return .init("since \(TimeWords.span(seconds: state.now.timeIntervalSince(job.since)))", .faint)
         }
         let percent = "\(Int(share * 100))%"
@@ -130,10 +130,10 @@ struct WatchRows {
     }
 }
 
-/// How far a running job is, how fast, and how long it will take.
+/// The progress, the speed and the remaining time of a running job.
 ///
-/// Workers tell every few seconds. In between, the job goes on at the speed that its worker measured; beyond the worker's
-/// lease nothing is known.
+/// Workers report every few seconds. In between, the progress is extrapolated at the speed that the worker
+/// measured, but not beyond the worker's lease.
 struct JobAdvance: Sendable, Hashable {
     /// From 0 to 1.
     var share: Double?
@@ -146,7 +146,7 @@ struct JobAdvance: Sendable, Hashable {
         guard job.state == .running, let pace, let worker, let whole = pace.remaining, whole > 0 else { return }
         let age = max(0, min(now, worker.leaseUntil).timeIntervalSince(worker.beatAt))
         remaining = max(0, whole - age)
-        // Not quite done, for that is for the worker to say.
+        // Never show the job as done before its worker reports it.
         if let told = job.share { share = max(told, min(0.99, told + (1 - told) * age / whole)) }
     }
 }

@@ -4,28 +4,28 @@ import Glibc
 import Ledger
 import Synchronization
 
-/// The watch on a terminal: waits for keys, for the ledger and for signals, and draws.
+/// The watch on a terminal: waits for keys, ledger replies and signals, and draws.
 ///
-/// The calling thread does all of that; the ledger is asked in tasks and keys are read on a thread of their own, which put what
-/// they have into a box and wake it.
+/// The calling thread does all of that. Tasks query the ledger and a separate thread reads keys; both put their
+/// results into a `WatchBox` and wake the calling thread.
 struct WatchSession {
     private let invocation: Invocation
     private let console: Console
 
     init(_ invocation: Invocation, _ console: Console) { (self.invocation, self.console) = (invocation, console) }
 
-    /// Signals that are waited for instead of being obeyed on the spot: the terminal is given back first.
+    /// Signals to wait for instead of taking their default effect: the terminal must be restored first.
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH]
 
     func run() throws -> ExitCode {
-        // Before any thread starts, so that all of them leave the signals to this one.
+        // Before any thread starts, so that all threads leave these signals to this one.
         let listener = SignalListener(Self.signals)
         let filter = WatchFilter(
             batch: invocation[JobFilterOptions.batch],
             queue: invocation[JobFilterOptions.queue]
         )
         let query = WatchQuery(filter: filter, batch: filter.batch)
-        // Whatever is wrong with the ledger from the start is said on the shell's screen, as by every command.
+        // Problems with the ledger at the start are reported on the shell's screen, as in every command.
         let first = try LedgerWork.run(invocation) { ledger in
             try await JobFilterOptions.requireBatch(query.batch, of: ledger)
             return try await WatchFacts.look(at: ledger, query)
@@ -40,13 +40,13 @@ struct WatchSession {
         let ending = try loop.run()
         Self.close(ledger)
         if ending == .quit {
-            // By the signal itself, as the shell expects; the core file is the user's own wish.
+            // End by the signal itself, as the shell expects; whether it leaves a core file is the user's choice.
             listener.surrender(to: SIGQUIT)
         }
         return ending.exitCode
     }
 
-    /// Says goodbye to the server. One that does not answer is not waited for.
+    /// Closes the connections. Waits at most 300 ms for a server that does not answer.
     private static func close(_ ledger: JobLedger) {
         let done = DispatchSemaphore(value: 0)
         Task {
@@ -70,7 +70,7 @@ enum WatchEnding {
     }
 }
 
-/// What other threads have for the one that draws.
+/// Messages from other threads to the one that draws.
 private enum WatchNews: Sendable {
     case keyboard(Keyboard.Event)
     case look(Result<WatchFacts, any Error>, took: Duration)
@@ -80,7 +80,7 @@ private enum WatchNews: Sendable {
     case story(Int64, Result<(JobStory, Date)?, WatchFailure>)
 }
 
-/// Holds news until the thread that draws takes them.
+/// Holds messages until the drawing thread takes them.
 private final class WatchBox: Sendable {
     private let news = Mutex<[WatchNews]>([])
     private let listener: SignalListener
@@ -100,7 +100,7 @@ private final class WatchBox: Sendable {
     }
 }
 
-/// The loop of a watch, from the first frame to the last.
+/// The event loop of a watch.
 private final class WatchLoop {
     private var state: WatchState
     private let ledger: JobLedger
@@ -136,7 +136,7 @@ private final class WatchLoop {
             do throws(Outlet.Failure) {
                 if let ending = try step() { return ending }
             } catch {
-                // It cannot be shown any more.
+                // Nothing can be shown any more.
                 return .terminated
             }
             for news in box.takeAll() {
@@ -145,11 +145,11 @@ private final class WatchLoop {
         }
     }
 
-    /// Draws, then waits for whatever comes first.
+    /// Draws, then waits for the next event.
     private func step() throws(Outlet.Failure) -> WatchEnding? {
         if !isLooking, clock.now >= nextLook { look() }
         try draw()
-        // The clock on the screen goes by seconds; a look may be due before.
+        // The clock on the screen changes every second; a look may be due earlier.
         let rest = isLooking ? Duration.seconds(1) : min(.seconds(1), max(.zero, nextLook - clock.now))
         switch listener.wait(milliseconds: Int(rest / .milliseconds(1)) + 1) {
         case SIGINT?: if state.interrupt() == .leave { return .interrupted }
@@ -173,13 +173,14 @@ private final class WatchLoop {
         try screen.write(painter.frame(page.lines, on: size))
     }
 
-    /// Stops as the shell wants it, the terminal given back, and takes it again when the shell lets us go on.
+    /// Stops the process for the shell, with the terminal restored, and takes the terminal again when the shell
+    /// continues it.
     private func stop() throws(Outlet.Failure) {
         screen.leave()
         var only = sigset_t()
         sigemptyset(&only)
         sigaddset(&only, SIGTSTP)
-        // It has no handler: unblocked, it stops this process, as it does any program, until SIGCONT comes.
+        // The signal has no handler: once unblocked, it stops this process until SIGCONT arrives.
         pthread_kill(pthread_self(), SIGTSTP)
         pthread_sigmask(SIG_UNBLOCK, &only, nil)
         pthread_sigmask(SIG_BLOCK, &only, nil)
@@ -226,7 +227,7 @@ private final class WatchLoop {
             state.take(facts)
             if state.isAwaitingRows { nextLook = clock.now }
         case .failure(let error as LedgerError) where error.isTransient:
-            // The server may be back in a moment, however long it took to notice that it is away.
+            // Retry soon: the server may be back at once, however long the failure took.
             nextLook = clock.now + .seconds(1)
             state.lose(error)
         case .failure(let error): throw error

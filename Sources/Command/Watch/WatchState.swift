@@ -1,51 +1,51 @@
 import FoundationEssentials
 import Ledger
 
-/// What the screen of `sluice watch` shows and what its keys do, without a terminal and without a ledger.
+/// The state of `sluice watch`: what the screen shows and what keys do. Independent of terminal and ledger.
 struct WatchState: Sendable {
     private(set) var facts: WatchFacts
     private(set) var list = WatchList.running
     private(set) var filter: WatchFilter
     private(set) var mode = Mode.list {
-        // If the person does something else by now, the story must not open over it.
+        // If the user has moved on, a story that arrives late must not open.
         didSet { if mode != .list { awaitedStory = nil } }
     }
     private(set) var message: Message?
-    /// Since when the ledger has not answered, and what it was.
+    /// Since when the ledger has been unreachable, and the error code.
     private(set) var absence: Absence?
     /// The rows of the list, as far as they are known.
     private(set) var rows: [WatchRow] = []
-    /// The row of the cursor.
+    /// The index of the cursor's row.
     private(set) var place = 0
-    /// The change under way, and how far it is.
+    /// The change under way, and its progress.
     private(set) var change: (what: WatchChange, tally: ChangeTally?)?
     /// The ledger's time.
     var now: Date
-    /// So many rows the screen had room for: what a page is.
+    /// How many rows fit on the screen: the step of the page keys.
     var visibleRows = 1
-    /// How far a story can be moved on, as the screen breaks its lines.
+    /// The last line at which a story's page can start, with lines wrapped to the screen.
     var lastTop = 0
 
-    /// The context by which the ledger was named, if it was.
+    /// The context that selected the ledger, if one did.
     let context: LedgerContext?
     private let batch: Int64?
-    /// Where the pages up to this one begin.
+    /// The cursors of the pages up to this one.
     private var pages: [JobCursor?] = [nil]
-    /// Whether the cursor goes to the end of the page that is awaited.
+    /// Whether to put the cursor at the end of the page that is being fetched.
     private var startsAtEnd = false
     private var wantsToLeave = false
-    /// The job whose story was asked for and has not come yet.
+    /// The job whose story was requested and has not arrived.
     private var awaitedStory: Int64?
 
     enum Mode: Sendable, Hashable {
         case list
         case help
-        /// What has been typed of a filter.
+        /// The text of a filter, as typed so far.
         case typing(String)
-        /// How many it would be is being asked.
+        /// The ledger is counting the affected jobs.
         case counting(WatchChange)
         case asking(WatchChange, count: Int)
-        /// A job's story, and its first line on the screen.
+        /// A job's story, and its first visible line.
         case story(job: Int64, lines: [String], top: Int)
     }
 
@@ -59,10 +59,10 @@ struct WatchState: Sendable {
         let code: String
     }
 
-    /// What a key leads to outside of this value.
+    /// What a key causes outside this value.
     enum Effect: Sendable, Hashable {
         case leave
-        /// The list is another: look at once.
+        /// The list has changed: read the ledger at once.
         case look
         case redraw
         case count(WatchChange)
@@ -76,12 +76,12 @@ struct WatchState: Sendable {
         setRows()
     }
 
-    /// What to ask of the ledger next.
+    /// The query for the next look.
     var query: WatchQuery {
         WatchQuery(list: list, filter: filter, cursor: pages.last ?? nil, batch: batch)
     }
 
-    /// Whether the rows are of an earlier list, whose successor is awaited.
+    /// Whether the present rows belong to an earlier query, while those of the new one are being fetched.
     var isAwaitingRows: Bool { facts.query != query }
     var hasEarlierPage: Bool { pages.count > 1 }
     var hasLaterPage: Bool { facts.page?.next != nil && !isAwaitingRows }
@@ -95,7 +95,7 @@ struct WatchState: Sendable {
         absence = nil
         facts = new
         now = new.status.time
-        // One that was asked for before the list became another tells of everything but the list.
+        // A look that was requested before the list changed updates everything but the list.
         if !isAwaitingRows { setRows() }
     }
 
@@ -113,12 +113,12 @@ struct WatchState: Sendable {
         if change?.what == what { change?.tally = progress }
     }
 
-    /// It is done, or why it is not.
+    /// Reports that the change is done, or why it failed.
     mutating func end(_ what: WatchChange, _ result: Result<ChangeTally?, WatchFailure>) {
         switch result {
         case .success(let tally): message = Message(text: what.done(tally), ink: .good)
         case .failure(let failure):
-            // What was done before stays done.
+            // Jobs that were changed before the failure stay changed.
             let before = change?.tally.map { tally in
                 tally.changed > 0 ? "; \(Figures.count(tally.changed, "job")) changed before that" : ""
             }
@@ -129,7 +129,7 @@ struct WatchState: Sendable {
         wantsToLeave = false
     }
 
-    /// A story that is not awaited any more is dropped.
+    /// Ignores a story that is no longer expected.
     mutating func take(story lines: [String]?, of job: Int64) {
         guard let lines else {
             message = Message(text: "there is no job \(job)", ink: .careful)
@@ -140,7 +140,7 @@ struct WatchState: Sendable {
 
     mutating func fail(_ failure: WatchFailure) { message = Message(text: failure.text, ink: .bad) }
 
-    /// The rows of the facts. The cursor stays on its row, wherever that is now; where it is gone, on its line.
+    /// Takes the rows from the facts. The cursor stays on its row; if that is gone, on its line.
     private mutating func setRows() {
         let before = chosen?.id
         rows = WatchRow.rows(of: list, in: facts, filter)
@@ -210,10 +210,10 @@ struct WatchState: Sendable {
         return nil
     }
 
-    /// Ctrl-C leaves from wherever one is; in the middle of a change, the second does.
+    /// Ctrl-C leaves from any mode. During a change, only the second one does.
     mutating func interrupt() -> Effect? {
         let effect = leave(again: "Ctrl-C")
-        // Where the message can be read.
+        // Show the list, where the message is visible.
         if effect == nil { mode = .list }
         return effect
     }
@@ -234,7 +234,7 @@ struct WatchState: Sendable {
     private mutating func listAnew(_ list: WatchList, _ filter: WatchFilter) -> Effect? {
         guard list != self.list || filter != self.filter else { return nil }
         (self.list, self.filter, pages, place) = (list, filter, [nil], 0)
-        // What is known already is shown at once; jobs are awaited.
+        // Queues and workers are known and shown at once; jobs must be fetched.
         rows = list.isOfJobs ? [] : WatchRow.rows(of: list, in: facts, filter)
         return .look
     }
@@ -297,11 +297,11 @@ struct WatchState: Sendable {
 
     // MARK: - Changes
 
-    /// A letter that changes something. Capitals mean all that are listed.
+    /// Starts the change for a letter. Capitals apply to all listed jobs.
     private mutating func command(_ letter: Character) -> Effect? {
         guard "cCrRp".contains(letter) else { return nil }
         guard !isAwaitingRows || !list.isOfJobs else {
-            // The person has not seen yet what it would change.
+            // The user has not seen yet which jobs would change.
             message = Message(text: "not yet: the list is being looked up", ink: .careful)
             return nil
         }
@@ -355,7 +355,7 @@ struct WatchState: Sendable {
     }
 }
 
-/// Why something could not be done, in a line.
+/// Why something failed, in one line.
 struct WatchFailure: Error, Hashable {
     let text: String
 

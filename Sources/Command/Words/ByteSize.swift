@@ -1,4 +1,4 @@
-/// A number of bytes as people write it.
+/// A number of bytes, as people write it.
 struct ByteSize: Sendable, Hashable {
     let bytes: Int64
 
@@ -7,7 +7,7 @@ struct ByteSize: Sendable, Hashable {
         ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("", 1),
     ]
 
-    /// Reads `4096`, `512MiB`, `2GB`; `nil` if it is none of these.
+    /// Parses `4096`, `512MiB` or `2GB`; `nil` for anything else.
     init?(words: String) {
         guard let unit = Self.units.first(where: { words.hasSuffix($0.name) }),
             let count = Int64(words.dropLast(unit.name.count)), count >= 0
@@ -19,7 +19,7 @@ struct ByteSize: Sendable, Hashable {
 }
 
 extension ValueType where Value == ByteSize {
-    /// A size from `least` to `most`, each as its words say it.
+    /// A size from `least` to `most`, both as text.
     static func size(_ least: String, _ most: String) -> ValueType {
         ValueType(placeholder: "SIZE") { text throws(Misfit) in
             guard let size = ByteSize(words: text), let first = ByteSize(words: least),

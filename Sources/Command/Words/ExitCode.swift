@@ -1,25 +1,25 @@
-/// How a command ended, for scripts. The numbers are frozen: docs/exit-codes.md is the list for users.
+/// How a command ended, for scripts. The numbers are frozen: docs/exit-codes.md lists them for users.
 enum ExitCode: Int32, Sendable, CaseIterable {
     case success = 0
-    /// None of the others; what failed stands on stderr.
+    /// Any other failure; standard error shows what failed.
     case failure = 1
-    /// The words make no command.
+    /// Invalid usage.
     case usage = 2
-    /// All is done, and some of it failed.
+    /// The work is done, but part of it failed.
     case someFailed = 3
-    /// A file, job or other thing that was named is not there.
+    /// A file, a job or another named thing does not exist.
     case notFound = 4
-    /// A service does not answer; trying again may help.
+    /// A service does not answer; a retry may help.
     case unreachable = 5
     case permission = 6
-    /// The configuration is wrong, or the ledger has to be migrated.
+    /// The configuration is wrong, or the ledger must be migrated.
     case configuration = 7
     case waitTimeout = 8
-    /// Nothing fits what was asked for.
+    /// Nothing matched the selection.
     case nothingMatched = 9
     /// Ctrl-C. The process ends by the signal itself, which shells report as 128 + 2.
     case interrupted = 130
-    /// SIGTERM, likewise.
+    /// SIGTERM, in the same way.
     case terminated = 143
 
     /// One line for people.

@@ -1,15 +1,15 @@
-/// A command with its words read: every value is there and of its type.
+/// A parsed command line: every value has been read and has its type.
 struct Invocation: Sendable {
-    /// The command's name with those above it: `["config", "show"]`.
+    /// The names from the top-level command down: `["config", "show"]`.
     let path: [String]
-    /// The variables that the process was started with.
+    /// The environment that the process was started with.
     let environment: [String: String]
     /// The contexts of the user's configuration.
     var contexts: ContextMemory
     private let arguments: [String: [String]]
     private let values: [String: Setting]
 
-    /// A value and where it was said.
+    /// An option's values and where they come from.
     struct Setting: Sendable {
         var values: [any Sendable]
         let origin: Origin
@@ -34,30 +34,30 @@ struct Invocation: Sendable {
         self.values = values
     }
 
-    /// `nil` where nothing was said.
+    /// `nil` if the option has no value.
     subscript<Value>(_ option: Option<Value>) -> Value? { all(option).last }
 
-    /// In the order in which they were said.
+    /// In the order in which the user gave them.
     func all<Value>(_ option: Option<Value>) -> [Value] {
-        (values[option.form.name]?.values ?? []).map { $0 as! Value }  // read by this option's own type
+        (values[option.form.name]?.values ?? []).map { $0 as! Value }  // the option's own type has read it
     }
 
     subscript<Value>(_ option: SettledOption<Value>) -> Value {
         guard let value = values[option.form.name]?.values.last else {
             preconditionFailure("\(option.form.word) is not an option of \(path.joined(separator: " "))")
         }
-        return value as! Value  // read by this option's own type
+        return value as! Value  // the option's own type has read it
     }
 
     subscript(_ option: Switch) -> Bool { values[option.form.name] != nil }
 
-    /// Where the value in force was said; `nil` where there is none.
+    /// Where the value in effect comes from; `nil` if there is none.
     func origin(of option: OptionForm) -> Origin? { values[option.name]?.origin }
 
-    /// The words of an argument, none if it was left out.
+    /// The words of an argument; empty if it was left out.
     func words(_ argument: Argument) -> [String] { arguments[argument.name] ?? [] }
 
-    /// The word of an argument that has to be there.
+    /// The word of a required argument.
     func word(_ argument: Argument) -> String {
         guard let word = words(argument).first else { preconditionFailure("\(argument.name) is not required") }
         return word

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Glibc
 
-/// A point in time as people name it: how long before or after now, or by the calendar.
+/// A point in time as a user gives it: relative to now, or as a date.
 enum Moment: Sendable, Hashable {
     case distance(Duration)
     case date(Date)
 
-    /// That long before `now`, for a distance.
+    /// The time that far before `now`, or the date.
     func past(from now: Date) -> Date {
         switch self {
         case .distance(let distance): now.addingTimeInterval(-(distance / .seconds(1)))
@@ -14,7 +14,7 @@ enum Moment: Sendable, Hashable {
         }
     }
 
-    /// That long after `now`, for a distance.
+    /// The time that far after `now`, or the date.
     func future(from now: Date) -> Date {
         switch self {
         case .distance(let distance): now.addingTimeInterval(distance / .seconds(1))
@@ -46,7 +46,7 @@ extension ValueType where Value == Moment {
 }
 
 extension Duration {
-    /// A whole number of seconds, minutes, hours, days or weeks; seconds where no unit is said.
+    /// Parses a whole number of seconds, minutes, hours, days or weeks; without a unit, seconds.
     fileprivate init?(words: String) {
         let digits = words.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int64(digits), number < 1_000_000_000 else { return nil }
@@ -61,9 +61,9 @@ extension Duration {
     }
 }
 
-/// Dates in the form of ISO 8601, with or without a time and a zone.
+/// Dates in ISO 8601 format, with or without a time and a zone.
 enum CalendarText {
-    /// A time without a zone is this machine's.
+    /// A time without a zone is in this machine's zone.
     static func date(_ text: String) -> Date? {
         let bytes = Array(text.utf8)
         func number(_ range: Range<Int>) -> Int32? {
@@ -99,7 +99,7 @@ enum CalendarText {
         if place == bytes.count {
             tzset()
             let seconds = mktime(&parts)
-            // The 31st of a month of thirty days would quietly become the first of the next.
+            // mktime would silently turn the 31st of a month with 30 days into the first of the next.
             return isThere(parts) ? Date(timeIntervalSince1970: Double(seconds)) : nil
         }
         parts.tm_isdst = 0

@@ -1,22 +1,22 @@
-/// An option as parsing, help, completion and manual pages see it, whatever its values are.
+/// An option without its value type, for parsing, help, completion and manual pages.
 struct OptionForm: Sendable {
     /// Without dashes: `bit-rate`.
     let name: String
     let letter: Character?
-    /// What stands for the value in help; `nil` for a switch.
+    /// The placeholder for the value in help; `nil` for a switch.
     let placeholder: String?
     let summary: String
-    /// Taken when neither the command line nor the environment says anything.
+    /// The default, if neither the command line nor the environment sets the option.
     let fallback: String?
-    /// The variable that is read when the command line says nothing.
+    /// The variable to read if the command line does not set the option.
     let environment: String?
     let isRepeatable: Bool
-    /// The heading in help under which it stands.
+    /// The heading under which help lists it.
     let group: Group
     let completion: Completion
     let read: @Sendable (String) throws(Misfit) -> any Sendable
 
-    /// Headings of help, in their order.
+    /// The headings of help, in order.
     enum Group: String, Sendable, CaseIterable {
         case format = "Format"
         case source = "Source"
@@ -34,7 +34,7 @@ struct OptionForm: Sendable {
     /// `--bit-rate`
     var word: String { "--\(name)" }
 
-    /// The same without its letter, for commands that need the letter for something else.
+    /// The same without its letter, for commands that use the letter for another option.
     var withoutLetter: OptionForm {
         OptionForm(
             name: name,
@@ -56,7 +56,7 @@ struct OptionForm: Sendable {
     }
 }
 
-/// An option whose value may be missing.
+/// An option that may have no value.
 struct Option<Value: Sendable>: Sendable {
     let form: OptionForm
 
@@ -88,7 +88,7 @@ struct Option<Value: Sendable>: Sendable {
 struct SettledOption<Value: Sendable>: Sendable {
     let form: OptionForm
 
-    /// `fallback` is read like any other value; one that does not fit traps at the first use.
+    /// `fallback` is parsed like any other value; an invalid one traps at the first use.
     init(
         _ name: String,
         letter: Character? = nil,
@@ -113,7 +113,7 @@ struct SettledOption<Value: Sendable>: Sendable {
     }
 }
 
-/// An option without a value: said or not.
+/// An option without a value.
 struct Switch: Sendable {
     let form: OptionForm
 

@@ -1,24 +1,24 @@
-/// A command as a value: all that parsing, help, completion and manual pages know of it, said once.
+/// A command as a value: the only description of it for parsing, help, completion and manual pages.
 struct Subcommand: Sendable {
-    /// What people type: `convert`.
+    /// The word that users type: `convert`.
     let name: String
     /// One line without a full stop.
     let summary: String
-    /// Paragraphs for help and manual page.
+    /// Paragraphs for help and the manual page.
     var discussion: [String] = []
     var arguments: [Argument] = []
     var options: [OptionForm] = []
     var examples: [Example] = []
-    /// Commands below this one, which then does nothing itself unless it `standsAlone`.
+    /// The commands below this one. With any, the command itself only runs if it `standsAlone`.
     var children: [Subcommand] = []
-    /// Whether it does something where none of its children is named.
+    /// Whether the command runs if none of its children is named.
     var standsAlone = false
-    /// Not listed in help: for the shell's own use.
+    /// For internal use; help does not list it.
     var isHidden = false
     var run: @Sendable (Invocation, Console) throws -> ExitCode = { _, _ in .success }
 }
 
-/// A word that a command takes by its place.
+/// A positional argument.
 struct Argument: Sendable {
     enum Count: Sendable { case one, optional, any, oneOrMore }
 
@@ -42,24 +42,24 @@ struct Argument: Sendable {
     var isRequired: Bool { count == .one || count == .oneOrMore }
 }
 
-/// A command line that works as it stands, and what it does.
+/// A command line that works as shown, and its purpose.
 struct Example: Sendable {
     let line: String
     let purpose: String
 }
 
-/// What a shell may offer in a word's place.
+/// What a shell may offer for a word.
 enum Completion: Sendable {
     case nothing
     case files
     case folders
-    /// All there are.
+    /// The complete set.
     case words([Candidate])
-    /// Some of many.
+    /// A few of many.
     case suggestions([Candidate])
     /// The names of the commands.
     case commands
-    /// What the ledger answers at the time.
+    /// Values that the ledger supplies at the time.
     case ledger(LedgerWords)
 
     struct Candidate: Sendable, Hashable {

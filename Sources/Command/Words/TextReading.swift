@@ -1,19 +1,19 @@
 package import Conversion
 package import Storage
 
-/// What the command makes of texts that come from outside, without doing anything about them.
+/// Parses text from outside without acting on it.
 ///
-/// Fuzzing and its tests reach the readers by this, in the build that people run.
+/// Fuzzers and their tests call the parsers through this type, in the build that users run.
 package enum TextReading {
-    /// What words of a command line ask for.
+    /// The meaning of a command line.
     package enum Words: Sendable, Equatable {
         case help, version
         case refused(message: String, hint: String?)
-        /// With the recipe that `convert` and `submit` make of their options.
+        /// With the recipe that `convert` or `submit` makes from its options.
         case understood(path: [String], Recipe?)
     }
 
-    /// Every word that stands for itself: commands and options.
+    /// Every fixed word: commands and options.
     package static let vocabulary: [String] = {
         var words: Set<String> = ["--", "-", "--help", "--version"]
         var left = [Catalogue.root]
@@ -26,7 +26,7 @@ package enum TextReading {
         return words.sorted()
     }()
 
-    /// Reads `words`, which come without the program's name.
+    /// Parses `words`, which do not include the program's name.
     package static func words(_ words: [String]) -> Words {
         do {
             switch try WordReader(root: Catalogue.root, environment: [:]).read(words) {
@@ -58,27 +58,27 @@ package enum TextReading {
         }
     }
 
-    /// What a shell is offered for the last of `words`: each begins with what was typed, behind `prefix`.
+    /// What a shell would offer for the last of `words`. Each candidate begins with the typed text after `prefix`.
     package static func offers(_ words: [String]) -> (prefix: String, words: [String]) {
         let offer = Completer(root: Catalogue.root).offer(for: words)
         return (offer.prefix, offer.candidates.map(\.word))
     }
 
-    /// The paths of a list, as `--files-from` reads it; `nil` for one that is not UTF-8.
+    /// The paths of a list for `--files-from`; `path` is `nil` if it is not UTF-8.
     package static func list(_ bytes: [UInt8], byNull: Bool) -> [(path: String?, shown: String)] {
         PathList.paths(in: bytes, byNull: byNull)
     }
 
-    /// Where a path of this machine is below `/srv/in`, which is the root `in`, or below `/`, which is `local`; relative ones begin
-    /// at `/srv`.
+    /// The location of a path. `/srv/in` is the root `in`, `/` is the root `local`, and relative paths begin at
+    /// `/srv`.
     package static func location(ofPath path: String) throws(StorageError) -> Location? {
         guard let (root, below) = roots.place(of: roots.absolute(path)) else { return nil }
         return try Location("\(root.name):\(below)")
     }
 
-    /// What `--to` is below these roots; `nil` where it is refused.
+    /// The template of a `--to` value with these roots; `nil` if it is invalid.
     package static func template(_ text: String) -> DestinationTemplate? {
-        // A refusal is a sentence for people.
+        // The error only holds a message for people.
         try? roots.template(text)
     }
 
@@ -93,18 +93,18 @@ package enum TextReading {
         NameFilter(includes: [glob], excludes: []).answer(name: path.pathNames.last ?? "", path: path) == .taken
     }
 
-    /// The words of the filter of `sluice watch`, as they are shown again; `nil` where they are refused.
+    /// The filter of `sluice watch`, parsed and written again; `nil` if it is invalid.
     package static func filter(_ words: String) -> String? {
-        // A refusal is a sentence for people.
+        // The error only holds a message for people.
         (try? WatchFilter(words: words))?.words
     }
 
-    /// How many keys a terminal's bytes are.
+    /// The number of keys in a terminal's bytes.
     package static func keys(_ bytes: [UInt8]) -> Int {
         var reader = KeyReader()
         return reader.take(bytes).count + reader.flush().count
     }
 
-    /// JSON of the ledger as it is printed.
+    /// JSON from the ledger, as a command prints it.
     package static func json(_ text: String) throws -> String { try JSONText.line(JSONValue(text: text)) }
 }

@@ -1,9 +1,9 @@
-/// Words that make no command, or a setting that is none: what is wrong, and what would be right.
+/// An invalid command line or setting: what is wrong, and what would be right.
 struct UsageError: Error, Hashable {
     /// Without a full stop: `there is no command "covnert"; did you mean "convert"?`
     let message: String
     let hint: String?
-    /// Words on the command line are wrong use, variables in the environment wrong configuration.
+    /// Wrong words on the command line are usage errors; wrong variables are configuration errors.
     let exitCode: ExitCode
 
     init(_ message: String, hint: String? = nil, exitCode: ExitCode = .usage) {

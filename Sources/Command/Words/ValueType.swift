@@ -1,24 +1,24 @@
 import Conversion
 
-/// Why a text is not a value of some type.
+/// Why a text is not a valid value.
 struct Misfit: Error {
-    /// Follows upon the option and its value: `has to be a whole number`.
+    /// Completes a sentence that begins with the option and its value: `has to be a whole number`.
     let why: String
     var hint: String?
 }
 
-/// A kind of value that an option takes: how it is read, and what is offered.
+/// A type of option values: how to parse them, and what to offer for completion.
 struct ValueType<Value: Sendable>: Sendable {
     let placeholder: String
     var completion = Completion.nothing
     let read: @Sendable (String) throws(Misfit) -> Value
 
-    /// The same kind under another name in help.
+    /// The same type under another name in help.
     func named(_ placeholder: String) -> ValueType {
         ValueType(placeholder: placeholder, completion: completion, read: read)
     }
 
-    /// The same kind, of which shells offer what the ledger has.
+    /// The same type, with completions from the ledger.
     func offering(_ words: LedgerWords) -> ValueType {
         ValueType(placeholder: placeholder, completion: .ledger(words), read: read)
     }
@@ -39,7 +39,7 @@ extension ValueType where Value == Int {
         }
     }
 
-    /// Of a list so short that it is offered whole.
+    /// One of a few numbers, all of which are offered for completion.
     static func whole(of numbers: [Int]) -> ValueType {
         let listed = numbers.map { "\($0)" }
         return ValueType(
@@ -53,7 +53,7 @@ extension ValueType where Value == Int {
         }
     }
 
-    /// A number with a `k` for a thousand: `44100`, `44.1k`, `128k`.
+    /// A number, with an optional `k` for thousands: `44100`, `44.1k`, `128k`.
     static func thousands(in range: ClosedRange<Int>, example: String) -> ValueType {
         ValueType(placeholder: "N") { text throws(Misfit) in
             let isShort = text.last == "k" || text.last == "K"
@@ -69,9 +69,9 @@ extension ValueType where Value == Int {
     }
 }
 
-/// Decimal numbers that are whole once their point is moved to the right.
+/// Decimal numbers that become whole when the point moves to the right.
 enum Decimals {
-    /// `44.1` moved by 3 is 44100; `nil` for what is no number, or not whole then.
+    /// `44.1` shifted by 3 is 44100; `nil` if it is not a number, or not whole after the shift.
     static func read(_ text: Substring, shiftedBy places: Int) -> Int? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count <= 2, let whole = parts.first, !whole.isEmpty else { return nil }
@@ -152,7 +152,7 @@ extension ValueType where Value == Preset {
     }
 }
 
-/// A tag to set: its name, and a value that is empty to take it away.
+/// A tag to set. An empty value removes the tag.
 struct TagWish: Sendable, Hashable {
     let name: String
     let value: String

@@ -1,19 +1,19 @@
 import Conversion
 import Storage
 
-/// Reads the words of a command line by the commands' own values.
+/// Parses a command line according to the commands' values.
 struct WordReader {
     let root: Subcommand
     let environment: [String: String]
 
-    /// What the words ask for.
+    /// What the command line asks for.
     enum Request {
         case run(Subcommand, Invocation)
         case help(path: [Subcommand])
         case version
     }
 
-    /// `words` without the program's name.
+    /// `words` does not include the program's name.
     func read(_ words: [String]) throws(UsageError) -> Request {
         var reading = Reading(path: [root])
         var rest = words[...]
@@ -45,14 +45,14 @@ struct WordReader {
         )
     }
 
-    /// How far the words have been read.
+    /// The words parsed so far.
     private struct Reading {
         var path: [Subcommand]
         var arguments: [String] = []
         var values: [String: Invocation.Setting] = [:]
 
         var command: Subcommand { path[path.count - 1] }
-        /// Those of the command and of all above it: general options stand anywhere.
+        /// The options of the command and of all commands above it: general options may stand anywhere.
         var options: [OptionForm] { path.reversed().flatMap(\.options) }
         var title: String { path.map(\.name).joined(separator: " ") }
     }
@@ -75,7 +75,7 @@ struct WordReader {
         reading.arguments.append(word)
     }
 
-    /// Whether a word is a number below zero, and no letters that this command knows.
+    /// Whether a word is a negative number rather than a group of letters that this command knows.
     private func isNumber(_ word: String, in reading: Reading) -> Bool {
         let digits = word.dropFirst()
         return !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isNumber }
@@ -97,14 +97,14 @@ struct WordReader {
         guard reading.arguments.count >= required.count else {
             throw UsageError("\(required[reading.arguments.count].name) is missing", hint: usage(reading))
         }
-        // A shell's variable that is not set, mostly. Of a folder it would mean the current one.
+        // An empty word usually comes from an unset shell variable. As a folder, it would mean the current one.
         guard !reading.command.isHidden,
             let empty = assign(reading.arguments, to: reading.command.arguments).first(where: { $0.1.contains("") })
         else { return }
         throw UsageError("\(empty.0) is an empty word", hint: usage(reading))
     }
 
-    /// One argument may take many words; those behind it get the last ones.
+    /// One argument may take many words; the required arguments after it get the last ones.
     private func assign(_ words: [String], to arguments: [Argument]) -> [(String, [String])] {
         var rest = words[...]
         return arguments.enumerated().map { index, argument in
@@ -164,7 +164,7 @@ struct WordReader {
     ) throws(UsageError) {
         var text = attached ?? ""
         if !option.isSwitch, attached == nil {
-            // The next word is the value whatever it looks like, unless it is another option: then one was forgotten.
+            // The next word is the value whatever it looks like. But if it is an option, the user forgot the value.
             guard let next = rest.first, next != "--help", !reading.options.contains(where: { $0.word == next })
             else {
                 throw UsageError("\(option.usage): the value is missing", hint: option.summary)
@@ -184,7 +184,7 @@ struct WordReader {
         reading.values[option.name, default: .init(values: [], origin: .commandLine)].values.append(value)
     }
 
-    /// `given` is the whole word in which it stands.
+    /// `given` is the whole word that contains the option.
     private func unknownOption(_ word: String, in reading: Reading, _ given: String? = nil) -> UsageError {
         if let given, FileFacts.of(path: given, followingLinks: false) != nil {
             return UsageError("there is no option \(word)", hint: "the file of that name is ./\(given)")
@@ -196,7 +196,7 @@ struct WordReader {
         )
     }
 
-    /// What the command line leaves open, the environment says, and then the default.
+    /// Adds values from the environment, and then defaults, for options that the command line does not set.
     private func settled(_ reading: Reading) throws(UsageError) -> [String: Invocation.Setting] {
         var values = reading.values
         for option in reading.options where values[option.name] == nil {
@@ -207,7 +207,7 @@ struct WordReader {
 }
 
 extension OptionForm {
-    /// What holds where the command line says nothing: what the environment says, and then the default.
+    /// The value if the command line does not set the option: from the environment, or else the default.
     func unsaid(_ environment: [String: String]) throws(UsageError) -> Invocation.Setting? {
         if let variable = self.environment, let text = environment[variable], !text.isEmpty {
             do throws(Misfit) {
@@ -230,7 +230,7 @@ extension OptionForm {
 }
 
 extension String {
-    /// As it would have to be typed: quoted where it holds more than plain letters.
+    /// Quoted if it holds more than plain characters.
     fileprivate var quotedIfNeeded: String {
         let plain = !isEmpty && unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "\"" }
         return plain ? self : debugDescription

@@ -1,22 +1,22 @@
 import FoundationEssentials
 import Ledger
 
-/// What a worker is doing, as `status`, `workers` and `watch` all say it.
+/// What a worker is doing, in the terms of `status`, `workers` and `watch`.
 enum WorkerState: String, Sendable, Hashable, Codable, CaseIterable {
     /// It claims jobs.
     case works
-    /// It leaves the jobs of some of its roots to others, or puts off those that write to a full file system.
+    /// It leaves the jobs of some roots to others, or defers those on a full or missing file system.
     case partly
     /// It has paused itself.
     case paused
-    /// It was asked to claim nothing, or to stop.
+    /// An operator told it to claim nothing (`quiet`), or to stop (`draining`).
     case quiet, draining
-    /// Its lease is over, and the ledger has not declared it lost yet.
+    /// Its lease is over, but the ledger has not declared it lost yet.
     case unheard
     /// It has ended.
     case stopped, lost
 
-    /// Whether it counts as alive: the ledger has heard of it within its lease.
+    /// Whether it counts as alive: its lease has not run out.
     var isAlive: Bool {
         switch self {
         case .works, .partly, .paused, .quiet, .draining: true
@@ -53,15 +53,15 @@ extension WorkerSummary {
         }
     }
 
-    /// Slots that convert, as it last said; until it has said so, as many as it holds jobs.
+    /// Slots that are converting, from the worker's last report; before the first, the number of jobs it holds.
     var busy: Int { min(slots, status.busySlots ?? holds) }
 }
 
-/// How many workers there are of each state, and what those that are alive can do.
+/// The number of workers in each state, and the capacity of those that are alive.
 struct WorkerCensus: Sendable, Hashable {
     private(set) var counts: [WorkerState: Int] = [:]
     private(set) var alive = 0
-    /// Of workers that are alive.
+    /// Of living workers only.
     private(set) var slots = 0
     private(set) var busySlots = 0
 
@@ -78,7 +78,7 @@ struct WorkerCensus: Sendable, Hashable {
 
     func count(_ state: WorkerState) -> Int { counts[state] ?? 0 }
 
-    /// Those that were asked to claim nothing more.
+    /// Workers that an operator told to claim nothing more.
     var quiet: Int { count(.quiet) + count(.draining) }
 
     /// `3 alive (24 slots, 9 busy), 1 of them draining, 1 partly; 1 more unheard`
@@ -95,6 +95,6 @@ struct WorkerCensus: Sendable, Hashable {
         return words
     }
 
-    /// By the states' names, those with any.
+    /// The counts by the states' names, without zeros.
     var byName: [String: Int] { Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) }) }
 }

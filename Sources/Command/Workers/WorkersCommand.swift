@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice workers`: who works, on how much, and who has not been heard of.
+/// `sluice workers`: lists the workers with their state and load, and steers them.
 enum WorkersCommand {
     private static let ids = Argument(
         name: "ID",
@@ -63,7 +63,7 @@ enum WorkersCommand {
         return .success
     }
 
-    /// Asks each worker that is named, all of which have to live.
+    /// Sends a wish to each named worker. Throws, before any change, if one of them is not alive.
     @Sendable private static func wish(_ wish: WorkerWish, _ invocation: Invocation, _ console: Console) throws
         -> ExitCode
     {
@@ -155,7 +155,7 @@ extension WorkerSummary {
     }
 }
 
-/// A worker as programs read it.
+/// The JSON form of a worker.
 private struct WorkerRecord: Encodable {
     let id: Int64
     let name: String
