@@ -6,7 +6,7 @@ public enum OutputOwner: Sendable, Hashable {
     case job(Fingerprint)
     /// Only the bytes can tell: the job must make its output again and compare.
     case unknown
-    /// Not the job's, or no longer what the job made.
+    /// Another job or program made it, or it has changed since the job made it.
     case other
 }
 
