@@ -59,7 +59,7 @@ extension ResolvedFormat {
     public var headerBytes: Int64 {
         guard bytesPerFrame != nil else { return 0 }
         switch container {
-        case .wav: return 36 + riffHeaderBytes  // room for RF64's ds64
+        case .wav: return 36 + riffHeaderBytes  // space for RF64's ds64
         case .w64: return w64HeaderBytes
         case .aiff: return 54 + aiffLayoutBytes
         case .aifc: return 72 + aiffLayoutBytes

@@ -58,7 +58,7 @@ public final class MountWatch: Sendable {
             let present = Set(now.mounts.map(\.path))
             state.lost.removeAll { present.contains($0.mountPoint) }
             for mount in state.table.mounts where !present.contains(mount.path) {
-                // An automounter unmounts what is idle, and mounts it again as soon as a file there is opened.
+                // An automounter unmounts idle file systems, and mounts them again when a file there is opened.
                 guard now.mount(of: mount.path)?.kind != "autofs" else { continue }
                 guard !state.lost.contains(where: { $0.mountPoint == mount.path }) else { continue }
                 state.lost.append(Lost(mountPoint: mount.path, name: mount.name))
