@@ -6,8 +6,7 @@ enum Material {
     static let clipRate = 8_000
     static let pieceRate = 44_100
 
-    /// Mono clips of three to six seconds, 8 kHz by default, like recorded speech. Returns paths and lengths in
-    /// frames.
+    /// Mono clips of three to six seconds, 8 kHz by default, like recorded speech. Returns paths and lengths in frames.
     static func clips(
         _ count: Int,
         rate: Int = clipRate,

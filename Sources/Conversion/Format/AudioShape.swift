@@ -37,8 +37,7 @@ public struct AudioShape: Sendable, Hashable {
         self.frames = frames
     }
 
-    /// The bits worth keeping. Lossy codecs have no depth and decode to at least 16: mu-law's 8 bits are not
-    /// samples.
+    /// The bits worth keeping. Lossy codecs have no depth and decode to at least 16: mu-law's 8 bits are not samples.
     var effectiveBitDepth: Int { isLossless ? bitDepth : max(bitDepth, 16) }
 
     /// The layout, with mono and stereo assumed for one and two channels without positions.

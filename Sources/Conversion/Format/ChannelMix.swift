@@ -11,11 +11,9 @@ public struct ChannelMix: Sendable, Hashable {
     /// One row for each channel of `target`, with one coefficient for each channel of `source`.
     public let rows: [[Double]]
 
-    /// `nil` if there is no such mix: one of the layouts has no positions, or a speaker has no neighbour in
-    /// `target`.
+    /// `nil` if there is no such mix: one of the layouts has no positions, or a speaker has no neighbour in `target`.
     ///
-    /// If one of the layouts has no positions and both have the same channel count, the channels are copied in
-    /// order.
+    /// If one of the layouts has no positions and both have the same channel count, the channels are copied in order.
     public init?(from given: ChannelLayout, to wanted: ChannelLayout) {
         let source = given.withUsualPositions
         let target = wanted.withUsualPositions
@@ -48,8 +46,7 @@ public struct ChannelMix: Sendable, Hashable {
 
     /// Whether every source channel is heard at its own level, and no two of them share an output channel.
     ///
-    /// This holds when mono becomes stereo, when speakers only change their names, and when silent channels are
-    /// added.
+    /// This holds when mono becomes stereo, when speakers only change their names, and when silent channels are added.
     public var keepsEveryChannel: Bool {
         let isPure = rows.allSatisfy { row in
             row.allSatisfy { $0 == 0 || $0 == 1 } && row.count { $0 != 0 } <= 1

@@ -57,8 +57,7 @@ extension Resolution {
             ?? fitting.first { $0 == .standard(for: count) } ?? first
     }
 
-    /// Keeps channels without positions in order, in the codec's layout for that count if it needs one. Mixes
-    /// nothing.
+    /// Keeps channels without positions in order, in the codec's layout for that count if it needs one. Mixes nothing.
     private mutating func inOrder(_ given: ChannelLayout, _ rule: FormatRule, _ ceiling: Int) -> ChannelLayout {
         let count = given.channelCount
         let known = rule.codec.namesPositions ? rule.layouts ?? FormatTable.xiphLayouts : rule.layouts

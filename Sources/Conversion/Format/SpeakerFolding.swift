@@ -1,8 +1,7 @@
 /// Distributes the sound of a speaker that the target lacks among the target's speakers.
 ///
-/// A speaker is named by its bit in the mask. Folding attenuates by 3 dB (a factor of √½), as ITU-R BS.775
-/// prescribes for the centre and the surrounds. A speaker keeps its level if the source has no sound in its
-/// neighbour's place.
+/// A speaker is named by its bit in the mask. Folding attenuates by 3 dB (a factor of √½), as ITU-R BS.775 prescribes
+/// for the centre and the surrounds. A speaker keeps its level if the source has no sound in its neighbour's place.
 struct SpeakerFolding {
     let source: UInt64
     let target: UInt64

@@ -5,8 +5,7 @@ extension Recipe: Codable {
 
     /// Decodes strictly: throws on a newer version, an unknown field or a wrong type.
     public init(from decoder: any Decoder) throws {
-        // The version comes first: a newer version may have fields that this code does not know, and they are no
-        // error.
+        // The version comes first: a newer version may have fields that this code does not know, and they are no error.
         let container = try decoder.container(keyedBy: Field.self)
         guard let version = try container.strictlyDecode(Int.self, at: .version) else {
             throw DecodingError.keyNotFound(
@@ -104,8 +103,7 @@ private struct RangeField: Codable {
     }
 
     private static func text(_ time: MediaTime) -> String {
-        // `try?`: if the plain text cannot be parsed, or parses as another time, the rational form is written
-        // instead.
+        // `try?`: if the plain text cannot be parsed, or parses as another time, the rational form is written instead.
         let plain = time.description
         return !time.hasBeenRounded && (try? MediaTime(parsing: plain)) == time ? plain : time.rationalDescription
     }

@@ -114,8 +114,7 @@ extension Recipe.Output {
         } catch {
             throw RecipeError(error.code, at: "\(path).preset", error.reason)
         }
-        // Defaults from an extension hold only for its own container; defaults from a preset hold for every
-        // container.
+        // Defaults from an extension hold only for its own container; defaults from a preset hold for every container.
         let start = preset == nil && format != nil && base?.container != format?.container ? nil : base
         let result: AudioFormat
         switch (start, format) {

@@ -79,8 +79,7 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
 extension KeyedDecodingContainer {
     /// Like `decodeIfPresent`, but names the field if a number is not an integer.
     ///
-    /// FoundationEssentials throws a different error there, which would be reported as "not valid JSON" without a
-    /// path.
+    /// FoundationEssentials throws a different error there, which would be reported as "not valid JSON" without a path.
     func strictlyDecode<Value: Decodable>(_ type: Value.Type, at key: Key) throws -> Value? {
         do {
             return try decodeIfPresent(type, forKey: key)

@@ -1,10 +1,9 @@
 extension MediaTime {
     /// The sum, exact if any time can represent it.
     ///
-    /// The timescale is the least common multiple of the two; if that does not fit, the one of the sum in lowest
-    /// terms. If that does not fit either, the sum is rounded half away from zero at the finest timescale that can
-    /// hold it, and marked as rounded; beyond `Int64` seconds it is an infinity. A rounding mark on either operand
-    /// stays.
+    /// The timescale is the least common multiple of the two; if that does not fit, the one of the sum in lowest terms.
+    /// If that does not fit either, the sum is rounded half away from zero at the finest timescale that can hold it,
+    /// and marked as rounded; beyond `Int64` seconds it is an infinity. A rounding mark on either operand stays.
     ///
     /// Non-numeric operands behave as in CMTimeAdd: invalid first, then infinities (two opposite ones give
     /// `invalid`), then indefinite.

@@ -43,10 +43,9 @@ extension MediaTime {
     /// Parses a time as a user writes it. Nothing else may surround it, not even spaces.
     ///
     /// Seconds (`90`, `12.25`), a unit (`90s`, `1500ms`), `5:00` (m:s), `1:02:03.5` (h:m:s) or `44100/44100`
-    /// (value/timescale), with a leading `-` if negative. The highest unit may have any size; those below it end at
-    /// 59. Up to nine decimals are exact, at the power of ten that was written; further ones are rounded away and
-    /// mark the time. A fraction keeps its timescale, and a trailing `~` marks it as rounded. Words are not
-    /// accepted.
+    /// (value/timescale), with a leading `-` if negative. The highest unit may have any size; those below it end at 59.
+    /// Up to nine decimals are exact, at the power of ten that was written; further ones are rounded away and mark the
+    /// time. A fraction keeps its timescale, and a trailing `~` marks it as rounded. Words are not accepted.
     public init(parsing text: some StringProtocol) throws(ParsingError) {
         do throws(TextMistake) {
             self = try TimeText(bytes: Array(text.utf8)[...]).time()

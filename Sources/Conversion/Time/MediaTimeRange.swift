@@ -9,8 +9,7 @@ public struct MediaTimeRange: Sendable, Hashable {
     /// The first instant after the range; positive infinity if it is open-ended.
     public let end: MediaTime
 
-    /// Throws if `end` is earlier than `start` or neither numeric nor positive infinity, or if `start` is not
-    /// numeric.
+    /// Throws if `end` is earlier than `start` or neither numeric nor positive infinity, or if `start` is not numeric.
     public init(start: MediaTime, end: MediaTime) throws(RangeError) {
         guard start.isNumeric else {
             throw RangeError(code: .startNotANumber, detail: "a range starts at a number, not at \(start)")

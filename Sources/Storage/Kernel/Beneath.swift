@@ -1,14 +1,12 @@
 import Glibc
 
-/// Opens paths below a folder. Neither `..`, nor a link, nor a process that swaps folders meanwhile can lead out of
-/// it.
+/// Opens paths below a folder. Neither `..`, nor a link, nor a process that swaps folders meanwhile can lead out of it.
 struct Beneath: Sendable {
     /// How the path is resolved.
     enum Means: Sendable {
         /// The kernel enforces it (openat2, Linux 5.6) and follows links that stay below the folder.
         case kernel
-        /// Component by component, refusing every link: for older kernels, and for sandboxes that do not know the
-        /// call.
+        /// Component by component, refusing every link: for older kernels, and for sandboxes that do not know the call.
         case steps
     }
 

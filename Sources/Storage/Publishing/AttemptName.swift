@@ -1,5 +1,4 @@
-/// Identifies the attempt that a hidden file belongs to: one lease of one job. No two workers ever make the same
-/// name.
+/// Identifies the attempt that a hidden file belongs to: one lease of one job. No two workers ever make the same name.
 ///
 /// The name is part of the file name, so any process that finds the file knows which row of the ledger decides about
 /// it.

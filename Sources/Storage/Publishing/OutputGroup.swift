@@ -2,9 +2,8 @@ import Glibc
 
 /// Finished outputs of several jobs, made durable together and then linked under the names of their attempts.
 ///
-/// This is step 2 of publishing and the worker's step after it (docs/storage.md). A linked file outlives this
-/// process, and any process can publish it from the ledger's row. A group that is dropped before `link` leaves no
-/// files.
+/// This is step 2 of publishing and the worker's step after it (docs/storage.md). A linked file outlives this process,
+/// and any process can publish it from the ledger's row. A group that is dropped before `link` leaves no files.
 public struct OutputGroup: ~Copyable {
     private struct Member {
         let file: UnfinishedFile

@@ -155,8 +155,7 @@ extension Folder {
         }
     }
 
-    /// Whether the file's mark names another job. Then the same bytes belong to that job, which may still replace
-    /// them.
+    /// Whether the file's mark names another job. Then the same bytes belong to that job, which may still replace them.
     private func isMarkedByOther(_ name: String, _ attempt: AttemptName) -> Bool {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let file = Descriptor(adopting: retryingInterrupts { openat(descriptor, name, flags, 0) })

@@ -29,12 +29,10 @@ extension UnfinishedFile {
         }
     }
 
-    /// Whether this whole file was written, once the whole file system has been flushed; `nil` if only fsync can
-    /// tell.
+    /// Whether this whole file was written, once the whole file system has been flushed; `nil` if only fsync can tell.
     ///
-    /// syncfs reports for the file system. A write error of one file is recorded with that file, and waiting for
-    /// writes that have finished costs nothing and reports it. It is reported only once: a later fsync would not see
-    /// it.
+    /// syncfs reports for the file system. A write error of one file is recorded with that file, and waiting for writes
+    /// that have finished costs nothing and reports it. It is reported only once: a later fsync would not see it.
     func lossAfterSyncfs() -> Result<Void, StorageError>? {
         if GNUFunctions.syncFileRange(descriptor, 0, 0, KernelFlag.waitBefore) == 0 { return .success(()) }
         switch errno {

@@ -1,7 +1,6 @@
 import Glibc
 
-/// A file being written in its destination's folder: unnamed, or under a hidden name if the file system requires
-/// one.
+/// A file being written in its destination's folder: unnamed, or under a hidden name if the file system requires one.
 ///
 /// If dropped, it leaves nothing. A killed process leaves nothing either or, under a hidden name, a file that the
 /// next run to the same destination sweeps: the writer locks every hidden file (flock), and the kernel releases the
@@ -55,8 +54,7 @@ final class UnfinishedFile {
         let opened = retryingInterrupts { openat(folder.descriptor, ".", flags, 0o666) }
         if opened < 0 {
             switch errno {
-            // EISDIR and ENOENT come from kernels that do not know the flag, EINVAL from file systems that reject
-            // it.
+            // EISDIR and ENOENT come from kernels that do not know the flag, EINVAL from file systems that reject it.
             case EOPNOTSUPP, EISDIR, EINVAL, ENOENT, ENOSYS: return nil
             case let number: throw cannotCreate(number, in: folder, name)
             }
@@ -127,8 +125,7 @@ final class UnfinishedFile {
         let orphan = Descriptor(adopting: opened)
         guard let facts = FileFacts.of(orphan.number), facts.kind == .file, facts.owner == geteuid(),
             flock(orphan.number, LOCK_EX | LOCK_NB) == 0,
-            // Before the lock was taken, the owner may have published the file and another run may have taken the
-            // name.
+            // Before the lock was taken, the owner may have published the file and another run may have taken the name.
             try folder.facts(of: hidden, at: .open)?.identity == facts.identity
         else { return false }
         try folder.remove(hidden)

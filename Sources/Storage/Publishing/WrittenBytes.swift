@@ -3,8 +3,7 @@ import Glibc
 /// The size of a file, and whether all of it was written.
 public struct WrittenBytes: Sendable, Hashable {
     public let byteCount: Int64
-    /// Whether some bytes were never written, and so take no space on the disk; false if the file system does not
-    /// tell.
+    /// Whether some bytes were never written, and so take no space on the disk; false if the file system does not tell.
     public let hasHoles: Bool
 
     public init(byteCount: Int64, hasHoles: Bool) {

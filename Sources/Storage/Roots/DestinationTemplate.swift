@@ -74,8 +74,7 @@ public struct DestinationTemplate: Sendable, Hashable {
         )
     }
 
-    /// The destination for one source. Throws `invalid_template` if the template uses a field that has no value
-    /// here.
+    /// The destination for one source. Throws `invalid_template` if the template uses a field that has no value here.
     public func location(
         for source: Location,
         ext: String,

@@ -49,8 +49,7 @@ public final class MountWatch: Sendable {
     public func refresh() -> Int {
         state.withLock { state in
             var change = pollfd(fd: file, events: Int16(POLLPRI), revents: 0)
-            // The kernel reports each change of the table once. Polling costs less than reading the table for each
-            // job.
+            // The kernel reports each change of the table once. Polling costs less than reading the table for each job.
             guard file >= 0, poll(&change, 1, 0) > 0, change.revents & Int16(POLLPRI | POLLERR) != 0 else {
                 return state.changes
             }
