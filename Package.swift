@@ -129,8 +129,7 @@ let package = Package(
             path: "Tests/SlotProcess",
             swiftSettings: house
         ),
-        // Attempts what a compromised decoder would, in a process that locks itself as a room does. No product links
-        // it.
+        // What a compromised decoder would try, in a process that is locked like a room. No product links it.
         .target(name: "HostileActions", path: "Tests/HostileActions"),
         .executableTarget(
             name: "hostile-process",
@@ -203,8 +202,8 @@ let package = Package(
             ],
             swiftSettings: house
         ),
-        // Real processes that die, sleep and lose their database under load. Run separately, because other tests use
-        // the cores.
+        // Real processes that die, sleep and lose their database under load. They run alone, because other tests
+        // need the cores.
         .testTarget(
             name: "FaultTests",
             dependencies: ["Ledger", "Conversion", "TestSupport", "sluice"],

@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// The duration of claims with many queues or limited ones, and the throughput by the number of jobs in a call.
+/// Measures claims with many or limited queues, and throughput by the number of jobs in a call.
 enum LinesBench {
     static func run(isQuick: Bool) async throws -> [Section] {
         let server = try LedgerServer.start()
@@ -37,7 +37,7 @@ enum LinesBench {
             columns: ["ledger", "ms", "p95 ms"]
         )
         for (name, bench, most) in ledgers {
-            // Restores the state of some minutes after the queues were created.
+            // Brings the ledger into the state that it has some minutes after its queues were created.
             _ = try await bench.ledger.keepHouse()
             try server.postgres.run("vacuum analyze", database: bench.database)
             try server.settle()

@@ -4,8 +4,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// What files that kill rooms cost the other jobs: the cluster's throughput with one such file in a hundred, and
-/// without.
+/// The cluster's throughput on good jobs with one file in a hundred that kills its room, compared with none.
 enum PoisonBench {
     private static let target = 0.95
     /// One job in this many is poisoned.

@@ -28,7 +28,7 @@ struct RivalQueue {
     }
 
     let name: String
-    /// The settings to try for the fastest.
+    /// The settings to try in the search for the fastest.
     let settings: [Setting]
     private let package: String
     /// The host in the server's address, before the folder of its socket.

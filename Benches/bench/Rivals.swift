@@ -6,9 +6,9 @@ import TestSupport
 struct Rivals {
     struct Rival {
         let name: String
-        /// Whether one run must suffice.
+        /// Whether it is so slow that it runs only once.
         var isSlow = false
-        /// Converts all clips into an emptied folder. Returns wall-clock seconds.
+        /// Empties the folder and converts all clips. Returns wall-clock seconds.
         let run: () throws -> Double
     }
 

@@ -68,7 +68,7 @@ struct ConversionList {
     }
 }
 
-/// Measures processor time and wall-clock time from its creation on.
+/// Measures processor time and wall-clock time since its creation.
 private struct Stopwatch {
     private let cpu = Usage.cpuSeconds
     private let wall = ContinuousClock.now

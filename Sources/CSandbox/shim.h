@@ -1,4 +1,4 @@
-// What creating and locking a room needs and Swift's Glibc module lacks. Contains no logic.
+// What creating and locking a room needs but Swift's Glibc module lacks. Contains no logic.
 #ifndef SLUICE_CSANDBOX_SHIM_H
 #define SLUICE_CSANDBOX_SHIM_H
 

@@ -1,4 +1,4 @@
-// What terminal output needs and the module map of glibc lacks. Contains no logic.
+// What terminal output needs but the module map of glibc lacks. Contains no logic.
 #ifndef SLUICE_CTERMINAL_SHIM_H
 #define SLUICE_CTERMINAL_SHIM_H
 

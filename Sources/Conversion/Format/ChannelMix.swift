@@ -44,7 +44,7 @@ public struct ChannelMix: Sendable, Hashable {
     /// Whether every channel is copied unchanged to the channel of the same number.
     public var isIdentity: Bool { rows == Self.identity(source.channelCount) }
 
-    /// Whether every source channel is heard at its own level, and no two of them share an output channel.
+    /// Whether every source channel keeps its level in some output channel, and no two share one.
     ///
     /// This holds when mono becomes stereo, when speakers only change their names, and when silent channels are added.
     public var keepsEveryChannel: Bool {

@@ -15,7 +15,7 @@ public struct Recipe: Sendable, Hashable {
     public var outputs: [Output]
     /// How to treat damage in a source.
     public var damage: DamageMode
-    /// Whether the worker decodes every output again and compares it before the job counts as completed.
+    /// Whether every output is decoded again and compared before the job counts as completed.
     public var verify: Bool
     /// Whether the job fails if an output lacks anything of its source: see `Remark.Kind.isLoss`.
     public var strictLoss: Bool
@@ -168,7 +168,7 @@ extension Recipe {
         /// Seconds of processor time until the source is open.
         public var openSeconds: Int?
 
-        /// `nil` sets no limit.
+        /// A limit that is not given stays `nil`.
         public init(
             outputBytes: Int64? = nil,
             decodedSeconds: Int? = nil,

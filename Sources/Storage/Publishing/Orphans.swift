@@ -1,8 +1,7 @@
 import Glibc
 
 extension StorageRoot {
-    /// Removes what dead workers left in the folder `below`, not in its subfolders. Returns the names of the removed
-    /// files.
+    /// Removes what dead workers left in the folder `below`, but not in its subfolders. Returns the removed names.
     ///
     /// An attempt's file goes if it is older than `age` and `isAlive` rejects the attempt; leases are random, so a
     /// dead attempt stays dead. An unfinished output goes if no process holds its lock or, where locks are not
@@ -16,8 +15,7 @@ extension StorageRoot {
         try sweep(folder: below, olderThan: age, now: Int64(time(nil)), isAlive: isAlive)
     }
 
-    /// Removes the files of earlier attempts at the job from the folder that `attempt` publishes to. Returns their
-    /// number.
+    /// Removes files of the job's earlier attempts from the folder that `attempt` publishes to. Returns how many.
     ///
     /// Only the worker that holds the job may call it: then no earlier claim is valid, so those files are dead,
     /// however young they are. A job of the same number in another ledger is another job. Lists the folder.

@@ -12,7 +12,7 @@ public enum OutputOwner: Sendable, Hashable {
 
 extension StorageRoot {
     /// Finds out who made the file at `location`, for the job of `attempt`, whose recipe and source `work` stands
-    /// for. Reads the whole file if its mark names the job. Blocks.
+    /// for. Reads the whole file if its mark is the job's own. Blocks.
     ///
     /// `unknown` if there is no file, if the file system keeps no marks, or if the mark cannot be trusted: it names
     /// the job, but another recipe or source, or the file belongs to another user than this process, who may have

@@ -1,8 +1,8 @@
 import Glibc
 
 extension UnfinishedFile {
-    /// Gives the file the name of its attempt. From then on the ledger owns it, and dropping this value does not
-    /// remove it.
+    /// Gives the file the name of its attempt. The ledger then owns the file: dropping this value does not remove
+    /// it.
     ///
     /// If a file with the same bytes has the name, an earlier call got that far, and that file is kept.
     func take(_ attempt: AttemptName, _ fingerprint: Fingerprint) throws(StorageError) {
