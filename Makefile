@@ -1,13 +1,13 @@
-# The commands of this house. `make` alone lists them.
+# Commands for development. `make` alone lists them.
 
-# docc stands beside swift in the toolchain; where it is not on PATH, it is looked for there.
+# docc is beside swift in the toolchain; if it is not on PATH, it is looked for there.
 DOCC ?= $(shell command -v docc || echo "$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc")
-# Words for `make demo` and `make bench`: make bench ARGS="--quick"
+# Arguments for `make demo`, `make fuzz` and `make bench`: make bench ARGS="--quick"
 ARGS ?=
 PREFIX ?= /usr/local
 
-# Warnings are errors in lint. In CI they are so in every build, and all share one folder; elsewhere
-# the strict build has a folder of its own, so that the two kinds never undo each other's work.
+# `make lint` treats warnings as errors. In CI every build does, and all builds share one folder. Elsewhere the strict
+# build has a separate folder, so that strict and ordinary builds do not invalidate each other.
 ifdef CI
 strict_folder := .build
 else

@@ -1,13 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Warnings stop the build where nobody reads them: in CI and in `make lint`.
+// Warnings are errors in CI and in `make lint`, where they would otherwise go unread.
 let warningsAreErrors = Context.environment["CI"] != nil || Context.environment["SLUICE_STRICT"] != nil
 
-// Set by `make fuzz`, whose build has a folder of its own: all that it runs through is instrumented.
+// Set by `make fuzz`, which builds in a separate folder because every module is instrumented.
 let isFuzzed = Context.environment["SLUICE_FUZZ"] != nil
 
-// What runs while the others are built has no fuzzer to be linked with.
+// Settings for tools that run during the build, which have no fuzzer to link with.
 let tool: [SwiftSetting] =
     [
         .swiftLanguageMode(.v6),
@@ -25,7 +25,7 @@ let package = Package(
         .library(name: "Media", targets: ["Media", "Conversion"]),
     ],
     targets: [
-        // C doors: a module map and a shim for what Swift cannot import. No logic.
+        // C modules: a module map and a shim for what Swift cannot import. No logic.
         .systemLibrary(
             name: "CLibAV",
             pkgConfig: "libavformat",
@@ -40,7 +40,7 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
-        // The rooms, from the bottom up.
+        // The modules, from the bottom up.
         .target(name: "Conversion", swiftSettings: house),
         .target(name: "Media", dependencies: ["Conversion", "CLibAV"], swiftSettings: house),
         .target(
@@ -70,7 +70,7 @@ let package = Package(
         ),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
 
-        // The files of `migrations` as Swift source, made anew by a build when one of them has changed.
+        // Embeds the files of `migrations` as Swift source; a build regenerates it when one of them has changed.
         .executableTarget(name: "embed-migrations", path: "Plugins/embed-migrations", swiftSettings: tool),
         .plugin(name: "EmbedMigrations", capability: .buildTool(), dependencies: ["embed-migrations"]),
 
@@ -81,21 +81,21 @@ let package = Package(
             path: "Demo",
             swiftSettings: house
         ),
-        // Programs that tests run: one conversion in a process of its own, and one that counts what malloc is asked for.
+        // Programs that tests run: one conversion in a separate process, and one that counts malloc's allocations.
         .executableTarget(
             name: "media-process",
             dependencies: ["Media", "Conversion", "TestSupport"],
             path: "Tests/MediaProcess",
             swiftSettings: house
         ),
-        // What every command does with a file that it reads, in a process that a trap may end.
+        // Does what every command does with a file that it reads, in a process that a trap may end.
         .executableTarget(
             name: "reading-process",
             dependencies: ["Media", "Conversion", "TestSupport"],
             path: "Tests/ReadingProcess",
             swiftSettings: house
         ),
-        // What reads texts from outside, with what has to hold of each: for fuzzing, and for a process that a trap may end.
+        // The parsers of untrusted text with their invariants: for fuzzing, and for a process that a trap may end.
         .target(
             name: "FuzzedTexts",
             dependencies: ["Command", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport"],
@@ -115,21 +115,21 @@ let package = Package(
             path: "Tests/PumpAllocations",
             swiftSettings: house
         ),
-        // One output, published in a process of its own, which tests kill at every system call.
+        // Publishes one output in a separate process, which tests kill at every system call.
         .executableTarget(
             name: "storage-process",
             dependencies: ["Storage", "Conversion"],
             path: "Tests/StorageProcess",
             swiftSettings: house
         ),
-        // A slot in a process of its own: tests kill it, stop it, and count what it holds.
+        // Runs a slot in a separate process: tests kill it, stop it, and count its resources.
         .executableTarget(
             name: "slot-process",
             dependencies: ["PumpRoom", "Conversion", "TestSupport"],
             path: "Tests/SlotProcess",
             swiftSettings: house
         ),
-        // What a decoder that was taken over would try, in a process that locks itself as a room does. No product links it.
+        // What a compromised decoder would try, in a process that is locked like a room. No product links it.
         .target(name: "HostileActions", path: "Tests/HostileActions"),
         .executableTarget(
             name: "hostile-process",
@@ -137,7 +137,7 @@ let package = Package(
             path: "Tests/HostileProcess",
             swiftSettings: house
         ),
-        // The command with rooms that files can break: what a fault in a decoder would do, at a word in the file's samples.
+        // The command with breakable rooms: a marker in a file's samples has the effect of a fault in a decoder.
         .target(name: "PoisonedReads", path: "Tests/PoisonedReads"),
         .executableTarget(
             name: "poisoned-sluice",
@@ -145,7 +145,7 @@ let package = Package(
             path: "Tests/PoisonedSluice",
             swiftSettings: house
         ),
-        // What the bench and the program that it measures must call by the same names.
+        // Names that the bench shares with the program that it measures.
         .target(name: "BenchNames", dependencies: ["Conversion"], path: "Benches/names", swiftSettings: house),
         .executableTarget(
             name: "bench",
@@ -153,7 +153,7 @@ let package = Package(
             path: "Benches/bench",
             swiftSettings: house
         ),
-        // Apart from the bench, so that what is measured links nothing but Media.
+        // Separate from the bench, so that the measured program links nothing but Media.
         .executableTarget(
             name: "bench-ours",
             dependencies: ["BenchNames", "Media", "Conversion"],
@@ -170,7 +170,7 @@ let package = Package(
             swiftSettings: house
         ),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),
-        // Millions of steps of a model: optimised in debug builds too, which makes a minute of it two seconds.
+        // Millions of steps of a model: optimised in debug builds too, which reduces a minute to two seconds.
         .testTarget(
             name: "LeaseModelTests",
             dependencies: ["TestSupport"],
@@ -202,7 +202,8 @@ let package = Package(
             ],
             swiftSettings: house
         ),
-        // Real processes that die, sleep and lose their database under load. Run apart from the others, which want the cores.
+        // Real processes that die, sleep and lose their database under load. They run alone, because other tests
+        // need the cores.
         .testTarget(
             name: "FaultTests",
             dependencies: ["Ledger", "Conversion", "TestSupport", "sluice"],
@@ -217,10 +218,10 @@ let package = Package(
 )
 
 if isFuzzed {
-    // libFuzzer without a main function of its own, from beside the compiler.
+    // libFuzzer without a main function, from the folder of the compiler.
     let runtime = Context.environment["SLUICE_FUZZ"] ?? ""
     package.targets += [
-        // Its own memcmp must not be compiled into a call of itself.
+        // Defines memcmp, which the compiler must not turn into a call of itself.
         .target(name: "FuzzSignals", path: "Tests/FuzzSignals", cSettings: [.unsafeFlags(["-fno-builtin"])]),
         .executableTarget(
             name: "fuzz-rooms",

@@ -1,11 +1,11 @@
-"""Lets awa work off jobs that lie there already, and says how long it took.
+"""Measures how long awa takes to process jobs that were queued beforehand.
 
     drain.py URL --server 4711 --jobs 50000 --workers 200 --stripes 1 --processes 2
 
-Its schema is made anew by its own migrations, and the jobs are put in by its COPY before the clock starts. Each process
-is a client of its own whose task does nothing. The clock starts when all are connected, and stops when awa's own count of completed jobs has come to all
-of them. Answers one line of JSON: the wall's seconds and the processors' seconds, of the workers and of the server
-whose first process is named.
+awa's migrations create its schema anew, and its COPY queues the jobs before the clock starts. Each process is a
+separate client whose task does nothing. The clock starts when all clients are connected, and stops when awa's own
+count of completed jobs includes all of them. Prints one line of JSON: the wall-clock seconds, and the processor
+seconds of the workers and of the server whose first process is --server.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import awa
 
-# awa counts what lies in its schema: how many jobs have ended, and how many have not.
+# Counts the completed jobs in awa's schema.
 ENDED = "select count(*)::bigint as jobs from awa.jobs where state = 'completed'"
 
 
@@ -45,7 +45,7 @@ async def prepare(url: str, jobs: int, stripes: int) -> None:
     client = awa.AsyncClient(url)
     await execute(client, "drop schema if exists awa cascade")
     await client.migrate()
-    # Its own storage, with ring tables that are truncated; the other one is that of its first versions.
+    # awa's newer storage, with ring tables that are truncated; the other one is that of its first versions.
     await client.install_queue_storage(schema="awa")
     for first in range(0, jobs, 5_000):
         await client.enqueue_many_copy(
@@ -57,7 +57,7 @@ async def prepare(url: str, jobs: int, stripes: int) -> None:
 
 
 def server_seconds(pid: int) -> float:
-    """What the server's processes have taken so far, those that have ended included."""
+    """Processor seconds of the server's processes so far, including those that have ended."""
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         children = file.read().split()
     ticks = 0
@@ -66,7 +66,7 @@ def server_seconds(pid: int) -> float:
             with open(f"/proc/{number}/stat") as file:
                 ticks += sum(int(field) for field in file.read().rpartition(")")[2].split()[11:15])
         except FileNotFoundError:
-            pass  # it ended meanwhile, and the first process counts it from then on
+            pass  # it has ended; the server's first process counts its time from then on
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -111,7 +111,7 @@ def main() -> None:
     given = parser.parse_args()
     asyncio.run(prepare(given.url, given.jobs, given.stripes))
 
-    # awa has threads of its own, which a fork would lose.
+    # awa starts threads, which a fork would lose.
     context = multiprocessing.get_context("spawn")
     done, ready, go, stop = context.Value("q", 0), context.Semaphore(0), context.Event(), context.Event()
     spent = context.Queue()

@@ -2,10 +2,10 @@ import BenchNames
 import Foundation
 import TestSupport
 
-/// Measures the Media library beside bare libav and beside `ffmpeg`, and the ledger beside pgqueuer and awa.
+/// Compares the Media library with bare libav and with `ffmpeg`, and the ledger with pgqueuer and awa.
 ///
-/// A target that is missed is said and is no failure: machines are noisy. What fails is a conversion that fails, or
-/// one that gives another number of frames, and a job that is not done.
+/// A missed target is reported but is no failure, because machines are noisy. The bench fails if a conversion fails
+/// or gives another number of frames, or if a job is not done.
 @main
 enum Bench {
     static func main() async {
@@ -22,7 +22,7 @@ enum Bench {
 
     private static func measure(_ options: Options) async throws {
         var made: Workbench?
-        // The ledger's sections need none of its programs.
+        // The ledger's sections need none of the workbench's programs.
         func bench() throws -> Workbench {
             let bench = try made ?? Workbench(options)
             made = bench
@@ -54,27 +54,27 @@ enum Bench {
         if let path = options.jsonPath { try Report.write(sections, to: path, isQuick: options.isQuick) }
     }
 
-    /// Says how far it is, where it is not in the way of the tables.
+    /// Prints progress to standard error, so that it does not mix with the tables.
     static func complain(_ words: String) { FileHandle.standardError.write(Data((words + "\n").utf8)) }
 }
 
-/// What was asked for on the command line.
+/// The options on the command line.
 struct Options {
     enum SectionName: String, CaseIterable {
         case start, clips, hour, memory, slots, soak, cluster, lock, poison, ledger, lines, scale, held
 
-        /// Without those that fill a disk: they are asked for by name.
+        /// All sections except those that fill a disk, which run only if named.
         static var all: [SectionName] { allCases.filter { $0 != .scale && $0 != .held } }
     }
 
-    /// A word that means nothing here.
+    /// An argument that is not accepted.
     struct Refusal: Error { let words: String }
 
     private(set) var sections: [SectionName] = []
-    /// Less of everything: says whether it works, not how well.
+    /// Less of everything: shows whether the benches work, not how fast the programs are.
     private(set) var isQuick = false
     private(set) var jsonPath: String?
-    /// How many rounds the cluster's rivals take, for a shorter or a longer run.
+    /// The number of rounds in the sections that take turns, to shorten or lengthen a run.
     private(set) var rounds: Int?
 
     static let usage =

@@ -1,7 +1,7 @@
 import TestSupport
 
 extension BenchLedger {
-    /// Writes so many finished jobs, without going through the ledger's functions. The ledger has to be new.
+    /// Writes finished jobs directly, without the ledger's functions. The ledger must be new.
     func writePast(_ jobs: Int) throws {
         let past = LedgerPast(schema: "sluice", jobs: jobs)
         try run(past.opening)

@@ -3,19 +3,19 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// A ledger in a database of its own, and what benches do with it.
+/// A ledger in a separate database, and the operations that benches perform on it.
 struct BenchLedger: Sendable {
     let server: PrivatePostgres
     let database: String
     let configuration: LedgerConfiguration
-    /// For what is not measured: submitting before, keeping house beside.
+    /// For operations that are not measured: submitting beforehand, housekeeping alongside.
     let ledger: JobLedger
 
     static func create(on server: PrivatePostgres) async throws -> BenchLedger {
         let database = try server.createDatabase()
         let configuration = try LedgerConfiguration(url: server.url(database: database))
         _ = try await Migrator(configuration).run()
-        // The benches' workers do not beat: a beat is one statement per worker process in ten seconds.
+        // The benches' workers send no heartbeats: a heartbeat is one statement per worker process in ten seconds.
         try server.run("update sluice.setting set lease = '1 h'", database: database)
         return BenchLedger(
             server: server,
@@ -31,7 +31,7 @@ struct BenchLedger: Sendable {
         try server.run("drop database \(database) with (force)")
     }
 
-    /// The same ledger with so many connections of its own.
+    /// The same ledger with its own pool of at most `connections` connections.
     func opened(connections: Int) throws -> JobLedger {
         var configuration = configuration
         configuration.connectionLimit = connections
@@ -43,7 +43,7 @@ struct BenchLedger: Sendable {
         try await ledger.submit(Submission(), Self.requests(count))
     }
 
-    /// The same by several at once, each with a connection and a part of the jobs.
+    /// The same with several concurrent submitters, each with a connection and a share of the jobs.
     func submit(_ count: Int, submitters: Int) async throws {
         let ledger = try opened(connections: submitters)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -55,7 +55,7 @@ struct BenchLedger: Sendable {
         await ledger.close()
     }
 
-    /// Submissions of one job each by several at once, one after another on a connection each; how many a second.
+    /// One-job submissions from concurrent sessions, each with a connection. Returns submissions per second.
     func submitOneByOne(_ count: Int, sessions: Int, wakesWorkers: Bool) async throws -> Double {
         let ledger = try opened(connections: sessions)
         let submission = Submission(wakesWorkers: wakesWorkers)
@@ -69,7 +69,7 @@ struct BenchLedger: Sendable {
                 try await group.waitForAll()
             }
         }
-        // Connections are opened, plans made.
+        // A warm-up: opens connections and makes plans.
         try await submit(sessions * 20)
         let began = ContinuousClock.now
         try await submit(count)
@@ -78,7 +78,7 @@ struct BenchLedger: Sendable {
         return Double(count) / took
     }
 
-    /// Jobs as a podcast's archive would have them: some 300 bytes of recipe each.
+    /// Jobs as in a podcast archive: about 300 bytes of recipe each.
     static func requests(_ count: Int) -> some Sequence<JobRequest> & Sendable {
         (0..<count).lazy.map { number in
             let name = "show-\(number / 200)/2024/episode-\(number)-the-long-interview"
@@ -92,7 +92,7 @@ struct BenchLedger: Sendable {
         try await ledger.register(WorkerRegistration(name: name, host: "bench", build: "bench", slots: 8))
     }
 
-    /// What a worker would say of a job that it did.
+    /// A worker's report on a job that it converted.
     static func publication(_ claim: Claim) -> Publication {
         Publication(
             claim.fence,
@@ -112,7 +112,7 @@ struct BenchLedger: Sendable {
 
     private static let digest = String(repeating: "0123456789abcdef", count: 4)
 
-    /// Publishes and finishes a group, and throws unless all of it stands.
+    /// Publishes and finishes a group of jobs. Throws unless the ledger accepts all of them.
     static func complete(_ claims: [Claim], in ledger: JobLedger) async throws {
         let published = try await ledger.publish(claims.map(publication))
         let finished = try await ledger.finish(claims.map(\.fence))
@@ -121,7 +121,7 @@ struct BenchLedger: Sendable {
         }
     }
 
-    /// Keeps house every second, as a coordinator does, for as long as `body` takes.
+    /// Runs housekeeping every second, as a coordinator does, while `body` runs.
     func keepingHouse<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -131,9 +131,9 @@ struct BenchLedger: Sendable {
                         guard let error = chore.error else { continue }
                         throw SupportError("keep house: \(chore.name)", error)
                     }
-                    // A coordinator's own rhythm is measured along.
+                    // The coordinator's interval is part of what is measured.
                     do { try await Task.sleep(for: .seconds(1)) } catch {
-                        // Ends early only because what is measured has ended.
+                        // The sleep ends early only when `body` has ended.
                         return
                     }
                 }
@@ -143,7 +143,7 @@ struct BenchLedger: Sendable {
             do {
                 try await group.waitForAll()
             } catch let error as LedgerError where error.code == .cancelled {
-                // The tick that was under way when it ended.
+                // The housekeeping in progress when `body` ended.
             }
             return result
         }

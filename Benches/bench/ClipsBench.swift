@@ -1,7 +1,7 @@
 import BenchNames
 import TestSupport
 
-/// Many short clips in one process: what it costs to open and close, beside bare libav calls.
+/// Many short clips in one process: the cost of opening and closing, compared with bare libav calls.
 enum ClipsBench {
     private static let target = 1.15
 

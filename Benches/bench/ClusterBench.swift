@@ -4,8 +4,8 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// Two thousand short clips through the whole cluster, from their submission until the last is published, beside what people use
-/// today and beside bare libav on the same cores.
+/// Two thousand short clips through the whole cluster, from submission until the last is published, compared with
+/// the tools that users have today and with bare libav on the same cores.
 enum ClusterBench {
     private static let floorTarget = 1.4
     private static let parallelTarget = 20.0

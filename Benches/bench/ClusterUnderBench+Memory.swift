@@ -2,19 +2,20 @@ import Foundation
 import TestSupport
 
 extension ClusterUnderBench {
-    /// What came out, and the most that worker and rooms had meanwhile.
+    /// The result of a run, and the peak memory of the worker and its rooms during it.
     struct Watched {
         var took: Took
-        /// What was resident of the worker, and of the largest of its rooms; code that they share counts in each.
+        /// Resident memory of the worker, and of its largest room; each includes the code that they share.
         var workerKiB = 0
         var roomKiB = 0
-        /// Of worker and rooms at one time, with what they share counted once.
+        /// The peak of worker and rooms together, with shared pages counted once.
         var wholeKiB = 0
     }
 
-    /// Does `work`, looking at the processes while it lasts.
+    /// Runs `work` and watches the processes meanwhile.
     ///
-    /// The kernel keeps the high-water marks of what is resident; of shares it does not, so these are looked at ten times a second.
+    /// The kernel keeps high-water marks for resident memory but not for proportional shares, so those are sampled
+    /// ten times a second.
     func watch(_ work: @Sendable (ClusterUnderBench) async throws -> Took) async throws -> Watched {
         guard let worker = processes.last else { preconditionFailure("there is a worker") }
         return try await withThrowingTaskGroup(of: Watched.self) { group in
@@ -23,7 +24,7 @@ extension ClusterUnderBench {
                 while !Task.isCancelled {
                     try seen.look(at: worker)
                     do { try await Task.sleep(for: .milliseconds(100)) } catch {
-                        // The work is done; one last look.
+                        // The work is done; one last sample follows.
                     }
                 }
                 try seen.look(at: worker)
@@ -46,7 +47,7 @@ extension ClusterUnderBench.Watched {
             let children = try ProcFile.textIfThere("/proc/\(worker)/task/\(thread)/children") ?? ""
             for room in children.split(separator: " ") {
                 roomKiB = max(roomKiB, try Self.kibibytes("VmHWM", in: "/proc/\(room)/status"))
-                // A room is no business of others: root alone may look. For others it counts as if nothing were shared.
+                // Only root may inspect a room. For other users its memory counts as if nothing were shared.
                 whole +=
                     geteuid() == 0
                     ? try Self.kibibytes("Pss", in: "/proc/\(room)/smaps_rollup")
@@ -56,7 +57,7 @@ extension ClusterUnderBench.Watched {
         wholeKiB = max(wholeKiB, whole)
     }
 
-    /// 0 for a process that has ended meanwhile.
+    /// 0 if the process has ended.
     private static func kibibytes(_ name: String, in path: String) throws -> Int {
         let words = try ProcFile.value("\(name):", in: path)
         return words.flatMap { $0.split(separator: " ").first }.flatMap { Int($0) } ?? 0

@@ -4,7 +4,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// A ledger on a server that waits for its disk, a coordinator and a worker: what a machine of its own would run.
+/// A ledger on a server that waits for its disk, a coordinator and a worker: what one machine would run.
 struct ClusterUnderBench {
     let server: LedgerServer
     let ledger: JobLedger
@@ -12,16 +12,16 @@ struct ClusterUnderBench {
     /// The worker comes last.
     let processes: [pid_t]
 
-    /// How long it took, and what came out.
+    /// The duration and the results of a run.
     struct Took {
         var seconds: Double
         var frames: Int
-        /// Until the last was recorded that succeeded, and how many rooms had died by then.
+        /// Seconds until the last job that succeeded was recorded, and the number of rooms that had died by then.
         var secondsOfGood = 0.0
         var deaths = 0
     }
 
-    /// `program` is the command, unless it is to be one whose rooms can be broken.
+    /// `program` replaces the command, for rooms that can be broken.
     static func start(
         _ bench: Workbench,
         slots: Int,
@@ -44,13 +44,13 @@ struct ClusterUnderBench {
         let deadline = ContinuousClock.now + .seconds(30)
         while try await ledger.status().workers == 0 {
             guard ContinuousClock.now < deadline else { throw SupportError("start a worker", "none has registered") }
-            // A worker registers with the ledger, which notifies no listener of it.
+            // Polls, because the ledger sends no notification when a worker registers.
             try await Task.sleep(for: .milliseconds(20))
         }
         return ClusterUnderBench(server: server, ledger: ledger, folder: output, processes: processes)
     }
 
-    /// Converts all `sources` and waits until the last is published and recorded; `failing` of them are to fail.
+    /// Converts all `sources` and waits until the last is published and recorded; expects `failing` of them to fail.
     func convert(
         _ sources: [String],
         to format: TargetFormat,
@@ -69,8 +69,8 @@ struct ClusterUnderBench {
         try server.settle()
         let start = ContinuousClock.now
         let receipt = try await ledger.submit(Submission(label: stem), requests)
-        // The ledger does not tell when a job ends. What a look costs the two cores and what it may come late is, at this pause,
-        // less than a hundredth of the shortest run.
+        // The ledger does not notify at the end of a job. At this interval, polling takes less than a hundredth of the
+        // shortest run, both in processor time on the two cores and in delay.
         while try await ledger.status().jobs.open > 0 { try await Task.sleep(for: .milliseconds(5)) }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let ended = try server.postgres.run(
@@ -100,13 +100,13 @@ struct ClusterUnderBench {
         return Took(seconds: seconds, frames: ended[1], secondsOfGood: secondsOfGood, deaths: deaths)
     }
 
-    /// Ends its processes in order; the server goes with its last reference.
+    /// Stops the processes, the worker first. The server stops with its last reference.
     func stop() throws {
         for process in processes.reversed() { try Background.stop(process) }
     }
 }
 
-/// Programs that run beside.
+/// Programs that run in the background.
 enum Background {
     static func start(_ program: String, _ arguments: [String], log: String) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()

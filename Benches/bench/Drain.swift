@@ -4,20 +4,20 @@ import TestSupport
 
 /// Workers that do nothing with their jobs but report them: claim, publish, finish, in groups.
 enum Drain {
-    /// So many jobs in a claim, and in each report.
+    /// Jobs per claim, and per report.
     static let group: Int32 = 100
 
     struct Outcome {
         let jobs: Int
         let seconds: Double
-        /// Of all processors together, for the workers and for the server.
+        /// Processor time of the workers and the server together.
         let cpuSeconds: Double
         var cpuMicrosecondsPerJob: Double { cpuSeconds * 1_000_000 / Double(jobs) }
         var words: String { "\(rate.fixed(0)) jobs/s, \(cpuMicrosecondsPerJob.fixed(0)) us of CPU each" }
         var rate: Double { Double(jobs) / seconds }
     }
 
-    /// Works with that many workers, each a connection of its own, until nothing waits or `limit` is over.
+    /// Runs one worker per connection until no job waits or `limit` is over.
     static func run(
         _ bench: BenchLedger,
         on server: LedgerServer,
@@ -51,7 +51,7 @@ enum Drain {
         return outcome
     }
 
-    /// What this process has taken so far.
+    /// The processor time that this process has used so far.
     private static func ownSeconds() throws -> Double {
         var usage = rusage()
         guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else {

@@ -1,21 +1,21 @@
 import Foundation
 import TestSupport
 
-/// What a measured program says of itself at its end, as one line of JSON: the floor and ours say the same.
+/// The line of JSON that a measured program prints at its end: `floor` and `bench-ours` print the same fields.
 struct Figures: Decodable {
-    /// Conversions that were done.
+    /// Completed conversions.
     let files: Int
     /// Frames in all outputs together.
     let frames: Int
     /// Bytes in all outputs together.
     let bytes: Int
-    /// User and system time of the conversions, without the program's own start.
+    /// User and system time of the conversions, without the start of the program.
     let cpuSeconds: Double
-    /// The same on the wall's clock.
+    /// The same in wall-clock time.
     let wallSeconds: Double
-    /// The most memory the program had at once, by its own high-water mark.
+    /// The program's peak memory, by its own high-water mark.
     let peakKiB: Int
-    /// Resident memory after the hundredth conversion and after the last, where one is done again and again.
+    /// Resident memory after the hundredth conversion and after the last, if one file is converted repeatedly.
     let hundredthKiB: Int?
     let lastKiB: Int?
 

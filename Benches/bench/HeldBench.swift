@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// The ledger while a long transaction keeps dead rows from being swept.
+/// The ledger while a long transaction keeps dead rows from being vacuumed.
 enum HeldBench {
     private static let leastShare = 0.9
 
@@ -11,7 +11,7 @@ enum HeldBench {
         let rounds = isQuick ? 3 : 18
         let step = isQuick ? 5 : 15
         let connections = 2
-        // A transaction holds the dead rows of its own database alone, so the ledger beside is free of it.
+        // A transaction holds only the dead rows of its own database, so the second ledger is free of it.
         let held = try await BenchLedger.create(on: server.postgres)
         let free = try await BenchLedger.create(on: server.postgres)
         for bench in [held, free] {
@@ -65,7 +65,7 @@ enum HeldBench {
         return section
     }
 
-    /// Submits until about `count` jobs wait.
+    /// Submits jobs until about `count` are waiting.
     private static func top(_ bench: BenchLedger, to count: Int) async throws {
         _ = try await bench.ledger.keepHouse()
         let text = try bench.server.run("select waiting from sluice.status()", database: bench.database)

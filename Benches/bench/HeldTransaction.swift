@@ -1,13 +1,13 @@
 import Foundation
 import TestSupport
 
-/// A transaction that has read something and stays open, as a forgotten session or a long backup does.
+/// A transaction that has read and stays open, as a forgotten session or a long backup does.
 final class HeldTransaction {
     private let child: ChildProcess
     private let words: OpenPipe
     private let answers: OpenPipe
 
-    /// Begins one in the database of `bench`, and returns when it holds its snapshot.
+    /// Begins a transaction in the database of `bench`, and returns when it holds its snapshot.
     static func begin(in bench: BenchLedger) throws -> HeldTransaction {
         try HeldTransaction(bench.server.url(database: bench.database))
     }
@@ -29,7 +29,7 @@ final class HeldTransaction {
         guard try hear().hasPrefix("held ") else { throw SupportError("hold a transaction", try hear()) }
     }
 
-    /// Ends it; throws if it had ended before.
+    /// Ends the transaction; throws if it had already ended.
     func end() throws {
         try say("commit; select 'ended';")
         guard try hear().hasPrefix("ended") else { throw SupportError("end a held transaction", try hear()) }

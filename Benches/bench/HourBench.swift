@@ -1,7 +1,7 @@
 import BenchNames
 import TestSupport
 
-/// One long piece at a time: what it costs to move samples, beside `ffmpeg` and bare libav calls.
+/// One long piece at a time: the cost of moving samples, compared with `ffmpeg` and bare libav calls.
 enum HourBench {
     fileprivate static let target = 1.05
 

@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// The ledger from end to end on one server: jobs that do nothing, submitting, and how soon a job is picked up.
+/// The ledger end to end on one server: jobs that do nothing, submitting, and the delay until a job is claimed.
 enum LedgerBench {
     private static let leastJobsPerSecond = 20_000.0
     private static let leastTimesPGQueuer = 5.0
@@ -36,10 +36,10 @@ enum LedgerBench {
         )
         let (triedJobs, tries) = isQuick ? (1_000, 1) : (10_000, 2)
         let best = try queuer.bestSetting(jobs: triedJobs, times: tries)
-        // It takes seconds for a thousand.
+        // awa takes seconds for a thousand jobs.
         let bestOfAwa = try awa.bestSetting(jobs: triedJobs / 5, times: tries)
 
-        // Ours and theirs take turns, so that what slows the machine for a while slows both.
+        // Ours and the others take turns, so that a slow phase of the machine affects all of them.
         var ours: [[Drain.Outcome]] = []
         var others: [Drain.Outcome] = []
         var defaults: [Drain.Outcome] = []
@@ -123,7 +123,7 @@ enum LedgerBench {
         return section
     }
 
-    /// One run over fresh jobs, and what it wrote ahead per job.
+    /// One run over new jobs, and the bytes of write-ahead log per job.
     private static func measure(
         _ bench: BenchLedger,
         _ server: LedgerServer,
@@ -164,11 +164,11 @@ enum LedgerBench {
         )
         let (jobs, rounds) = isQuick ? (100_000, 1) : (400_000, 5)
         let crowds = [1, 2, 4]
-        // Makes the first partitions, which housekeeping keeps ahead from then on.
+        // Creates the first partitions; from then on housekeeping creates them ahead of time.
         try await bench.submit(1_000)
         var seconds: [[Double]] = []
         var bytes: [[Double]] = []
-        // In turns, so that what slows the machine for a while slows all.
+        // In turns, so that a slow phase of the machine affects all of them.
         for _ in 0..<rounds {
             var found: [(seconds: Double, bytes: Double)] = []
             for submitters in crowds {
@@ -246,7 +246,7 @@ enum LedgerBench {
     private static func pickingUp(on server: LedgerServer, _ place: String, _ isQuick: Bool) async throws -> Section {
         let (rate, seconds) = (300, isQuick ? 5 : 60)
         let bench = try await BenchLedger.create(on: server.postgres)
-        // A warm-up: connections are opened, plans made.
+        // A warm-up: opens connections and makes plans.
         _ = try await PickUp.run(bench, rate: rate, seconds: 2)
         try server.settle()
         let measured = try await PickUp.run(bench, rate: rate, seconds: seconds)
@@ -277,7 +277,7 @@ enum LedgerBench {
 }
 
 extension [Double] {
-    /// The value that this share of all does not exceed; the elements are sorted.
+    /// The value that this share of the elements does not exceed. The elements must be sorted.
     func quantile(_ share: Double) -> Double {
         isEmpty ? .nan : self[Swift.min(count - 1, Int((Double(count) * share).rounded(.up)) - 1)]
     }

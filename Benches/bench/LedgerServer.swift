@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// A PostgreSQL server that waits for its disk, on which a section of the ledger's benches makes its databases.
+/// A PostgreSQL server that waits for its disk, with a database for each ledger of a section.
 struct LedgerServer {
     let postgres: PrivatePostgres
     /// Whether its folder is in memory, where waiting for the disk costs nothing.
     let isInMemory: Bool
 
-    /// Starts one in the temporary directory: PostgreSQL's defaults, but for how much memory it takes and how often it
-    /// writes all of that out.
+    /// Starts a server in the temporary directory with PostgreSQL's defaults, except for the size of its buffers and
+    /// the distance between checkpoints.
     static func start() throws -> LedgerServer {
         let folder = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         let postgres = try PrivatePostgres.start(
@@ -23,7 +23,7 @@ struct LedgerServer {
         return server
     }
 
-    /// What a table says of where it was measured.
+    /// Where the measurements were taken, for the text of a table.
     var place: String { isInMemory ? "in memory, so without a disk to wait for" : "with fsync on, on disk" }
 
     private static func isMemory(_ path: String) throws -> Bool {
@@ -31,10 +31,10 @@ struct LedgerServer {
         return ["tmpfs", "ramfs"].contains(kind.trimmingCharacters(in: .whitespacesAndNewlines))
     }
 
-    /// Writes all that is dirty, so that what is measured next does not pay for what was done before.
+    /// Writes all dirty pages, so that the next measurement does not pay for earlier work.
     func settle() throws { try postgres.run("checkpoint") }
 
-    /// The number of its first process.
+    /// The process id of the server's first process.
     var processNumber: Int {
         get throws {
             let file = try ProcFile.text("\(postgres.folder)/data/postmaster.pid")
@@ -45,12 +45,12 @@ struct LedgerServer {
         }
     }
 
-    /// What its processes have taken of all processors so far, those that have ended included.
+    /// Processor time of the server's processes so far, including those that have ended.
     func cpuSeconds() throws -> Double {
         let first = try processNumber
         let children = try ProcFile.text("/proc/\(first)/task/\(first)/children").split(separator: " ")
         let ticks = try (["\(first)"] + children.map(String.init)).reduce(0) { sum, number in
-            // One that ended meanwhile is counted by the first from then on.
+            // The server's first process counts the time of a process that has ended.
             guard let text = try ProcFile.textIfThere("/proc/\(number)/stat"), let end = text.lastIndex(of: ")") else {
                 return sum
             }
@@ -61,7 +61,7 @@ struct LedgerServer {
         return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Bytes of write-ahead log since the cluster was made.
+    /// Bytes of write-ahead log since the cluster was created.
     func writtenAhead() throws -> Double {
         let text = try postgres.run("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')")
         guard let bytes = Double(text) else { throw SupportError("ask for the place in the log", text) }

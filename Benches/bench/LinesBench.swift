@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// Claims where queues are many or limited, and jobs a second by how many go into a call.
+/// Measures claims with many or limited queues, and throughput by the number of jobs in a call.
 enum LinesBench {
     static func run(isQuick: Bool) async throws -> [Section] {
         let server = try LedgerServer.start()
@@ -37,7 +37,7 @@ enum LinesBench {
             columns: ["ledger", "ms", "p95 ms"]
         )
         for (name, bench, most) in ledgers {
-            // As it is some minutes after so many queues were new.
+            // Brings the ledger into the state that it has some minutes after its queues were created.
             _ = try await bench.ledger.keepHouse()
             try server.postgres.run("vacuum analyze", database: bench.database)
             try server.settle()
@@ -52,7 +52,7 @@ enum LinesBench {
         return section
     }
 
-    /// Jobs in the lines of so many queues, each submitted by itself.
+    /// Jobs in `queues` queues, with one submission for each queue.
     private static func fill(_ bench: BenchLedger, queues: Int, jobsOfEach: Int) async throws {
         let settings = "update sluice.setting set queues_allowed = 1000000, lanes_per_submitter = null"
         try bench.server.run(settings, database: bench.database)
@@ -74,7 +74,7 @@ enum LinesBench {
     private static func times(of count: Int, in bench: BenchLedger) async throws -> [Double] {
         let ledger = try bench.opened(connections: 1)
         let worker = try await BenchLedger.register("worker", in: ledger).worker
-        // The first claims make plans and bring pages in.
+        // The first claims make plans and load pages.
         let warmUp = 20
         var times: [Double] = []
         for number in 0..<(warmUp + count) {

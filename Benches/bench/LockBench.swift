@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What the lock of pump rooms costs: the same work in rooms with it and without.
+/// The cost of the lock of pump rooms: the same work in rooms with it and without.
 enum LockBench {
     private static let target = 1.03
     private static let startTarget = 100.0
@@ -28,7 +28,7 @@ enum LockBench {
                 "unlocked wall s",
             ]
         )
-        // What takes a second or two varies more than what takes half a minute.
+        // A run of a second or two varies more than one of half a minute.
         let works: [(name: String, source: String, output: String, count: Int, rounds: Int)] = [
             ("\(clips) clips of 5 s, WAV to WAV", clip, "\(folder)/out.wav", clips, 6 * rounds),
             ("\(minutes) minutes of stereo, WAV to Opus", piece, "\(folder)/out.opus", 1, rounds),
@@ -96,7 +96,7 @@ enum LockBench {
         return section
     }
 
-    /// What a slot says of rooms that it starts for a short clip, by the first word of each line.
+    /// A slot's measurements of rooms that it starts for a short clip, by the first word of each line.
     private static func milliseconds(_ bench: Workbench, _ mode: String, rooms: Int) throws -> [(String, Double)] {
         let folder = try bench.fastFolder.folder("lock-\(mode)")
         let clip = "\(folder)/clip.wav"

@@ -1,13 +1,12 @@
 import Foundation
 import TestSupport
 
-/// The computed sounds that are converted: the same on every machine.
+/// The computed sounds that the benches convert: the same on every machine.
 enum Material {
     static let clipRate = 8_000
     static let pieceRate = 44_100
 
-    /// Clips of three to six seconds, mono, 8 kHz unless said otherwise, as recorded speech has them. Answers paths and lengths
-    /// in frames.
+    /// Mono clips of three to six seconds, 8 kHz by default, like recorded speech. Returns paths and lengths in frames.
     static func clips(
         _ count: Int,
         rate: Int = clipRate,
@@ -23,14 +22,14 @@ enum Material {
         }
     }
 
-    /// A long 44.1 kHz stereo piece of melody, voices and noise; five minutes of it differ, the rest repeats them.
-    /// Answers its length in frames.
+    /// A long 44.1 kHz stereo piece of melody, voices and noise: five different minutes, which repeat. Returns its
+    /// length in frames.
     static func piece(minutes: Int, to path: String) throws -> Int {
         let distinct = min(minutes, 5)
         let part = try PCM.joined((0..<distinct).map { minute(UInt64($0)) })
         let frames = part.frames / distinct * minutes
         let size = frames * part.bytesPerFrame
-        // A header for the whole piece over its first part; the rest is appended.
+        // Writes the first part with a header for the whole piece; the rest is appended.
         try WAVFile.write(part, to: path, options: .init(claimedDataSize: UInt32(size)))
         let file = try OpenFile.changing(path)
         var written = part.frames
@@ -43,7 +42,7 @@ enum Material {
         return frames
     }
 
-    /// One minute: a melody whose loudness changes, a voice on one side, a hiss under both.
+    /// One minute: a melody of changing loudness, a voice that is louder on the left, and hiss under both.
     private static func minute(_ seed: UInt64) -> PCM {
         let frames = 60 * pieceRate
         let melody = Signal.melody(rate: pieceRate).channels

@@ -1,28 +1,29 @@
 import Foundation
 import TestSupport
 
-/// A program that ran to its end, and what the kernel says that it cost.
+/// The result of a program that ran to its end, and its cost according to the kernel.
 struct MeasuredProgram {
-    /// User and system time of the whole process, its start included.
+    /// User and system time of the whole process, including its start.
     let cpuSeconds: Double
-    /// From its start until its end was seen.
+    /// From the program's start until its end was noticed.
     let wallSeconds: Double
-    /// All it wrote to standard output.
+    /// The program's standard output.
     let output: Data
 
-    /// What it says of itself.
+    /// The measurements that the program printed.
     func figures() throws -> Figures { try Figures(output) }
 
-    /// Runs a program on one core, or on any where `core` is `nil`; throws unless it exits with 0.
+    /// Runs a program on one core, or on any core if `core` is `nil`; throws unless it exits with 0.
     ///
-    /// `input` is lent as standard input; without one it reads /dev/null. Its standard error is ours.
+    /// `input` becomes its standard input, /dev/null by default; it stays open here. Its standard error is this
+    /// process's.
     static func run(
         _ program: String,
         _ arguments: [String],
         core: Int?,
         input: Int32? = nil
     ) throws -> MeasuredProgram {
-        // taskset becomes the program, so that it costs no process of its own.
+        // taskset replaces itself with the program, so it adds no process.
         let words = (core.map { ["taskset", "-c", "\($0)"] } ?? []) + [program] + arguments
         let pipe = try OpenPipe.open()
         let clock = ContinuousClock()

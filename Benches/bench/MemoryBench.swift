@@ -2,10 +2,10 @@ import BenchNames
 import Foundation
 import TestSupport
 
-/// Ten hours beside ten minutes: whether memory grows with the length of what is converted.
+/// Ten hours compared with ten minutes: whether memory grows with the length of the source.
 enum MemoryBench {
     private static let targetKiB = 48 * 1024
-    /// What two runs of the same conversion may differ by: pages that the kernel happened to map or not.
+    /// The difference between two runs of the same conversion, from pages that the kernel happened to map or not.
     private static let noiseKiB = 1024
 
     static func run(_ bench: Workbench) throws -> Section {
@@ -49,11 +49,11 @@ enum MemoryBench {
     private static func peaks(minutes: Int, _ bench: Workbench) throws -> [Peak] {
         let seconds = minutes * 60
         let frames = seconds * Material.pieceRate
-        // The WAV is as large as what comes through the pipe.
+        // The WAV file is as large as the stream through the pipe.
         let wavBytes = frames * 4
         let isRoomy = try bench.largeFolder.freeBytes > wavBytes * 3 / 2
         if !isRoomy { Bench.complain("no room for a WAV of \(wavBytes >> 20) MiB: 8 kHz mono instead") }
-        // The slowest first: the others fill the time on the other cores.
+        // The slowest come first; the others fill the other cores meanwhile.
         let fromPipe: [TargetFormat] = [.aac, .opus, .mp3, .flac, isRoomy ? .wav : .wav8k]
         let kept: [TargetFormat] = [.opus, .aac, .mp3, .flac]
         @Sendable func folder(_ format: TargetFormat) throws -> String {

@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// Measurements of memory that run side by side: unlike time, it does not mind company.
+/// Runs work on all cores. Measurements of memory use it because, unlike times, they are not affected by other load.
 enum Parallel {
-    /// Runs `body` for each element, as many at a time as there are cores, and answers in the same order.
+    /// Runs `body` for each element, as many at a time as there are cores, and returns results in the same order.
     ///
-    /// All run to their end; then the first error, if there was one, is thrown.
+    /// All run to their end; then the first error, if any, is thrown.
     static func map<Element: Sendable, Answer: Sendable>(
         _ elements: [Element],
         _ body: @Sendable (Element) throws -> Answer

@@ -3,7 +3,7 @@ import Ledger
 import Synchronization
 import TestSupport
 
-/// How soon a job is in a worker's hands, when jobs come one by one.
+/// The delay until a worker claims a job, with jobs submitted one by one.
 enum PickUp {
     /// Milliseconds, sorted.
     struct Outcome {
@@ -11,19 +11,19 @@ enum PickUp {
         let fromAnswer: [Double]
     }
 
-    /// When each job was seen, by its number.
+    /// The times at which each job was submitted, acknowledged and claimed, by job id.
     private struct Times {
         var called: [Int64: ContinuousClock.Instant] = [:]
         var answered: [Int64: ContinuousClock.Instant] = [:]
         var claimed: [Int64: ContinuousClock.Instant] = [:]
     }
 
-    /// Holds what several tasks write down.
+    /// Collects the times from several tasks.
     private final class Book: Sendable {
         let times = Mutex(Times())
     }
 
-    /// Submits `rate` jobs a second, one each time, and answers when all of them have been claimed.
+    /// Submits `rate` jobs a second, one per submission, and returns when all of them have been claimed.
     static func run(_ bench: BenchLedger, rate: Int, seconds: Int) async throws -> Outcome {
         let count = rate * seconds
         let book = Book()
@@ -44,10 +44,10 @@ enum PickUp {
         return Outcome(fromCall: waits(since: times.called), fromAnswer: waits(since: times.answered))
     }
 
-    /// Each submission at its own time, whether those before it have been answered or not.
+    /// Starts each submission on schedule, whether or not the earlier ones have been answered.
     private static func submit(_ bench: BenchLedger, _ count: Int, rate: Int, _ book: Book) async throws {
         let ledger = try bench.opened(connections: 8)
-        // The workers register and begin to listen meanwhile.
+        // Gives the workers time to register and begin to listen.
         let start = ContinuousClock.now + .seconds(1)
         try await withThrowingTaskGroup { group in
             for number in 0..<count {
@@ -68,7 +68,7 @@ enum PickUp {
         await ledger.close()
     }
 
-    /// Claims whenever there is news, and reports beside, so that a report holds no claim up.
+    /// Claims on every signal, and reports in a separate task, so that reports do not delay claims.
     private static func work(_ bench: BenchLedger, _ number: Int, _ book: Book, until count: Int) async throws {
         let ledger = try bench.opened(connections: 2)
         let worker = try await BenchLedger.register("worker-\(number)", in: ledger).worker

@@ -4,12 +4,12 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// What files that kill rooms cost the other jobs: the cluster's throughput with one in a hundred of them, beside none.
+/// The cluster's throughput on good jobs with one file in a hundred that kills its room, compared with none.
 enum PoisonBench {
     private static let target = 0.95
-    /// Of so many jobs one is poisoned.
+    /// One job in this many is poisoned.
     private static let share = 100
-    /// In the first part of the line, so that second attempts come while there is still work for others.
+    /// Places the poison in the first part of the queue, so that second attempts come while other jobs still wait.
     private static let part = 0.6
 
     static func run(_ bench: Workbench) async throws -> Section {
@@ -33,7 +33,7 @@ enum PoisonBench {
                 "format", "jobs", "jobs/s", "with 1 % poison", "ratio [min..max]", "deaths", "ms per death", "target",
             ]
         )
-        // As many as take ten seconds or more.
+        // Enough jobs for ten seconds or more.
         for (format, full) in [(TargetFormat.opus16k, 1_000), (.flac16k, 6_000), (.wav16k, 8_000)] {
             let count = bench.isQuick ? full / 5 : full
             let clean = (0..<count).map { "in:" + names[$0 % names.count] }
@@ -84,7 +84,7 @@ enum PoisonBench {
         return section
     }
 
-    /// The clip with a word in its middle that the rooms of `poisoned-sluice` die of.
+    /// A copy of the clip with a marker in its middle that kills the rooms of `poisoned-sluice`.
     private static func poison(_ path: String, in folder: String) throws -> String {
         let name = "poison.wav"
         var bytes = try Bytes.read(path)

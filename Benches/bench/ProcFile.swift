@@ -1,15 +1,15 @@
 import Foundation
 import TestSupport
 
-/// What the kernel tells in files that have no size.
+/// Reads files of the /proc file system, which state no size.
 enum ProcFile {
-    /// The beginning of the file: far more than what is asked for here.
+    /// The first 8 KiB of the file, far more than the benches need.
     static func text(_ path: String) throws -> String {
         guard let text = try textIfThere(path) else { throw SupportError("read \(path)", "there is no such process") }
         return text
     }
 
-    /// The same; `nil` if the process whose file it is has ended.
+    /// The same; `nil` if the file's process has ended.
     static func textIfThere(_ path: String) throws -> String? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
@@ -20,14 +20,14 @@ enum ProcFile {
         var bytes = [UInt8](repeating: 0, count: 8192)
         let count = read(file, &bytes, bytes.count)
         guard count >= 0 else {
-            // One that has ended and is not yet waited for.
+            // A process that has ended but has not been waited for.
             guard errno == ESRCH else { throw SupportError("read \(path)", errno: errno) }
             return nil
         }
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// What stands behind `name` in a file of lines like `VmHWM:   1234 kB`; `nil` if it does not say.
+    /// The value after `name` in a file of lines like `VmHWM:   1234 kB`; `nil` if the file or the name is missing.
     static func value(_ name: String, in path: String) throws -> String? {
         guard let text = try textIfThere(path) else { return nil }
         guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }

@@ -1,19 +1,19 @@
 import Foundation
 import TestSupport
 
-/// One table of the report: what was measured, and each row beside its target.
+/// One table of the report: the measurements, and each row's target.
 struct Section: Encodable {
     let name: String
-    /// What was done, in a line or two.
+    /// What was measured, in a few lines.
     let explanation: String
     let columns: [String]
     private(set) var rows: [Row] = []
 
     struct Row: Encodable {
         let cells: [String]
-        /// The same in numbers, by name.
+        /// The same as numbers, by name.
         let numbers: [String: Double]
-        /// `ok` or `over`; empty where there is no target.
+        /// `ok` or `over`; empty if the row has no target.
         let verdict: String
     }
 
@@ -21,19 +21,19 @@ struct Section: Encodable {
         (self.name, self.explanation, self.columns) = (name, explanation, columns)
     }
 
-    /// Adds a row; `isWithin` is `nil` where the row has no target.
+    /// Adds a row; `isWithin` is `nil` if the row has no target.
     mutating func add(_ cells: [String], numbers: [String: Double], isWithin: Bool?) {
         rows.append(Row(cells: cells, numbers: numbers, verdict: isWithin.map { $0 ? "ok" : "over" } ?? ""))
     }
 
-    /// A Markdown table under its title.
+    /// The explanation and a Markdown table.
     var text: String {
         let header = columns + [""]
         let body = rows.map { $0.cells + [$0.verdict] }
         let widths = header.indices.map { column in ([header] + body).map { $0[column].count }.max() ?? 0 }
         func line(_ cells: [String]) -> String {
             let padded = zip(cells, widths).enumerated().map { index, cell in
-                // Words begin at the left, numbers end at the right.
+                // The first column is left-aligned, the others are right-aligned.
                 index == 0 ? cell.0.filled(to: cell.1) : cell.0.filled(to: cell.1, fromLeft: true)
             }
             return "| " + padded.joined(separator: " | ") + " |"
@@ -46,7 +46,7 @@ struct Section: Encodable {
     private func rightRule(_ width: Int) -> String { String(repeating: "-", count: max(0, width - 1)) + ":" }
 }
 
-/// The report as a file for programs.
+/// The report as a JSON file for programs.
 enum Report {
     private struct Whole: Encodable {
         let isQuick: Bool
@@ -69,7 +69,7 @@ enum Report {
 }
 
 extension Double {
-    /// With that many digits behind the point.
+    /// The number with `digits` decimal places.
     func fixed(_ digits: Int) -> String { String(format: "%.\(digits)f", self) }
 }
 

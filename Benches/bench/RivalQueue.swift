@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// Another job queue on the same PostgreSQL, from PyPI, as the program `drain.py` in its folder of `Benches` runs it.
+/// Another job queue on the same PostgreSQL, from PyPI, run by the program `drain.py` in its folder of `Benches`.
 struct RivalQueue {
-    /// How it is run: the options of its program.
+    /// The options of the queue's program.
     struct Setting: Hashable {
         var options: [Option]
 
@@ -20,7 +20,7 @@ struct RivalQueue {
         var text: String { options.map { "\($0.value) \($0.name)" }.joined(separator: ", ") }
     }
 
-    /// What its program says.
+    /// The line of JSON that the program prints.
     private struct Answer: Decodable {
         let seconds: Double
         let jobs: Int
@@ -28,17 +28,17 @@ struct RivalQueue {
     }
 
     let name: String
-    /// What is tried, to find the fastest.
+    /// The settings to try in the search for the fastest.
     let settings: [Setting]
     private let package: String
-    /// What stands before the socket's folder in its address.
+    /// The host in the server's address, before the folder of its socket.
     private let host: String
     private let server: LedgerServer
     private let database: String
     private let python: String
     private let script: String
 
-    /// pgqueuer: from its own defaults to large batches, on one core and on two.
+    /// pgqueuer: from its default batch size to large batches, on one core and on two.
     static func pgqueuer(on server: LedgerServer, isQuick: Bool) throws -> RivalQueue {
         let batches = isQuick ? [200] : [10, 50, 200, 500, 1_000]
         let shapes = isQuick ? [(1, 1)] : [(1, 1), (2, 2), (4, 2)]
@@ -48,21 +48,21 @@ struct RivalQueue {
         return try RivalQueue("pgqueuer", package: "pgqueuer", python: "bench-python", settings, on: server)
     }
 
-    /// pgqueuer with batches of the size that it comes with, on both cores.
+    /// pgqueuer with its default batch size, on both cores.
     static let usual = Setting(["batch": 10, "connections": 4, "processes": 2])
 
-    /// awa: from few jobs at once to thousands, its queue in one stripe and in several, on one core and on two.
+    /// awa: from few concurrent jobs to thousands, its queue in one stripe and in several, on one core and on two.
     static func awa(on server: LedgerServer, isQuick: Bool) throws -> RivalQueue {
         let workers = isQuick ? [200] : [50, 200, 500, 2_000]
         let shapes = isQuick ? [(1, 1)] : [(1, 1), (1, 2), (4, 1), (4, 2)]
         let settings = workers.flatMap { workers in
             shapes.map { Setting(["workers": workers, "stripes": $0.0, "processes": $0.1]) }
         }
-        // Its parser of addresses refuses one without a host, and then takes the socket all the same.
+        // awa's parser rejects an address without a host; the connection uses the socket all the same.
         return try RivalQueue("awa", package: "awa-pg", python: "bench-awa", host: "localhost", settings, on: server)
     }
 
-    /// With a database of its own on `server`.
+    /// Creates a separate database on `server`.
     private init(
         _ name: String,
         package: String,
@@ -90,7 +90,7 @@ struct RivalQueue {
         throw SupportError("find Benches/\(name)/drain.py", "in no folder above \(program)")
     }
 
-    /// Works off jobs that do nothing.
+    /// Processes jobs that do nothing.
     func drain(_ setting: Setting, jobs: Int) throws -> Drain.Outcome {
         let words = [
             script, "postgresql://postgres@\(host)/\(database)?host=\(server.postgres.folder)",
@@ -103,7 +103,7 @@ struct RivalQueue {
         return outcome
     }
 
-    /// The setting with the highest rate of all that are tried, each so many times, for one may come at a bad moment.
+    /// The setting with the highest rate. Tries each several times, because one run may come at a bad moment.
     func bestSetting(jobs: Int, times: Int) throws -> Setting {
         var best: (setting: Setting, rate: Double)?
         for _ in 0..<times {

@@ -2,13 +2,13 @@ import BenchNames
 import Foundation
 import TestSupport
 
-/// What else converts a folder of clips, each as its users run it on all cores.
+/// Other programs that convert a folder of clips, each run on all cores as its users would.
 struct Rivals {
     struct Rival {
         let name: String
-        /// Whether one run has to do.
+        /// Whether it is so slow that it runs only once.
         var isSlow = false
-        /// Wall-clock seconds of one run, from a fresh folder.
+        /// Empties the folder and converts all clips. Returns wall-clock seconds.
         let run: () throws -> Double
     }
 
@@ -44,7 +44,7 @@ struct Rivals {
                 isSlow: true
             )
         ]
-        // sox writes no Opus.
+        // sox cannot write Opus.
         if format != .opus16k {
             runs.append(
                 timed(
@@ -55,7 +55,7 @@ struct Rivals {
         }
         runs.append(
             timed(
-                // It says of each file that it is done; what counts is what came out.
+                // SoundConverter prints a line for each file; only the files that it made count.
                 ["sh", "-c", "exec soundconverter \"$@\" 2>/dev/null", "sh"]
                     + ["-b", "-j", "\(cores)", "-e", "overwrite", "-f", format.soundConverterName, "-o", out]
                     + format.soundConverterQuality + wide,
@@ -76,7 +76,7 @@ struct Rivals {
         return ["-af", "aresample=resampler=soxr", "-ar", "16000"] + codec
     }
 
-    /// Bare libav on as many cores: one process each, which share the clips.
+    /// Bare libav on the same number of cores: one process per core, with a share of the clips each.
     private static func floor(
         _ bench: Workbench,
         _ format: TargetFormat,

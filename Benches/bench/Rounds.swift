@@ -1,6 +1,6 @@
-/// Times of programs that took turns, so that what slows the machine for a while slows all of them.
+/// Times of programs that ran in turns, so that a slow phase of the machine affects all of them.
 struct Rounds {
-    /// CPU seconds of every program, round by round.
+    /// The seconds of every program, round by round.
     private(set) var seconds: [[Double]] = []
 
     /// Runs every program once in each round, always in the same order, after one `warmUp` of each.
@@ -15,10 +15,10 @@ struct Rounds {
         return rounds
     }
 
-    /// The middle of one program's times.
+    /// The median of one program's times.
     func median(of program: Int) -> Double { Self.median(seconds.map { $0[program] }) }
 
-    /// One program's time over the other's, round by round.
+    /// One program's time divided by the other's, round by round.
     func ratio(_ program: Int, over other: Int) -> Ratio {
         Ratio(seconds.map { $0[program] / $0[other] })
     }
@@ -30,19 +30,19 @@ struct Rounds {
     }
 }
 
-/// The ratios of pairs: the middle one, and how far they go apart.
+/// The median and the range of the ratios of pairs.
 struct Ratio {
     let median: Double
     let lowest: Double
     let highest: Double
 
-    /// There must be at least one.
+    /// `ratios` must not be empty.
     init(_ ratios: [Double]) {
         median = Rounds.median(ratios)
         lowest = ratios.min() ?? .nan
         highest = ratios.max() ?? .nan
     }
 
-    /// `1.04 [1.02..1.07]`
+    /// For example `1.04 [1.02..1.07]`.
     var text: String { "\(median.fixed(2)) [\(lowest.fixed(2))..\(highest.fixed(2))]" }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// Claims from a ledger with ten million finished jobs, beside claims from one that has hardly begun.
+/// Claims from a ledger with ten million finished jobs, compared with claims from one that has hardly any.
 enum ScaleBench {
     private static let mostTimesEmpty = 1.2
 
@@ -60,9 +60,9 @@ enum ScaleBench {
         return section
     }
 
-    /// How long a claim takes in each of the ledgers, in turns; its jobs are completed outside of that time.
+    /// Milliseconds of a claim in each of the ledgers, in turns; completing the jobs is not counted.
     private static func claim(_ count: Int, _ ledgers: [JobLedger], _ workers: [Int64]) async throws -> [[Double]] {
-        // The first claims make plans and bring pages in.
+        // The first claims make plans and load pages.
         let warmUp = 20
         var times: [[Double]] = []
         for number in 0..<(warmUp + count) {
@@ -81,7 +81,7 @@ enum ScaleBench {
         return times
     }
 
-    /// The pages that a claim touches, in a session that has claimed before.
+    /// The number of pages that a claim touches, in a session that has claimed before.
     private static func blocks(of bench: BenchLedger, worker: Int64) throws -> Int {
         let secret = "(select secret from sluice.worker where id = \(worker))"
         let claim = "select count(*) from sluice.claim(\(worker), \(secret), \(Drain.group))"

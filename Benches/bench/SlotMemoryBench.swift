@@ -4,7 +4,7 @@ import Foundation
 import Ledger
 import TestSupport
 
-/// What a worker and its slots take: with inputs of ten hours, and over many thousand jobs.
+/// The memory of a worker and its slots: with inputs of ten hours, and over many thousand jobs.
 enum SlotMemoryBench {
     private static let slotTargetKiB = 48 * 1024
     private static let growthTargetKiB = 2 * 1024
@@ -14,7 +14,7 @@ enum SlotMemoryBench {
 
     // MARK: - Long inputs
 
-    /// A conversion.
+    /// One conversion to measure.
     private struct Way {
         let source: String
         let stem: String
@@ -68,7 +68,7 @@ enum SlotMemoryBench {
         return section
     }
 
-    /// Zeros that take no room on the disk.
+    /// A sparse file of zeros, which takes no space on the disk.
     private static func silence(_ frames: Int, to path: String) throws {
         let size = frames * 2
         let tiny = Signal.noise(seed: 1, rate: rate, frames: 100).pcm(.s16)

@@ -1,7 +1,7 @@
 import BenchNames
 import TestSupport
 
-/// The same conversion again and again in one process: memory that is not given back would show.
+/// The same conversion repeated in one process, to reveal memory leaks.
 enum SoakBench {
     private static let targetKiB = 2 * 1024
 

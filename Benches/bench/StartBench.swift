@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What it takes to start the command at all, beside `ffmpeg`: the cost of one file converted by hand.
+/// The time to start the command at all, compared with `ffmpeg`: the cost of converting one file by hand.
 enum StartBench {
     private static let target = 1.0
 

@@ -1,7 +1,7 @@
 import BenchNames
 
 extension TargetFormat {
-    /// What makes `ffmpeg` write the same.
+    /// The options with which `ffmpeg` produces the same format.
     var ffmpegArguments: [String] {
         switch self {
         case .wav: ["-c:a", "pcm_s16le"]
@@ -14,7 +14,7 @@ extension TargetFormat {
         }
     }
 
-    /// Frames that must come out for `frames` at `rate`, to the nearest.
+    /// The number of frames that `frames` at `rate` must give, to the nearest.
     func frames(from frames: Int, rate: Int) -> Int {
         (frames * (self.rate ?? rate) * 2 + rate) / (rate * 2)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Where the benches work: the programs, the core they are pinned to, and folders for what they read and write.
+/// The environment of the benches: the programs, the core they are pinned to, and folders for input and output.
 struct Workbench {
     let isQuick: Bool
     let rounds: Int?
@@ -11,11 +11,11 @@ struct Workbench {
     let sluice: String
     /// The C program that calls libav by hand.
     let floor: String
-    /// The one core on which all that is timed runs.
+    /// The core on which everything that is timed runs.
     let core: Int
-    /// In memory where the machine offers that, so that disks stay out of the times.
+    /// In memory if the machine has enough, so that the disk does not affect the times.
     let fastFolder: BenchFolder
-    /// In the temporary directory, for what is too large for memory.
+    /// In the temporary directory, for files that are too large for memory.
     let largeFolder: BenchFolder
 
     init(_ options: Options) throws {
@@ -28,7 +28,7 @@ struct Workbench {
         core = try Self.lastCore()
         largeFolder = try BenchFolder.create(in: ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp")
         let memory = "/dev/shm"
-        // A machine without it measures on disk, and says so by its seconds.
+        // A machine without enough of it measures on disk, which shows in the times.
         let isRoomy = try access(memory, W_OK) == 0 && BenchFolder.freeBytes(in: memory) > 4 << 30
         fastFolder = isRoomy ? try BenchFolder.create(in: memory) : largeFolder
     }
@@ -44,13 +44,13 @@ struct Workbench {
         throw SupportError("find the program \(name)", "build it first: \(command)")
     }
 
-    /// A program of the tests, which only some sections need.
+    /// A test program, which only some sections need.
     func built(_ name: String) throws -> String {
         let here = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
         return try Self.find(name, beside: here, "swift build -c release --product \(name) --static-swift-stdlib")
     }
 
-    /// The last of those that this process may use: the first one serves more interrupts.
+    /// The last core that this process may use: the first one serves more interrupts.
     private static func lastCore() throws -> Int {
         let cores = try ProcFile.value("Cpus_allowed_list", in: "/proc/self/status")
         guard let last = cores?.split(whereSeparator: { !$0.isNumber }).last, let core = Int(last) else {
@@ -60,7 +60,7 @@ struct Workbench {
     }
 }
 
-/// A fresh folder, removed with all it holds when the last reference goes.
+/// A new folder, removed with its contents when the last reference is released.
 final class BenchFolder: Sendable {
     /// The full path, without a slash at the end.
     let path: String
@@ -68,7 +68,7 @@ final class BenchFolder: Sendable {
     private init(adopting path: String) { self.path = path }
 
     deinit {
-        // What cannot be removed stays behind: the run has ended, and its report was printed.
+        // `try?`: what cannot be removed stays behind. The run has ended, and its report was printed.
         try? FileManager.default.removeItem(atPath: path)
     }
 
@@ -78,7 +78,7 @@ final class BenchFolder: Sendable {
         return BenchFolder(adopting: String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
 
-    /// A folder in this one, created if need be.
+    /// A folder in this one, created if necessary.
     func folder(_ name: String) throws -> String {
         let path = "\(self.path)/\(name)"
         guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw SupportError("create \(path)", errno: errno) }

@@ -1,10 +1,10 @@
-// The floor under the benches: what libav 5.1 costs when it is called by hand, with nothing around it.
+// The baseline of the benches: what libav 5.1 costs when called directly, with nothing around it.
 //
 //     floor FORMAT OUTDIR FILE...
 //
 // Converts the files one after another in this process, on one thread, and prints one line of JSON. It checks every
-// call, but it keeps no account of damage, trims nothing and verifies nothing: that is the cost Media is measured by.
-// The settings of encoders and resampler are those of Media. Frees are left out where a failure ends the process.
+// call, but does not track damage, trims nothing and verifies nothing: Media's overhead is measured against it. The
+// encoders and the resampler have Media's settings. Nothing is freed where a failure ends the process.
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -17,12 +17,12 @@
 #include <sys/resource.h>
 #include <time.h>
 
-// What can be asked for. A rate of 0 is the source's rate; channels are always the source's.
+// The target formats. A rate of 0 is the source's rate; the channels are always the source's.
 typedef struct Target {
     const char *name, *encoder, *muxer, *extension;
     int rate;
     int64_t bit_rate;
-    enum AVSampleFormat same_rate, resampled; // what the encoder is fed from 16 bits as they are, and from anything else
+    enum AVSampleFormat same_rate, resampled; // the encoder's input: for unconverted 16-bit samples, and otherwise
 } Target;
 
 static const Target targets[] = {
@@ -37,18 +37,18 @@ static const Target targets[] = {
     {"opus-96", "libopus", "ogg", "opus", 48000, 96000, AV_SAMPLE_FMT_S16, AV_SAMPLE_FMT_FLT},
 };
 
-// One conversion: everything that is opened for one file and closed after it.
+// One conversion: everything opened for one file and closed after it.
 typedef struct Conversion {
     AVFormatContext *in, *out;
     AVCodecContext *decoder, *encoder;
     AVStream *source, *sink;
-    SwrContext *swr;      // NULL where the decoder gives what the encoder takes
-    AVAudioFifo *fifo;    // NULL where the encoder takes blocks of any length
-    AVFrame *converted;   // out of swr, grown as needed
-    AVFrame *block;       // out of the fifo
-    AVPacket *coded;      // out of the encoder
-    int capacity;         // frames that `converted` has room for
-    int64_t frames;       // given to the encoder
+    SwrContext *swr;      // NULL if the encoder accepts the decoder's output
+    AVAudioFifo *fifo;    // NULL if the encoder accepts blocks of any length
+    AVFrame *converted;   // output of swr, grown as needed
+    AVFrame *block;       // output of the fifo
+    AVPacket *coded;      // output of the encoder
+    int capacity;         // frames that `converted` can hold
+    int64_t frames;       // frames sent to the encoder
 } Conversion;
 
 static const char *current = "";
@@ -72,7 +72,7 @@ static int is_pcm(enum AVCodecID id) { return id >= AV_CODEC_ID_PCM_S16LE && id 
 
 static void open_input(Conversion *c, const char *path) {
     check(avformat_open_input(&c->in, path, NULL, NULL), "avformat_open_input");
-    // The header of PCM says all there is to know; probing would decode the beginning for nothing.
+    // The header of PCM states everything; probing would decode the beginning for nothing.
     if (c->in->nb_streams != 1 || !is_pcm(c->in->streams[0]->codecpar->codec_id))
         check(avformat_find_stream_info(c->in, NULL), "avformat_find_stream_info");
 
@@ -123,7 +123,7 @@ static void open_middle(Conversion *c) {
                                   from->sample_fmt, from->sample_rate, 0, NULL), "swr_alloc_set_opts2");
         if (from->sample_rate != to->sample_rate) {
             check(av_opt_set(c->swr, "resampler", "soxr", 0), "resampler=soxr");
-            // From 16 bits to 16 bits soxr would dither, with a seed that it draws: other bytes at every run.
+            // From 16 bits to 16 bits soxr would dither with a random seed and give different bytes on every run.
             check(av_opt_set_sample_fmt(c->swr, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0), "internal_sample_fmt");
         }
         check(swr_init(c->swr), "swr_init");
@@ -166,7 +166,7 @@ static void encode(Conversion *c, AVFrame *frame) {
     write_packets(c);
 }
 
-// Encodes from the fifo while it holds `least` frames or more.
+// Encodes from the fifo while it holds at least `least` frames.
 static void encode_queued(Conversion *c, int least) {
     int size = c->encoder->frame_size;
     while (av_audio_fifo_size(c->fifo) >= least) {
@@ -185,7 +185,7 @@ static void take(Conversion *c, AVFrame *frame) {
     encode_queued(c, c->encoder->frame_size);
 }
 
-// Takes a decoded frame on; NULL takes the rest out of the resampler. Answers how many frames came out.
+// Converts a decoded frame; NULL drains the resampler. Returns the number of frames that came out.
 static int convert(Conversion *c, AVFrame *frame) {
     if (!c->swr) {
         if (frame) take(c, frame);
@@ -260,7 +260,7 @@ static double wall_seconds(void) {
     return now.tv_sec + now.tv_nsec / 1e9;
 }
 
-// The most memory this program has had at once. getrusage would count the parent's memory before exec as well.
+// This program's peak memory. getrusage would include the parent's memory before exec.
 static long peak_kib(void) {
     char line[256];
     long peak = 0;

@@ -1,7 +1,7 @@
 public import Conversion
 
 extension TargetFormat {
-    /// With the settings of the floor's table of targets.
+    /// The settings in the floor program's table of targets.
     public var format: AudioFormat {
         switch self {
         case .wav16k: AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 16_000, bitDepth: 16)

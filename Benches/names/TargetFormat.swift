@@ -1,4 +1,4 @@
-/// What is converted to, under the names that the measured programs know.
+/// The target formats of the benches, under the names that the measured programs use.
 public enum TargetFormat: String, Sendable {
     // Clips.
     case wav16k
@@ -11,11 +11,11 @@ public enum TargetFormat: String, Sendable {
     case mp3 = "mp3-128"
     case aac = "aac-128"
     case opus = "opus-96"
-    // For memory only: the floor does not know them.
+    // For memory only: the floor program lacks them.
     case wav8k
     case aac16k
 
-    /// The rate it is converted to; `nil` is the source's.
+    /// The target sample rate in Hz; `nil` keeps the source's.
     public var rate: Int? {
         switch self {
         case .wav16k, .flac16k, .mp3At16k, .opus16k, .aac16k: 16_000
@@ -25,7 +25,7 @@ public enum TargetFormat: String, Sendable {
         }
     }
 
-    /// As the measured programs name their outputs.
+    /// The extension that the measured programs give their outputs.
     public var fileExtension: String {
         switch self {
         case .wav16k, .wav, .wav8k: "wav"

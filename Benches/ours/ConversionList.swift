@@ -3,7 +3,7 @@ import Conversion
 import Glibc
 import Media
 
-/// Conversions through Media, one after another, and what they cost.
+/// Converts files through Media, one after another, and measures the cost.
 struct ConversionList {
     private(set) var figures = Figures()
     private let target: TargetFormat
@@ -68,7 +68,7 @@ struct ConversionList {
     }
 }
 
-/// The time from its making on, on the CPU's clock and on the wall's.
+/// Measures processor time and wall-clock time since its creation.
 private struct Stopwatch {
     private let cpu = Usage.cpuSeconds
     private let wall = ContinuousClock.now

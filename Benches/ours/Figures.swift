@@ -1,16 +1,16 @@
 import Glibc
 
-/// What it came to; the floor program says the same of itself, under the same names.
+/// The measurements of one run. The floor program prints the same fields.
 struct Figures {
     var files = 0
     var frames: Int64 = 0
     var bytes: Int64 = 0
-    /// User and system time of the conversions, without the program's own start.
+    /// User and system time of the conversions, without the start of the program.
     var cpuSeconds = 0.0
     var wallSeconds = 0.0
-    /// The most memory the program had at once. getrusage would count the parent's memory before exec as well.
+    /// The program's peak memory. getrusage would include the parent's memory before exec.
     var peakKiB = 0
-    /// Resident memory after the hundredth conversion and after the last, where one is done again and again.
+    /// Resident memory after the hundredth conversion and after the last, if one file is converted repeatedly.
     var hundredthKiB: Int?
     var lastKiB: Int?
 
@@ -24,7 +24,7 @@ struct Figures {
     }
 }
 
-/// What this process has used so far.
+/// The resource usage of this process so far.
 enum Usage {
     static var cpuSeconds: Double {
         var usage = rusage()

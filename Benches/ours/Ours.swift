@@ -2,14 +2,14 @@ import BenchNames
 import Glibc
 import Media
 
-/// Converts with Media, in one process and on one thread, and prints one line of JSON: what `bench` measures.
+/// Converts with Media, in one process and on one thread, and prints one line of JSON for `bench`.
 ///
 ///     bench-ours FORMAT OUTDIR FILE...    converts the files one after another
 ///     bench-ours FORMAT OUTDIR -          converts standard input
 ///     bench-ours FORMAT OUTDIR FILE xN    converts the file N times
 ///
-/// It is the counterpart of the floor program and, like it, a program of its own: no more than what a user of Media
-/// would link is in its memory.
+/// The counterpart of the floor program. It is a separate program so that its memory holds only what a user of Media
+/// would link.
 @main
 enum Ours {
     static func main() {
@@ -36,7 +36,7 @@ enum Ours {
     }
 }
 
-/// What went wrong, for people.
+/// An error message for the user.
 struct Problem: Error, CustomStringConvertible {
     let description: String
 

@@ -1,11 +1,12 @@
-"""Lets pgqueuer work off jobs that lie there already, and says how long it took.
+"""Measures how long pgqueuer takes to process jobs that were queued beforehand.
 
     drain.py URL --server 4711 --jobs 50000 --batch 100 --connections 4 --processes 2
 
-Its tables are made anew, the jobs are put in and the table is analyzed before the clock starts. Each connection
-is a PgQueuer of its own in drain mode, as in pgqueuer's own benchmark; the job function does nothing. Tables are
-durable, which is its default. The clock stops when the last of them has written its last result. Answers one line
-of JSON: the wall's seconds and the processors' seconds, of the workers and of the server whose first process is named.
+Its tables are created anew, and the jobs are queued and the table is analyzed before the clock starts. Each
+connection is a separate PgQueuer in drain mode, as in pgqueuer's own benchmark; the job function does nothing. Tables
+are durable, which is its default. The clock stops when the last worker has written its last result. Prints one line
+of JSON: the wall-clock seconds, and the processor seconds of the workers and of the server whose first process is
+--server.
 """
 
 import argparse
@@ -37,7 +38,7 @@ async def prepare(url: str, jobs: int) -> None:
 
 
 def server_seconds(pid: int) -> float:
-    """What the server's processes have taken so far, those that have ended included."""
+    """Processor seconds of the server's processes so far, including those that have ended."""
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         children = file.read().split()
     ticks = 0
@@ -46,7 +47,7 @@ def server_seconds(pid: int) -> float:
             with open(f"/proc/{number}/stat") as file:
                 ticks += sum(int(field) for field in file.read().rpartition(")")[2].split()[11:15])
         except FileNotFoundError:
-            pass  # it ended meanwhile, and the first process counts it from then on
+            pass  # it has ended; the server's first process counts its time from then on
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

@@ -1,7 +1,7 @@
 import Foundation
 import PackagePlugin
 
-/// Puts the files of `migrations` into the target as Swift source, so that the binary carries its own schema.
+/// Embeds the files of `migrations` in the target as Swift source, so that the binary carries its schema.
 @main
 struct EmbedMigrations: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
@@ -15,8 +15,8 @@ struct EmbedMigrations: BuildToolPlugin {
                 displayName: "Embedding the migrations",
                 executable: try context.tool(named: "embed-migrations").url,
                 arguments: [folder.path, output.path],
-                // The folder stands here too: it changes when a file is added or removed, which the list of files,
-                // kept from an earlier build, may not show.
+                // The folder is an input too: it changes when a file is added or removed, which a file list cached
+                // from an earlier build may miss.
                 inputFiles: [folder] + files,
                 outputFiles: [output]
             )

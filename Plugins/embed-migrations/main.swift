@@ -7,7 +7,7 @@ let arguments = CommandLine.arguments
 guard arguments.count == 3 else { fatalError("usage: embed-migrations FOLDER OUTPUT") }
 let folder = arguments[1]
 
-/// Ends the build with a line that names the file.
+/// Fails the build with a message that names the file.
 func refuse(_ name: String, _ reason: String) -> Never {
     print("\(folder)/\(name): error: \(reason)")
     exit(1)
@@ -31,12 +31,12 @@ for (index, name) in names.enumerated() {
     guard let text = String(data: try Data(contentsOf: URL(filePath: "\(folder)/\(name)")), encoding: .utf8) else {
         refuse(name, "this is not UTF-8")
     }
-    // A checkout with other line ends is the same migration.
+    // A checkout with other line endings is the same migration.
     let sql = text.replacing("\r\n", with: "\n")
     if let scalar = sql.unicodeScalars.first(where: { $0.value < 32 && $0 != "\n" && $0 != "\t" }) {
         refuse(name, "it holds the control character \(scalar.value)")
     }
-    // One more # than ever follows a quotation mark in the text.
+    // The delimiter has one more # than any run of them after a quotation mark or backslash in the text.
     var fence = "#"
     while sql.contains("\"\(fence)") || sql.contains("\\\(fence)") { fence += "#" }
     source += """

@@ -1,4 +1,4 @@
-// libcrypto's digests, as Swift sees them. No logic lives here.
+// libcrypto's digests for Swift. Contains no logic.
 #ifndef SLUICE_CCRYPTO_SHIM_H
 #define SLUICE_CCRYPTO_SHIM_H
 

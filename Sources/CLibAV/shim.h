@@ -1,4 +1,4 @@
-// What Swift cannot import of libav 5.1: macros with casts or arguments. No logic lives here.
+// Makes macros of libav 5.1 with casts or arguments visible to Swift, which cannot import them. Contains no logic.
 #ifndef SLUICE_CLIBAV_SHIM_H
 #define SLUICE_CLIBAV_SHIM_H
 
@@ -47,7 +47,8 @@ static const int SLUICE_AVERROR_BUFFER_TOO_SMALL = AVERROR_BUFFER_TOO_SMALL;
 static const int SLUICE_AVERROR_EXTERNAL = AVERROR_EXTERNAL;
 static const int64_t SLUICE_NO_TIMESTAMP = AV_NOPTS_VALUE;
 
-// What glibc makes of fstat takes a path, if an empty one, and a locked process may not name any.
+// glibc's fstat makes a system call that takes a path (here an empty one). A room's system call filter forbids calls
+// that take paths, so this one makes the older call.
 static inline int sluice_fstat(int descriptor, struct stat *status) {
     return (int)syscall(SYS_fstat, descriptor, status);
 }

@@ -1,9 +1,9 @@
-// libpq, as Swift sees it. No logic lives here.
+// libpq for Swift. Contains no logic.
 #ifndef SLUICE_CLIBPQ_SHIM_H
 #define SLUICE_CLIBPQ_SHIM_H
 
 #include <libpq-fe.h>
-// Swift's Glibc leaves eventfd out, with which a wait for libpq is ended.
+// Swift's Glibc module lacks eventfd, by which another thread ends a wait for libpq.
 #include <sys/eventfd.h>
 
 #endif

@@ -1,4 +1,4 @@
-// What a room is made and locked with, and Swift's Glibc leaves out. No logic lives here.
+// What creating and locking a room needs but Swift's Glibc module lacks. Contains no logic.
 #ifndef SLUICE_CSANDBOX_SHIM_H
 #define SLUICE_CSANDBOX_SHIM_H
 
@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Landlock's numbers are the same on every architecture. The rules' structure has grown since the headers of Linux 6.1: the
-// kernel takes a longer one than it knows, as long as what it does not know is zero.
+// Landlock's system call numbers are the same on every architecture. The structure of the rules has grown since the
+// headers of Linux 6.1. A kernel accepts a longer structure than it knows if the fields that it does not know are zero.
 #define SLUICE_LANDLOCK_CREATE_RULESET 444
 #define SLUICE_LANDLOCK_RESTRICT_SELF 446
 static const uint32_t SLUICE_LANDLOCK_VERSION = 1U << 0;
@@ -27,7 +27,7 @@ struct sluice_landlock_rules {
     uint64_t scoped;
 };
 
-// Variadic in C, and so out of Swift's reach.
+// syscall and prctl are variadic in C, so Swift cannot call them.
 static inline long sluice_landlock_create_ruleset(const struct sluice_landlock_rules *rules, size_t size, uint32_t flags) {
     return syscall(SLUICE_LANDLOCK_CREATE_RULESET, rules, size, flags);
 }
@@ -41,13 +41,14 @@ static inline int sluice_capget(struct __user_cap_header_struct *header, struct 
 static inline int sluice_capset(struct __user_cap_header_struct *header, const struct __user_cap_data_struct *sets) {
     return (int)syscall(SYS_capset, header, sets);
 }
-// glibc carries these to all threads, which takes signals; the kernel's own change the one thread that there is.
+// glibc's versions change all threads, by signals. The system calls change one thread, and at this point there is
+// only one.
 static inline long sluice_setresuid(uid_t user) { return syscall(SYS_setresuid, user, user, user); }
 static inline long sluice_setresgid(gid_t group) { return syscall(SYS_setresgid, group, group, group); }
 static inline long sluice_clear_groups(void) { return syscall(SYS_setgroups, 0, NULL); }
-// A macro with an argument.
+// A macro with an argument, which Swift cannot import.
 static const uint32_t SLUICE_REFUSE_ACCESS = SCMP_ACT_ERRNO(EACCES);
-// The resource's type is an enumeration in C++ mode and an int elsewhere.
+// The type of a resource is an enumeration in C with _GNU_SOURCE, and an int elsewhere.
 static inline int sluice_setrlimit(int resource, uint64_t limit) {
     struct rlimit both = {limit, limit};
     return setrlimit(resource, &both);
@@ -65,8 +66,9 @@ static const int SLUICE_RLIMIT_CORE = RLIMIT_CORE;
 
 static inline int sluice_memory_file(void) { return (int)syscall(SYS_memfd_create, "sound", 1U /* MFD_CLOEXEC */); }
 
-// As fork() does it, but that the new process is a child of the caller's parent. PR_GET_TID_ADDRESS tells where glibc keeps the
-// number of the thread, which fork() corrects in the child; a kernel built without it leaves that number as it was.
+// Like fork(), but the new process becomes a child of the caller's parent. PR_GET_TID_ADDRESS returns where glibc
+// stores the thread id, which fork() corrects in the child. On a kernel built without it, the child keeps the
+// caller's id there.
 static inline pid_t sluice_fork_sibling(void) {
     int *thread = NULL;
     unsigned long flags = CLONE_PARENT | SIGCHLD;

@@ -1,4 +1,4 @@
-// What the module map of glibc leaves out and a terminal needs. No logic lives here.
+// What terminal output needs but the module map of glibc lacks. Contains no logic.
 #ifndef SLUICE_CTERMINAL_SHIM_H
 #define SLUICE_CTERMINAL_SHIM_H
 

@@ -1,13 +1,13 @@
 public import Conversion
 
 extension StorageError {
-    /// The same as the ledger keeps it and as people read it.
+    /// The error as a `Failure`, which the ledger stores and the user reads.
     public var failure: Failure {
         Failure(
             code: code.rawValue,
             kind: code.kind,
             stage: stage.rawValue,
-            // Places are named by strangers.
+            // Escaped, because names of files come from untrusted sources.
             message: ("cannot \(operation)\(place.map { " \($0)" } ?? ""): \(detail)"
                 + (errnoName.map { " [\($0)]" } ?? "")).plain,
             hint: hint
@@ -16,11 +16,11 @@ extension StorageError {
 }
 
 extension StorageError.Code {
-    /// What another try is worth.
+    /// Whether a retry can help.
     ///
-    /// A full disk is transient: an operator may free space, or another worker's disk may have it. But the job may be what fills it,
-    /// so its tries are counted. A file system that went away
-    /// and a root that this worker lacks say nothing about the job.
+    /// A full disk is transient: an operator may free space, or another worker's disk may have some. But the job
+    /// itself may be what fills the disk, so its attempts count. A lost file system, or a root that this worker
+    /// lacks, says nothing about the job.
     public var kind: Failure.Kind {
         switch self {
         case .invalidPath, .sourceNotFound, .folderNotFound, .notAFile, .destinationExists, .destinationIsSource,

@@ -1,18 +1,18 @@
-/// What went wrong with a place where bytes live: a source, a destination, or the way to one of them.
+/// An error of a source, a destination, or the path to one of them.
 ///
-/// Callers branch on `code` and `stage` alone; `detail` and `hint` are for people and may be reworded.
+/// Callers branch on `code` and `stage` only; `detail` and `hint` are for the user and may be reworded.
 public struct StorageError: Error, Sendable, Hashable {
     public var code: Code
     public var stage: Stage
-    /// What was tried, as a verb and its object: `open the source`.
+    /// The attempted operation, as a verb and its object: `open the source`.
     public var operation: String
-    /// What is wrong, for people: a sentence without a full stop.
+    /// What is wrong, for the user: a sentence without a full stop.
     public var detail: String
-    /// The path or location that it is about, as the caller wrote it.
+    /// The path or location concerned, as the caller wrote it.
     public var place: String?
-    /// The C library's name of the error, where the kernel refused: `ENOSPC`.
+    /// The C library's name of the error, if the kernel returned one: `ENOSPC`.
     public var errnoName: String?
-    /// What to do next.
+    /// What the user can do next.
     public var hint: String?
 
     public init(
@@ -35,12 +35,12 @@ public struct StorageError: Error, Sendable, Hashable {
 }
 
 extension StorageError {
-    /// When it went wrong: before any work, or with the finished file in hand.
+    /// When it happened: before any work, or with the finished file ready to publish.
     public enum Stage: String, Sendable, Hashable, Codable, CaseIterable {
         case open, publish
     }
 
-    /// Stable names; one is never reused for another meaning. docs/storage.md explains each.
+    /// Stable names; a name is never reused with another meaning. docs/errors.md explains them.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
         case invalidPath = "invalid_path"
         case invalidLocation = "invalid_location"
@@ -67,7 +67,7 @@ extension StorageError {
 }
 
 extension StorageError.Code {
-    /// What a person can do about it, where there is something.
+    /// What a user can do about it; `nil` if there is no advice.
     var hint: String? {
         switch self {
         case .folderNotFound: "create the folder first"

@@ -4,12 +4,12 @@ extension AudioFormat: Decodable {
         case interleaving, bitRate, quality, bitRatePerChannel, maximumSampleRateHz, maximumChannelCount
     }
 
-    /// Reads strictly: unknown fields are refused by name.
+    /// Decodes strictly: an unknown field throws an error that names it.
     public init(from decoder: any Decoder) throws {
         try self.init(StrictFields(decoder, Field.self), container: nil)
     }
 
-    /// Takes `fallback` for the container where none is said.
+    /// Takes `fallback` as the container if the fields name none.
     init(_ fields: StrictFields<Field>, container fallback: Container?) throws {
         guard let container: Container = try fields.word(.container) ?? fallback else {
             throw fields.missing(.container)

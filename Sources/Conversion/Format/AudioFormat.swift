@@ -1,6 +1,6 @@
-/// What an output should be. `nil` means: as the source, or the nearest that the codec can carry.
+/// The requested format of an output. `nil` means: as the source, or the nearest that the codec supports.
 ///
-/// What is said is kept to the letter or refused; only what is left open is chosen, by `resolved(for:)`.
+/// A field that is set is honoured exactly or refused. `resolved(for:)` chooses only the fields left open.
 public struct AudioFormat: Sendable, Hashable, Encodable {
     /// The kind of file.
     public var container: Container
@@ -8,32 +8,32 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
     public var codec: Codec?
     /// Frames per second.
     public var sampleRateHz: Int?
-    /// More or fewer than the source has: it is mixed.
+    /// More or fewer than the source has: the channels are mixed.
     public var channelCount: Int?
-    /// Has to agree with `channelCount` if both are given.
+    /// Must agree with `channelCount` if both are set.
     public var layout: ChannelLayout?
     /// Bits stored per sample.
     public var bitDepth: Int?
-    /// What a stored sample is.
+    /// Integer or float.
     public var sampleKind: SampleKind?
-    /// For samples that have more bits than are stored; `nil` takes `tpdf`.
+    /// Used where the samples have more bits than the file stores; `nil` takes `tpdf`.
     public var dither: Dither?
-    /// `nil` takes little where there is a choice.
+    /// `nil` takes `little` if the container has both.
     public var endianness: Endianness?
-    /// Said only to be refused if it is `planar`.
+    /// Exists only so that `planar` can be refused.
     public var interleaving: Interleaving?
     /// Bits per second, constant or as a target. Excludes `quality` and `bitRatePerChannel`.
     public var bitRate: Int?
     /// Variable bit rate: MP3 0 (best) to 9, Vorbis -1 to 10 (best).
     public var quality: Double?
-    /// A target that grows with the channels and gives way to the codec's ceiling at the rate in question.
+    /// A target for each channel, limited to what the codec takes at that sample rate and channel count.
     public var bitRatePerChannel: Int?
-    /// The source's rate, but never above this. Means nothing beside `sampleRateHz`.
+    /// Takes the source's rate, but never above this. Ignored if `sampleRateHz` is set.
     public var maximumSampleRateHz: Int?
-    /// The source's channels, mixed down to this many if there are more. Means nothing beside `channelCount`.
+    /// Takes the source's channels, mixed down if there are more than this. Ignored if `channelCount` is set.
     public var maximumChannelCount: Int?
 
-    /// A format with everything left open that is not said.
+    /// Leaves every field open that is not given.
     public init(
         container: Container,
         codec: Codec? = nil,
@@ -68,17 +68,17 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
         self.maximumChannelCount = maximumChannelCount
     }
 
-    /// Settles every open field for `source`, or refuses with all the reasons at once.
+    /// Settles every open field for `source`. Throws one refusal that lists every reason.
     public func resolved(for source: AudioShape) throws(FormatRefusal) -> ResolvedFormat {
         if codec == .copy { return try Passthrough(of: source, as: self).resolved() }
         var resolution = Resolution(of: self, for: source)
         return try resolution.run()
     }
 
-    /// These wishes with those of `wishes` put over them.
+    /// This format with the fields that `wishes` sets, and always the container of `wishes`.
     ///
-    /// Fields that say the same thing in different ways go together: a new bit rate puts an old quality out of
-    /// force, a new codec everything that belonged to the old one.
+    /// Fields that set the same thing in different ways count as one: a new bit rate removes an old quality, and a
+    /// new codec removes every setting that belonged to the old codec.
     public func overridden(by wishes: AudioFormat) -> AudioFormat {
         var result = self
         result.container = wishes.container

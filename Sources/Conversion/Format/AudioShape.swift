@@ -1,23 +1,22 @@
-/// What a source's audio is, as far as choosing a format needs to know.
+/// The properties of a source's audio that the choice of an output format depends on.
 public struct AudioShape: Sendable, Hashable {
     /// Frames per second.
     public var sampleRateHz: Int
-    /// Has to be that of `layout`, if there is one.
+    /// Must equal the count of `layout`, if there is one.
     public var channelCount: Int
-    /// `nil` if the source only counts its channels. One is then mono, two are stereo, and more have no positions.
+    /// `nil` if the source states only a channel count: one is then mono, two are stereo, more have no positions.
     public var layout: ChannelLayout?
     /// Significant bits: 20 for 20-bit audio in 24-bit samples, 32 or 64 for floats.
     public var bitDepth: Int
-    /// What decoding gives.
+    /// Of the decoded samples.
     public var sampleKind: SampleKind
-    /// libav's name of the codec, such as `pcm_s16le` or `mp3`. Passthrough goes by it.
+    /// libav's name of the codec, such as `pcm_s16le` or `mp3`. Passthrough decides by it.
     public var codecName: String
-    /// Whether decoding gives what was once encoded.
+    /// Whether decoding restores the samples that were encoded.
     public var isLossless: Bool
-    /// Frames to be converted, at the source's rate; `nil` if that is not known yet.
+    /// Frames to convert, at the source's rate; `nil` if not known yet.
     public var frames: Int64?
 
-    /// A shape in eight parts.
     public init(
         sampleRateHz: Int,
         channelCount: Int,
@@ -41,7 +40,7 @@ public struct AudioShape: Sendable, Hashable {
     /// The bits worth keeping. Lossy codecs have no depth and decode to at least 16: mu-law's 8 bits are not samples.
     var effectiveBitDepth: Int { isLossless ? bitDepth : max(bitDepth, 16) }
 
-    /// The layout as the source means it.
+    /// The layout, with mono and stereo assumed for one and two channels without positions.
     var effectiveLayout: ChannelLayout {
         layout.map { $0.isDiscrete ? $0.withUsualPositions : $0 } ?? .discrete(channelCount).withUsualPositions
     }

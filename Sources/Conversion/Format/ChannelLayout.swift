@@ -1,14 +1,13 @@
-/// Which loudspeakers the channels are for, in the order of the bits (the order of WAVE files).
+/// The loudspeaker of each channel, in the order of the mask's bits (the order of WAVE files).
 ///
-/// The bits are those of WAVE's `dwChannelMask`; libav's `AV_CH_*` are the same. Channels without speakers
-/// (`discrete`) have a mask of 0 and only a count.
+/// The bits are those of WAVE's `dwChannelMask`; libav's `AV_CH_*` are the same. A `discrete` layout, whose channels
+/// have no speakers, has a mask of 0 and only a count.
 public struct ChannelLayout: Sendable, Hashable {
-    /// One bit per loudspeaker, or 0 if nothing is known but the count.
+    /// One bit per loudspeaker, or 0 if only the count is known.
     public let mask: UInt64
-    /// How many channels there are.
     public let channelCount: Int
 
-    /// `nil` for a mask without a bit.
+    /// `nil` if `mask` is 0.
     public init?(mask: UInt64) {
         guard mask != 0 else { return nil }
         self.init(speakers: mask)
@@ -44,22 +43,22 @@ public struct ChannelLayout: Sendable, Hashable {
     public static let fourPointZero = ChannelLayout(speakers: 0x107)
     /// Left, right, centre, two behind.
     public static let fivePointZero = ChannelLayout(speakers: 0x37)
-    /// The same with the last two at the sides.
+    /// 5.0 with the last two speakers at the sides.
     public static let fivePointZeroSide = ChannelLayout(speakers: 0x607)
-    /// 5.0 and low frequencies.
+    /// 5.0 and a low-frequency channel.
     public static let fivePointOne = ChannelLayout(speakers: 0x3F)
-    /// 5.0(side) and low frequencies.
+    /// 5.0(side) and a low-frequency channel.
     public static let fivePointOneSide = ChannelLayout(speakers: 0x60F)
-    /// 5.1 on the sides and one behind.
+    /// 5.1(side) and one speaker behind.
     public static let sixPointOne = ChannelLayout(speakers: 0x70F)
-    /// 5.1 and one more behind.
+    /// 5.1 and one more speaker behind.
     public static let sixPointOneBack = ChannelLayout(speakers: 0x13F)
-    /// 5.1 and one on either side.
+    /// 5.1 and one speaker on either side.
     public static let sevenPointOne = ChannelLayout(speakers: 0x63F)
-    /// 5.1 and two more in front.
+    /// 5.1 and two more speakers in front.
     public static let sevenPointOneWide = ChannelLayout(speakers: 0xFF)
 
-    /// Every layout with a name, and its name. The names are libav's.
+    /// Every named layout. The names are libav's.
     public static let named: [(name: String, layout: ChannelLayout)] = [
         ("mono", mono), ("stereo", stereo), ("2.1", twoPointOne), ("3.0", threePointZero), ("quad", quad),
         ("4.0", fourPointZero), ("5.0", fivePointZero), ("5.0(side)", fivePointZeroSide), ("5.1", fivePointOne),
@@ -67,15 +66,15 @@ public struct ChannelLayout: Sendable, Hashable {
         ("7.1", sevenPointOne), ("7.1(wide)", sevenPointOneWide),
     ]
 
-    /// What is meant when a file only counts its channels, as FLAC and Vorbis define it; `nil` from 9 on.
+    /// The layout that FLAC and Vorbis define for a bare channel count; `nil` from 9 channels on.
     public static func standard(for channelCount: Int) -> ChannelLayout? {
         let byCount = [mono, stereo, threePointZero, quad, fivePointZero, fivePointOne, sixPointOne, sevenPointOne]
         return (1...byCount.count).contains(channelCount) ? byCount[channelCount - 1] : nil
     }
 
-    /// The same layout with side speakers called back speakers, where it has no back speakers of its own.
+    /// The same layout with its side speakers renamed to back speakers, if it has no back speakers itself.
     ///
-    /// 5.1 and 5.1(side) are the same five seats under two names; nothing is mixed between them.
+    /// 5.1 and 5.1(side) are the same five positions under two names, so nothing is mixed between them.
     var sidesAsBacks: ChannelLayout {
         let sides: UInt64 = 0x600
         let backs: UInt64 = 0x30
@@ -87,13 +86,13 @@ public struct ChannelLayout: Sendable, Hashable {
 // MARK: - Words
 
 extension ChannelLayout: CustomStringConvertible {
-    /// The name, or `0x...` for an unnamed mask, or `discrete 16`.
+    /// The name; `0x...` for an unnamed mask; or, for example, `discrete 16`.
     public var description: String {
         if isDiscrete { return "discrete \(channelCount)" }
         return Self.named.first { $0.layout == self }?.name ?? "0x" + String(mask, radix: 16)
     }
 
-    /// Reads what `description` writes; `nil` for anything else.
+    /// Parses what `description` returns; `nil` for anything else.
     public init?(_ text: String) {
         if let known = Self.named.first(where: { $0.name == text }) {
             self = known.layout
@@ -108,7 +107,7 @@ extension ChannelLayout: CustomStringConvertible {
 }
 
 extension ChannelLayout: Codable {
-    /// Reads what `description` writes.
+    /// Decodes what `description` returns.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -122,7 +121,7 @@ extension ChannelLayout: Codable {
         self = layout
     }
 
-    /// Writes `description`.
+    /// Encodes `description`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

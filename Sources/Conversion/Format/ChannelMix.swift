@@ -1,19 +1,19 @@
-/// How the channels of one layout become those of another: one row of coefficients for each output channel.
+/// A mixing matrix from one channel layout to another: one row of coefficients for each output channel.
 ///
-/// The rule is the same for every codec and every sample format. A speaker that both layouts have keeps its channel. A
-/// speaker that the target lacks is folded into its neighbours, see `SpeakerFolding`. Then the whole matrix is scaled
-/// so that no row adds up to more than 1: a full-scale source cannot exceed full scale.
+/// The rule is the same for every codec and every sample format. A speaker that both layouts have keeps its channel.
+/// A speaker that the target lacks is folded into its neighbours, see `SpeakerFolding`. Then the whole matrix is
+/// scaled so that no row adds up to more than 1: a full-scale source cannot clip.
 public struct ChannelMix: Sendable, Hashable {
-    /// The layout that comes in. Unpositioned mono and stereo are mono and stereo here.
+    /// The input layout. Mono and stereo without positions count as mono and stereo.
     public let source: ChannelLayout
-    /// The layout that goes out.
+    /// The output layout.
     public let target: ChannelLayout
     /// One row for each channel of `target`, with one coefficient for each channel of `source`.
     public let rows: [[Double]]
 
     /// `nil` if there is no such mix: one of the layouts has no positions, or a speaker has no neighbour in `target`.
     ///
-    /// Layouts of as many channels of which one is unpositioned need no mix: the channels are taken in order.
+    /// If one of the layouts has no positions and both have the same channel count, the channels are copied in order.
     public init?(from given: ChannelLayout, to wanted: ChannelLayout) {
         let source = given.withUsualPositions
         let target = wanted.withUsualPositions
@@ -41,12 +41,12 @@ public struct ChannelMix: Sendable, Hashable {
         self.rows = rows
     }
 
-    /// Whether every channel comes out where it went in.
+    /// Whether every channel is copied unchanged to the channel of the same number.
     public var isIdentity: Bool { rows == Self.identity(source.channelCount) }
 
-    /// Whether every source channel is heard somewhere at its own level, and no two of them share an output channel.
+    /// Whether every source channel keeps its level in some output channel, and no two share one.
     ///
-    /// So it is where mono becomes stereo, where speakers are only named otherwise, and where silent ones are added.
+    /// This holds when mono becomes stereo, when speakers only change their names, and when silent channels are added.
     public var keepsEveryChannel: Bool {
         let isPure = rows.allSatisfy { row in
             row.allSatisfy { $0 == 0 || $0 == 1 } && row.count { $0 != 0 } <= 1
@@ -54,7 +54,7 @@ public struct ChannelMix: Sendable, Hashable {
         return isPure && lostSpeakers.isEmpty
     }
 
-    /// Speakers of the source of which the target has nothing.
+    /// Speakers of the source that contribute to no channel of the target.
     public var lostSpeakers: [Int] {
         guard !source.isDiscrete else { return [] }
         return source.speakers.indices.filter { column in rows.allSatisfy { $0[column] == 0 } }.map {
@@ -62,7 +62,7 @@ public struct ChannelMix: Sendable, Hashable {
         }
     }
 
-    /// By what the front channels are scaled: the left one where the source has it, else its first.
+    /// The gain of the left front channel, or of the source's first channel if it has no left one.
     public var frontGain: Double { rows.compactMap(\.first).max() ?? 1 }
 
     private static func identity(_ count: Int) -> [[Double]] {
@@ -71,7 +71,8 @@ public struct ChannelMix: Sendable, Hashable {
 }
 
 extension ChannelLayout {
-    /// The same layout, with one and two channels without positions taken for mono and stereo, which they nearly always are.
+    /// The same layout, with one and two channels without positions taken as mono and stereo, which they nearly
+    /// always are.
     ///
     /// One channel is mono whatever its speaker is called.
     var withUsualPositions: ChannelLayout {
@@ -79,9 +80,9 @@ extension ChannelLayout {
         return isDiscrete && channelCount == 2 ? .stereo : self
     }
 
-    /// The number of the channel for low frequencies, from 0; `nil` if there is none.
+    /// The index, from 0, of the low-frequency channel; `nil` if there is none.
     public var lowFrequencyChannel: Int? { speakers.firstIndex(of: 3) }
 
-    /// The bits of the mask, in the order of the channels.
+    /// The numbers of the mask's bits, in the order of the channels.
     var speakers: [Int] { (0..<64).filter { mask & (1 << UInt64($0)) != 0 } }
 }

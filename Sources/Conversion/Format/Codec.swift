@@ -1,8 +1,8 @@
-/// How samples are coded. `copy` is no codec: the source's own packets pass through untouched.
+/// How audio is encoded. `copy` is no codec: it passes the source's packets through untouched.
 public enum Codec: String, Sendable, Codable, CaseIterable {
     case pcm, ulaw, alaw, flac, alac, aac, mp3, vorbis, opus, wavpack, copy
 
-    /// The name people use, as refusals and documents write it.
+    /// The usual name, as refusals and documents write it.
     public var title: String {
         switch self {
         case .pcm: "PCM"
@@ -19,7 +19,7 @@ public enum Codec: String, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// Whether decoding gives back the very samples that were encoded (for `copy`: the very packets).
+    /// Whether decoding restores the exact samples that were encoded (for `copy`: the exact packets).
     public var isLossless: Bool {
         switch self {
         case .pcm, .flac, .alac, .wavpack, .copy: true
@@ -27,8 +27,8 @@ public enum Codec: String, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// Whether its streams say or imply a speaker for every channel, in every container. libav 5.1 reads no WavPack of
-    /// more than two channels without them.
+    /// Whether its streams state or imply a speaker for every channel, in every container. libav 5.1 cannot read
+    /// WavPack of more than two channels without them.
     public var namesPositions: Bool {
         switch self {
         case .flac, .alac, .wavpack, .aac, .mp3, .vorbis, .opus: true
@@ -37,17 +37,17 @@ public enum Codec: String, Sendable, Codable, CaseIterable {
     }
 }
 
-/// Whether a sample is a whole number or a fraction of full scale.
+/// Whether a sample is an integer or a floating-point fraction of full scale.
 public enum SampleKind: String, Sendable, Codable, CaseIterable {
     case integer, float
 }
 
-/// The order of the bytes of one sample.
+/// The byte order of a sample.
 public enum Endianness: String, Sendable, Codable, CaseIterable {
     case little, big
 }
 
-/// How the channels of PCM lie in a file. No container written here takes `planar`.
+/// How the channels of PCM are arranged in a file. No container written here accepts `planar`.
 public enum Interleaving: String, Sendable, Codable, CaseIterable {
     case interleaved, planar
 }

@@ -1,8 +1,8 @@
-/// The kind of file audio is written into. Which codecs each one carries is in `FormatTable`.
+/// The kind of file that audio is written to. `FormatTable` lists the codecs that each one carries.
 public enum Container: String, Sendable, Codable, CaseIterable {
     case wav, w64, aiff, aifc, caf, au, raw, flac, m4a, mp4, adts, mp3, ogg, webm, mka, wavpack
 
-    /// The name people use, as refusals and documents write it.
+    /// The usual name, as refusals and documents write it.
     public var title: String {
         switch self {
         case .wav: "WAV"
@@ -24,7 +24,7 @@ public enum Container: String, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// Without dots, lower case, the preferred one first.
+    /// Without dots, in lower case, the preferred one first.
     public var fileExtensions: [String] {
         switch self {
         case .wav: ["wav", "wave"]
@@ -46,7 +46,7 @@ public enum Container: String, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// What a file extension promises, or `nil` if it promises no container we write.
+    /// The container and codec that a file extension implies; `nil` if it implies no container that Sluice writes.
     ///
     /// Case and a leading dot do not matter. The codec is given only where the extension names one: `opus`.
     public static func forFileExtension(_ fileExtension: String) -> (Container, Codec?)? {
@@ -55,7 +55,7 @@ public enum Container: String, Sendable, Codable, CaseIterable {
         return (container, bare == "opus" ? .opus : nil)
     }
 
-    /// Whether 8-bit integer samples are signed here. Where they are not, 128 is silence.
+    /// Whether 8-bit integer samples are signed in this container. If not, 128 is silence.
     public var eightBitIsSigned: Bool {
         switch self {
         case .aiff, .caf, .au: true

@@ -1,8 +1,8 @@
-/// What happens to the bits of a sample that the output has no room for. Samples that fit are never changed.
+/// How samples are reduced to fewer bits for the output. Samples that fit are never changed.
 public enum Dither: String, Sendable, Codable, CaseIterable {
-    /// The sample is rounded to the nearest step.
+    /// Rounds each sample to the nearest step.
     case rounding = "none"
-    /// The sample is rounded after noise of triangular distribution was added, two steps wide: the error is noise of
-    /// one level and not distortion. The noise has a fixed seed, so the same source gives the same bytes.
+    /// Adds noise of triangular distribution, two steps wide, before rounding, so that the error is noise at a
+    /// constant level and not distortion. The noise has a fixed seed: the same source gives the same bytes.
     case tpdf
 }

@@ -1,28 +1,27 @@
 /// Why a format cannot be written: every field that does not fit, not only the first.
 public struct FormatRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-    /// At least one.
+    /// Never empty.
     public var reasons: [Reason]
 
-    /// A refusal for `reasons`.
     public init(reasons: [Reason]) {
         self.reasons = reasons
     }
 
     /// One wrong field.
     public struct Reason: Sendable, Hashable, Codable, CustomStringConvertible {
-        /// In the command's words: `codec`, `rate`, `channels`, `layout`, `depth`, `kind`, `dither`,
-        /// `endian`, `interleaving`, `bitrate`, `quality`, `length`; or `source`, if no format could be made of that.
+        /// The field, as the command line names it: `codec`, `rate`, `channels`, `layout`, `depth`, `kind`,
+        /// `dither`, `endian`, `interleaving`, `bitrate`, `quality`, `length`; or `source`, if no format could be
+        /// derived from the source.
         public var field: String
-        /// What was asked.
+        /// The requested value.
         public var value: String
-        /// The rule that was broken.
+        /// The rule that the value breaks.
         public var why: String
-        /// What would have been taken.
+        /// The accepted values.
         public var allowed: String
-        /// What to do instead, if something can be said.
+        /// What to do instead; `nil` if there is no advice.
         public var hint: String?
 
-        /// A reason in five parts.
         public init(field: String, value: String, why: String, allowed: String, hint: String? = nil) {
             self.field = field
             self.value = value
@@ -31,7 +30,7 @@ public struct FormatRefusal: Error, Sendable, Hashable, CustomStringConvertible 
             self.hint = hint
         }
 
-        /// `endian little: AIFF is big-endian; allowed: big`
+        /// For example `endian little: AIFF is big-endian; allowed: big`.
         public var description: String { "\(field) \(value): \(why); allowed: \(allowed)" }
     }
 

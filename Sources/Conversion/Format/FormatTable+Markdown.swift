@@ -1,5 +1,5 @@
 extension FormatTable {
-    /// The table as `docs/formats.md` shows it. Codecs with the same limits in a container share a line.
+    /// The table as `docs/formats.md` shows it. Codecs with the same limits in a container share a row.
     public static var markdown: String {
         var lines = [
             "| container | codec | sample rate, Hz | channels | samples | bit rate or quality | length | remarks |",
@@ -37,7 +37,7 @@ extension FormatTable {
             ?? "\(rule.channels.lowerBound) to \(rule.channels.upperBound)"
     }
 
-    /// Depths that share their byte orders, in one clause.
+    /// Depths with the same byte orders share a clause.
     private static func samples(_ rule: FormatRule) -> String {
         guard !rule.depths.isEmpty else { return "lossy" }
         var clauses: [(orders: [Endianness], depths: [String])] = []

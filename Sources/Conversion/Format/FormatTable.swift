@@ -1,13 +1,13 @@
-/// Every pair of container and codec that is written, and its limits.
+/// Every supported pair of output container and codec, with its limits.
 ///
-/// Measured with libav 5.1.9 on Debian 12: each row's ends were encoded and read back. Where its muxers lose frames
-/// at either end, `Media` writes what is missing, so `gapless` says what a container can hold.
+/// Measured with libav 5.1.9 on Debian 12: the extremes of each row were encoded and read back. Where libav's muxers
+/// lose frames at either end, `Media` writes what is missing, so `gapless` states what the container can hold.
 public enum FormatTable {
     /// All rows, one per pair.
     public static let rules: [FormatRule] =
         pcmRules + lawRules + losslessRules + lossyRules
 
-    /// `nil` if the container does not take the codec. `copy` has no row: it goes by the source's codec.
+    /// `nil` if the container does not take the codec. `copy` has no row: the source's own codec decides.
     public static func rule(_ container: Container, _ codec: Codec) -> FormatRule? {
         rules.first { $0.container == container && $0.codec == codec }
     }
@@ -17,7 +17,7 @@ public enum FormatTable {
         Codec.allCases.filter { rule(container, $0) != nil }
     }
 
-    /// The codec of a container for which none is asked.
+    /// The codec for an output that names only its container.
     public static func defaultCodec(for container: Container) -> Codec {
         switch container {
         case .wav, .w64, .aiff, .aifc, .caf, .au, .raw: .pcm
@@ -34,7 +34,7 @@ public enum FormatTable {
 // MARK: - Samples as they are
 
 extension FormatTable {
-    /// RIFF's 32-bit lengths; AIFF and AU have the same.
+    /// The limit of RIFF's 32-bit length fields; AIFF and AU have the same.
     static let fourGigabytes: Int64 = 4_294_967_295
 
     private static let anyRate = SampleRates.range(1...16_777_215)
@@ -118,7 +118,7 @@ extension FormatTable {
         ),
     ]
 
-    /// Two logarithmic codes of 8 bits each, in every container that takes PCM.
+    /// Two logarithmic codes of 8 bits each, in every container that takes PCM except AIFF.
     private static let lawRules: [FormatRule] = [Codec.ulaw, .alaw].flatMap { law in
         pcmRules.filter { $0.container != .aiff }.map { row in
             FormatRule(

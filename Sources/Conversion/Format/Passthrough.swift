@@ -1,4 +1,4 @@
-/// A source's own packets in a new container: nothing is decoded, so nothing about the samples can be asked.
+/// Copies a source's packets into a new container. Nothing is decoded, so every request about samples is refused.
 struct Passthrough {
     let source: AudioShape
     let wish: AudioFormat
@@ -84,16 +84,16 @@ struct Passthrough {
     }
 }
 
-/// What libav's name of a codec says about its packets.
+/// What libav's name of a codec reveals about its packets.
 struct NativeCodec {
     var codec: Codec
-    /// Stored bits of a sample, or 0 if the codec stores none.
+    /// Bits stored per sample, or 0 if the codec stores no samples.
     var bits = 0
     var kind = SampleKind.integer
     var endianness: Endianness?
     var isSigned = true
 
-    /// `nil` for every codec that no container here takes.
+    /// `nil` if no container here accepts the codec.
     init?(libavName name: String) {
         switch name {
         case "pcm_mulaw": (codec, bits) = (.ulaw, 8)
@@ -116,7 +116,7 @@ struct NativeCodec {
         self.isSigned = isSigned
     }
 
-    /// Reads `pcm_s24be` and its like.
+    /// Parses names such as `pcm_s24be`.
     private static func pcm(_ name: String) -> NativeCodec? {
         let prefix = "pcm_"
         guard name.hasPrefix(prefix) else { return nil }
@@ -133,7 +133,7 @@ struct NativeCodec {
         )
     }
 
-    /// Whether a container's rule takes these samples as they lie.
+    /// Whether a container's rule accepts these samples unchanged.
     func fits(_ rule: FormatRule) -> Bool {
         if kind == .integer, isSigned != (bits == 8 ? rule.container.eightBitIsSigned : true) { return false }
         return rule.depths.contains { depth in

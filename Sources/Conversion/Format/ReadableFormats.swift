@@ -1,19 +1,19 @@
-/// What is read beside everything that `FormatTable` writes: files of these kinds come in and do not go out.
+/// The formats that Sluice reads but does not write. It also reads everything in `FormatTable`.
 public enum ReadableFormats {
-    /// One kind of file and a codec in it.
+    /// One kind of file and one codec in it.
     public struct Row: Sendable, Hashable {
-        /// The kind of file, in the command's words.
+        /// The kind of file, as the command line names it.
         public var container: String
         /// Without dots.
         public var extensions: [String]
         /// libav's name of the codec.
         public var codec: String
-        /// Whether the file says where the sound begins and ends, to the frame.
+        /// Whether the file states to the frame where the sound begins and ends.
         public var isGapless: Bool
         public var isLossless: Bool
     }
 
-    /// In the order to show them in.
+    /// In display order.
     public static let readOnly: [Row] =
         [
             Row(container: "ape", extensions: ["ape"], codec: "ape", isGapless: true, isLossless: true),

@@ -54,7 +54,7 @@ extension Resolution {
         return Self.usualEffort(rule, sampleRateHz: sampleRateHz, channelCount: channelCount)
     }
 
-    /// Where a bit rate does exist; `nil` if nowhere.
+    /// A hint with the sample rates at which `bitRate` exists; `nil` if there are none.
     private func ratesWith(_ bitRate: Int, _ rule: FormatRule, _ channelCount: Int) -> String? {
         guard case .list(let rates, _) = rule.rates else { return nil }
         let fitting = rates.filter {
@@ -64,7 +64,7 @@ extension Resolution {
         return "\(bitRate) exists at \(fitting.map { String($0) }.joined(separator: ", ")) Hz"
     }
 
-    /// What is taken where nothing is asked: good enough that few will hear a difference.
+    /// The default effort: so good that few listeners hear a difference.
     ///
     /// MP3 V2 (about 190 kbit/s in stereo), Vorbis 5 (about 160), AAC 64 kbit/s per channel, Opus 64 for mono and
     /// 48 per channel otherwise.

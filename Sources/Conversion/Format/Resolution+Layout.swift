@@ -37,7 +37,8 @@ extension Resolution {
         return Self.nearest(to: given, among: rule.layouts, ceiling: ceiling)
     }
 
-    /// The layout for a count that was asked for: the source's own if it may, else the codec's, else the usual one.
+    /// The layout for a requested count: the source's if the codec takes it, else the usual one, else the codec's
+    /// first.
     private mutating func layout(of count: Int, _ rule: FormatRule, _ given: ChannelLayout) -> ChannelLayout {
         guard rule.channels.contains(count) else {
             refuseChannels(count, rule)
@@ -56,7 +57,7 @@ extension Resolution {
             ?? fitting.first { $0 == .standard(for: count) } ?? first
     }
 
-    /// Channels without positions as they are, or in the codec's layout for so many: nothing is mixed.
+    /// Keeps channels without positions in order, in the codec's layout for that count if it needs one. Mixes nothing.
     private mutating func inOrder(_ given: ChannelLayout, _ rule: FormatRule, _ ceiling: Int) -> ChannelLayout {
         let count = given.channelCount
         let known = rule.codec.namesPositions ? rule.layouts ?? FormatTable.xiphLayouts : rule.layouts
@@ -71,10 +72,11 @@ extension Resolution {
         return fitting.first { $0 == .standard(for: count) } ?? fitting.first ?? given
     }
 
-    /// What carries most of `given`.
+    /// The layout that carries most of `given`.
     ///
-    /// First itself (5.1(side) counts as 5.1), then the smallest layout that has all its speakers, so that nothing
-    /// is mixed (ALAC knows no quad: 5.0 with a silent centre), then the one that shares most of them.
+    /// First choice is `given` itself (5.1(side) counts as 5.1), then the smallest layout that has all its speakers,
+    /// so that nothing is mixed (ALAC has no quad: 5.0 with a silent centre), then the layout that shares the most
+    /// speakers.
     static func nearest(to given: ChannelLayout, among known: [ChannelLayout]?, ceiling: Int) -> ChannelLayout {
         let candidates = (known ?? [given] + ChannelLayout.named.map(\.layout)).filter { $0.channelCount <= ceiling }
         if candidates.contains(given) { return given }

@@ -25,7 +25,7 @@ extension Resolution {
             )
             return rule.depths[0]
         }
-        // A float's 24 bits of significand are what an integer has to hold, and the other way round.
+        // A float has 24 significant bits. An integer must hold that many to replace it, and the reverse.
         let kinds = fitting.filter { $0.kind == source.sampleKind }
         if !kinds.isEmpty { return smallest(kinds, holding: source.effectiveBitDepth) }
         let needed = source.sampleKind == .float ? 24 : source.effectiveBitDepth <= 24 ? 32 : 64

@@ -1,4 +1,4 @@
-/// One format being settled for one source: every field in turn, every reason to refuse collected.
+/// Settles the format for one source: decides every field in turn and collects every reason to refuse.
 struct Resolution {
     let wish: AudioFormat
     let source: AudioShape
@@ -57,7 +57,7 @@ struct Resolution {
         reasons.append(.init(field: field, value: value, why: why, allowed: allowed, hint: hint))
     }
 
-    /// What no container could make sense of.
+    /// Refuses requests that contradict each other, whatever the container.
     private mutating func checkContradictions() {
         if wish.interleaving == .planar {
             refuse(
@@ -99,8 +99,8 @@ extension Resolution {
             }
             return rate
         }
-        // A bit rate that was asked for may exist only at higher rates. Going up harms nothing; going down for its
-        // sake would, so there the bit rate is refused.
+        // A requested bit rate may exist only at higher sample rates. Raising the rate loses nothing. Lowering it
+        // would lose sound, so in that case the bit rate is refused.
         let fits: (Int) -> Bool = { rate in
             guard let bitRate = wish.bitRate, rule.bitRates != .none else { return true }
             return rule.bitRates.contains(bitRate, sampleRateHz: rate, channelCount: channelCount)

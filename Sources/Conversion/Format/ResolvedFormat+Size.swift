@@ -1,13 +1,13 @@
 extension ResolvedFormat {
-    /// How far an estimate can be off.
+    /// How far an estimate can be off, for a file without tags.
     public enum Exactness: Sendable, Hashable {
-        /// Not at all, in a file without tags.
+        /// Not at all.
         case exact
-        /// This much of the estimate, either way, in a file without tags.
+        /// By up to this percentage of the estimate, either way.
         case within(percent: Int)
     }
 
-    /// Bytes of one frame, where every frame has as many: PCM, mu-law and A-law. Otherwise `nil`.
+    /// Bytes per frame if every frame has the same size (PCM, mu-law, A-law), else `nil`.
     public var bytesPerFrame: Int? {
         switch codec {
         case .pcm: bitDepth / 8 * channelCount
@@ -16,12 +16,12 @@ extension ResolvedFormat {
         }
     }
 
-    /// How large a file of `frames` frames, counted at `sampleRateHz`, will be. Tags come on top.
+    /// The size in bytes of a file of `frames` frames, counted at `sampleRateHz`. Tags come on top.
     ///
-    /// `nil` where only encoding can tell: lossless compression, passthrough, variable bit rates, and AAC and Opus,
-    /// to whose encoders a bit rate is only a target (60 s of silence at 128 kbit/s AAC are 27 kB).
+    /// `nil` if only encoding can tell: lossless compression, passthrough, variable bit rates, and AAC and Opus,
+    /// whose encoders take a bit rate only as a target (60 s of silence at 128 kbit/s AAC are 27 kB).
     public func estimatedBytes(frames: Int64) -> (bytes: Int64, exactness: Exactness)? {
-        // Beyond that only a header that is wrong promises sound, and what follows would not fit into 64 bits.
+        // Only a wrong header promises more frames than this, and the arithmetic below would overflow 64 bits.
         guard (0...(1 << 56)).contains(frames) else { return nil }
         if let bytesPerFrame {
             let data = frames.multipliedReportingOverflow(by: Int64(bytesPerFrame))
@@ -33,8 +33,8 @@ extension ResolvedFormat {
         return (mp3Bytes(frames: frames, bitRate: bitRate), .within(percent: 2))
     }
 
-    /// Whole packets: the samples and LAME's delay of 1105 before them, and the LAME tag in a packet of its own, for
-    /// which Matroska has no use; it puts a header before each packet instead.
+    /// Counts whole packets: LAME's delay of 1105 frames, the samples, and one packet for the LAME tag. Matroska
+    /// stores no LAME tag, but puts a header before each packet.
     private func mp3Bytes(frames: Int64, bitRate: Int) -> Int64 {
         let packetFrames: Int64 = sampleRateHz >= 32_000 ? 1152 : 576
         let packets = (frames + 1105 + packetFrames - 1) / packetFrames
@@ -52,13 +52,14 @@ extension ResolvedFormat {
 // MARK: - What a container adds
 
 extension ResolvedFormat {
-    /// Bytes of the file before and after the samples, as libav 5.1.9 writes it without tags.
+    /// Bytes in the file before and after the samples, as libav 5.1.9 writes it without tags. 0 if the samples are
+    /// not PCM.
     ///
-    /// The same whatever the length; in Matroska, which cuts samples into packets, only near. 0 for what is not PCM.
+    /// The length does not change it, except in Matroska, which cuts samples into packets: there it is approximate.
     public var headerBytes: Int64 {
         guard bytesPerFrame != nil else { return 0 }
         switch container {
-        case .wav: return 36 + riffHeaderBytes  // room for RF64's ds64
+        case .wav: return 36 + riffHeaderBytes  // space for RF64's ds64
         case .w64: return w64HeaderBytes
         case .aiff: return 54 + aiffLayoutBytes
         case .aifc: return 72 + aiffLayoutBytes
@@ -69,7 +70,7 @@ extension ResolvedFormat {
         }
     }
 
-    /// Chunks begin at even places, in W64 at every eighth.
+    /// Chunks begin at even offsets, in W64 at multiples of eight.
     private func paddingBytes(after dataBytes: Int64) -> Int64 {
         switch container {
         case .wav, .aiff, .aifc: dataBytes % 2
@@ -84,7 +85,7 @@ extension ResolvedFormat {
         return namesSpeakers || sampleRateHz > 48_000 || (codec == .pcm && bitDepth > 16)
     }
 
-    /// Whether a `fact` chunk says how many frames there are: everything but integer PCM.
+    /// Whether a `fact` chunk states the number of frames: for everything but integer PCM.
     private var hasFactChunk: Bool { codec != .pcm || sampleKind == .float }
 
     private var riffHeaderBytes: Int64 {
@@ -95,6 +96,6 @@ extension ResolvedFormat {
         (isExtensible ? 128 : codec == .pcm ? 104 : 112) + (hasFactChunk ? 32 : 0)
     }
 
-    /// The `CHAN` chunk, which names the speakers where that is not obvious.
+    /// The `CHAN` chunk, which names the speakers if there are more than two channels with known positions.
     private var aiffLayoutBytes: Int64 { channelCount > 2 && !layout.isDiscrete ? 20 : 0 }
 }

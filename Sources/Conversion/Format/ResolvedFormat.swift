@@ -1,32 +1,32 @@
-/// A format with nothing left open: what the writer will do.
+/// A format with every field settled: what the writer produces.
 public struct ResolvedFormat: Sendable, Hashable, Codable {
     /// The kind of file.
     public var container: Container
     /// `copy` for passthrough.
     public var codec: Codec
-    /// The output's clock: frames per second.
+    /// Frames per second of the output clock.
     public var sampleRateHz: Int
-    /// Always that of `layout`.
+    /// Always equals the count of `layout`.
     public var channelCount: Int
-    /// May be discrete, if the source's is.
+    /// Has no positions only if the source has none.
     public var layout: ChannelLayout
-    /// Bits stored per sample. For lossy codecs, which store none, 32 (and `float`): what their encoders are fed.
+    /// Bits stored per sample. Lossy codecs store none: 32, and `float`, is what their encoders take as input.
     public var bitDepth: Int
-    /// What `bitDepth` counts the bits of.
+    /// Integer or float.
     public var sampleKind: SampleKind
-    /// `nil` means `tpdf`. It has no effect where no bits are lost.
+    /// `nil` means `tpdf`. It has no effect if no bits are lost.
     public var dither: Dither?
-    /// `little` where there is no order to choose (one byte, or inside a codec).
+    /// `little` if there is no byte order to choose (one byte, or inside a codec).
     public var endianness: Endianness
-    /// Bits per second, constant or as a target. At most one of this and `quality` is set.
+    /// Bits per second, constant or as a target. At most one of `bitRate` and `quality` is set.
     public var bitRate: Int?
     /// On the codec's own scale.
     public var quality: Double?
 
-    /// Whether the codec gives back the very samples it gets at this depth. With `copy`: the very packets.
+    /// Whether the codec restores the exact samples it gets at this depth. With `copy`: the exact packets.
     public var isLossless: Bool { codec.isLossless }
 
-    /// Whether the file says which speaker each of three or more channels is for, where that is known.
+    /// Whether the file stores the speaker positions of three or more channels, if they are known.
     public var storesLayout: Bool {
         switch container {
         case .au, .raw: false
@@ -35,7 +35,7 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
         }
     }
 
-    /// A format that was not checked; `AudioFormat.resolved(for:)` makes checked ones.
+    /// Checks nothing; `AudioFormat.resolved(for:)` makes checked formats.
     public init(
         container: Container,
         codec: Codec,

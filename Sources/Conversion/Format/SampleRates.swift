@@ -1,12 +1,12 @@
-/// The sample rates that a codec takes in a container.
+/// The sample rates, in Hz, that a codec accepts in a container.
 public enum SampleRates: Sendable, Hashable {
     case range(ClosedRange<Int>)
-    /// `fallback` is for sources at any other rate; `nil` takes the next higher one.
+    /// `fallback` is for sources at any other rate; with `nil` they take the next higher rate in the list.
     case list([Int], fallback: Int?)
-    /// Every rate up to one end, above it only multiples of `step` up to a second end (FLAC's header).
+    /// Every rate in `every`; above that, multiples of `step` up to `upTo` (FLAC's header).
     case stepped(every: ClosedRange<Int>, step: Int, upTo: Int)
 
-    /// Whether a rate is taken.
+    /// Whether the codec accepts `rate`.
     public func contains(_ rate: Int) -> Bool {
         switch self {
         case .range(let range): range.contains(rate)
@@ -16,7 +16,7 @@ public enum SampleRates: Sendable, Hashable {
         }
     }
 
-    /// The lowest allowed rate from `rate` up, else the highest.
+    /// The lowest allowed rate at or above `rate`, else the highest. A list's fallback goes first.
     ///
     /// `accepts` narrows a list further, because some bit rates exist only at some sample rates.
     func nearest(to rate: Int, where accepts: (Int) -> Bool) -> Int? {
@@ -48,7 +48,7 @@ public enum SampleRates: Sendable, Hashable {
         }
     }
 
-    /// As a refusal lists it: `8000, 12000, 16000` or `1 to 65534, ...`, in Hz.
+    /// The accepted rates in Hz, as a refusal lists them: `8000, 12000, 16000` or `1 to 65534, ...`.
     public var title: String {
         switch self {
         case .range(let range): "\(range.lowerBound) to \(range.upperBound)"

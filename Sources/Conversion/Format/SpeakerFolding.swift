@@ -1,7 +1,7 @@
-/// Where the sound of a speaker goes if the target has no such speaker.
+/// Distributes the sound of a speaker that the target lacks among the target's speakers.
 ///
-/// A speaker is named by its bit in the mask. What is folded loses 3 dB (a factor of √½), as ITU-R BS.775 has it for the
-/// centre and the surrounds; a speaker takes its neighbour's place unchanged if the source has nothing there itself.
+/// A speaker is named by its bit in the mask. Folding attenuates by 3 dB (a factor of √½), as ITU-R BS.775 prescribes
+/// for the centre and the surrounds. A speaker keeps its level if the source has no sound in its neighbour's place.
 struct SpeakerFolding {
     let source: UInt64
     let target: UInt64
@@ -11,14 +11,14 @@ struct SpeakerFolding {
         self.target = target.mask
     }
 
-    /// Speakers of the target, and how much of `speaker` each of them plays; empty for low frequencies that have no
+    /// Speakers of the target, and the gain at which each plays `speaker`; empty if a low-frequency channel has no
     /// place. `nil` if the target has no neighbour.
     func places(of speaker: Int) -> [(speaker: Int, gain: Double)]? { places(of: speaker, after: []) }
 
     private static let halfPower = 0.5.squareRoot()
 
-    /// Takes the first neighbours that the target has, else those of the last ones, which lead to the front. `visited`
-    /// are the speakers that the sound came from.
+    /// Takes the first group of neighbours that the target has. If it has none, follows the last group, which leads
+    /// to the front. `visited` holds the speakers that the sound came from.
     private func places(of speaker: Int, after visited: Set<Int>) -> [(speaker: Int, gain: Double)]? {
         if Self.has(target, speaker) { return [(speaker, 1)] }
         if [Speaker.lowFrequency, Speaker.secondLowFrequency].contains(speaker) {
@@ -40,12 +40,12 @@ struct SpeakerFolding {
     private func gain(from speaker: Int, to group: [Int]) -> Double {
         let placeIsFree = group.allSatisfy { !Self.has(source, $0) }
         switch (speaker, group) {
-        // The centre alone, as in mono, keeps its level on both sides.
+        // A centre channel alone, as in mono, keeps its level on both sides.
         case (Speaker.frontCentre, _): return placeIsFree ? 1 : Self.halfPower
-        // Behind to in front, and one to two.
+        // From behind to the front, and from one speaker to two.
         case (Speaker.backCentre, [Speaker.frontLeft, Speaker.frontRight]): return 0.5
         case (Speaker.backCentre, _): return Self.halfPower
-        // Two that meet in the middle do not find it free: each would find the other.
+        // A left and a right speaker that both fold into the middle are attenuated: each finds the other one there.
         case (_, [Speaker.frontCentre]), (_, [Speaker.backCentre]):
             return placeIsFree && Speaker.isInTheMiddle(speaker) ? 1 : Self.halfPower
         default: return placeIsFree ? 1 : Self.halfPower
@@ -55,7 +55,7 @@ struct SpeakerFolding {
     private static func has(_ mask: UInt64, _ speaker: Int) -> Bool { mask & (1 << UInt64(speaker)) != 0 }
 }
 
-/// The bits of a layout's mask, and which speakers stand beside each other.
+/// The bits of a layout's mask, and the neighbours of each speaker.
 private enum Speaker {
     static let (frontLeft, frontRight, frontCentre, lowFrequency) = (0, 1, 2, 3)
     static let (backLeft, backRight, leftOfCentre, rightOfCentre, backCentre) = (4, 5, 6, 7, 8)
@@ -71,7 +71,7 @@ private enum Speaker {
         [topCentre, topFrontCentre, topBackCentre, bottomFrontCentre].contains(speaker)
     }
 
-    /// Groups of neighbours, the first choice first. A sound that goes to a group goes to all of it.
+    /// Groups of neighbours, the first choice first. A sound that goes to a group goes to every speaker in it.
     static func neighbours(of speaker: Int) -> [[Int]] {
         switch speaker {
         case frontLeft, frontRight: [[frontCentre]]

@@ -1,11 +1,11 @@
 public import FoundationEssentials
 
-/// The proof of a right to a job, repeated with every write about it: which job, which claim of it, which lease.
+/// Proves a worker's right to a job, and guards every write about it: the job, the epoch of the claim, the lease.
 ///
-/// All three have to fit. The number of the claim alone may be given out twice by a failover that loses one.
+/// All three must match. The epoch alone is not enough: a failover that loses a claim can give out its number twice.
 public struct Fence: Sendable, Hashable, Codable {
     public var job: Int64
-    /// Grows at every claim of the job and never falls.
+    /// Increases with every claim of the job and never decreases.
     public var epoch: Int32
     /// Drawn at random for each claim.
     public var lease: UUID
@@ -16,13 +16,13 @@ public struct Fence: Sendable, Hashable, Codable {
         self.lease = lease
     }
 
-    /// The lease as a number, the first of its bits on top.
+    /// The lease id as a number, its first byte the most significant.
     public var leaseNumber: UInt128 {
         withUnsafeBytes(of: lease.uuid) { $0.reduce(0) { $0 << 8 | UInt128($1) } }
     }
 }
 
 extension Fence: CustomStringConvertible {
-    /// `job 17, epoch 2, lease 0F1E...`.
+    /// For example `job 17, epoch 2, lease 0F1E...`.
     public var description: String { "job \(job), epoch \(epoch), lease \(lease)" }
 }

@@ -1,9 +1,9 @@
-/// What a conversion does where its source is damaged.
+/// How a conversion treats damage in its source.
 public enum DamageMode: String, Sendable, Hashable, Codable, CaseIterable {
     /// Fails at the first damage.
     case strict
-    /// Puts silence of the same length in its place and keeps an account.
+    /// Replaces the damaged part with silence of the same length and reports it.
     case conceal
-    /// Leaves it out and keeps an account.
+    /// Leaves the damaged part out and reports it.
     case skip
 }

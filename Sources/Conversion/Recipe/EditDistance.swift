@@ -1,6 +1,6 @@
-/// How many slips of the fingers lie between two words: a letter too many, too few, wrong, or swapped with the next.
+/// The number of typing errors between two words: a letter added, missing, wrong, or swapped with the next one.
 public enum EditDistance {
-    /// The word that was probably meant, if one is near. Beyond a third of the letters it is another word, not a slip.
+    /// The most similar word; `nil` if even that differs in more than a third of the letters (and in more than one).
     public static func nearest(to wanted: String, among words: [String]) -> String? {
         let ranked = words.map { (word: $0, distance: between(wanted, $0)) }
         let nearest = ranked.min { $0.distance < $1.distance }

@@ -1,10 +1,10 @@
-/// A format with a name, for what most people want most of the time.
+/// A named format for a common purpose.
 public struct Preset: Sendable, Hashable {
-    /// What people type.
+    /// As the user types it.
     public let name: String
-    /// What it makes, in one line.
+    /// The result, in one line.
     public let summary: String
-    /// What it asks for, in the container it takes where the destination names none.
+    /// The format, with the container for destinations that name none.
     public let format: AudioFormat
 
     private init(_ name: String, _ summary: String, _ format: AudioFormat) {
@@ -13,9 +13,9 @@ public struct Preset: Sendable, Hashable {
         self.format = format
     }
 
-    /// The format in the container that a destination's extension names, if that takes the codec.
+    /// The format in the container that the destination's extension names, if that container takes the codec.
     ///
-    /// `opus-96` makes an Ogg file, but `talk.webm` is WebM. Passthrough goes into any container it is asked for.
+    /// `opus-96` makes an Ogg file, but `talk.webm` becomes WebM. Passthrough takes any container.
     public func format(forExtension fileExtension: String?) -> AudioFormat {
         guard let fileExtension, let (container, _) = Container.forFileExtension(fileExtension) else { return format }
         let codec = format.codec ?? FormatTable.defaultCodec(for: format.container)
@@ -30,7 +30,7 @@ public struct Preset: Sendable, Hashable {
 // MARK: - The list
 
 extension Preset {
-    /// Every preset, in the order to show them in.
+    /// Every preset, in display order.
     public static let all: [Preset] = [
         Preset("wav", "PCM in WAV, everything as the source", AudioFormat(container: .wav, codec: .pcm)),
         Preset("caf", "PCM in CAF, everything as the source", AudioFormat(container: .caf, codec: .pcm)),
@@ -83,7 +83,7 @@ extension Preset {
         ),
     ]
 
-    /// The preset called `name`, or an error that suggests the nearest one.
+    /// The preset called `name`, in upper or lower case. The error suggests the most similar name.
     public static func named(_ name: String) throws(UnknownPreset) -> Preset {
         let wanted = name.lowercased()
         if let preset = all.first(where: { $0.name == wanted }) { return preset }
@@ -92,14 +92,14 @@ extension Preset {
     }
 }
 
-/// A name that no preset has.
+/// No preset has this name.
 public struct UnknownPreset: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What was asked for.
+    /// The requested name.
     public let name: String
-    /// The preset that was probably meant, if one is near.
+    /// The preset that was probably meant; `nil` if no name is similar.
     public let suggestion: String?
 
-    /// `there is no preset "mp3-v00"; did you mean "mp3-v0"?`
+    /// For example `there is no preset "mp3-v00"; did you mean "mp3-v0"?`
     public var description: String {
         let known = "known: \(Preset.all.map(\.name).joined(separator: ", "))"
         return "there is no preset \"\(name)\"; " + (suggestion.map { "did you mean \"\($0)\"?" } ?? known)

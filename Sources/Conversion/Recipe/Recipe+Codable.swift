@@ -3,9 +3,9 @@ extension Recipe: Codable {
         case version, sources, outputs, damage, verify, strictLoss, tags, limits
     }
 
-    /// Reads strictly: a newer version, an unknown field or a wrong type is refused.
+    /// Decodes strictly: throws on a newer version, an unknown field or a wrong type.
     public init(from decoder: any Decoder) throws {
-        // The version first: what a newer one calls its fields is nothing to complain about.
+        // The version comes first: a newer version may have fields that this code does not know, and they are no error.
         let container = try decoder.container(keyedBy: Field.self)
         guard let version = try container.strictlyDecode(Int.self, at: .version) else {
             throw DecodingError.keyNotFound(
@@ -35,7 +35,7 @@ extension Recipe: Codable {
         limits = try fields.optional(.limits)
     }
 
-    /// Writes what differs from nothing; the modes always.
+    /// Leaves out fields that are empty or false, except the damage mode and `verify`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Field.self)
         try container.encode(version, forKey: .version)
@@ -56,7 +56,7 @@ extension Recipe.Source: Codable {
         case location, track, ranges, raw
     }
 
-    /// Reads strictly.
+    /// Decodes strictly.
     public init(from decoder: any Decoder) throws {
         let fields = try StrictFields(decoder, Field.self)
         location = try fields.required(.location)
@@ -65,7 +65,7 @@ extension Recipe.Source: Codable {
         raw = try fields.optional(.raw)
     }
 
-    /// Writes times as people write them, where that loses nothing.
+    /// Writes times as a user would, where that loses nothing.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Field.self)
         try container.encode(location, forKey: .location)
@@ -75,7 +75,7 @@ extension Recipe.Source: Codable {
     }
 }
 
-/// A range as recipes write it: `{"from": "0:10", "to": "1:00"}`, either of which may be missing.
+/// A range as recipes write it: `{"from": "0:10", "to": "1:00"}`. Either field may be missing.
 private struct RangeField: Codable {
     let range: MediaTimeRange
 
@@ -103,7 +103,7 @@ private struct RangeField: Codable {
     }
 
     private static func text(_ time: MediaTime) -> String {
-        // A text that cannot be read, or reads as another time, is not the one to write.
+        // `try?`: if the plain text cannot be parsed, or parses as another time, the rational form is written instead.
         let plain = time.description
         return !time.hasBeenRounded && (try? MediaTime(parsing: plain)) == time ? plain : time.rationalDescription
     }
@@ -114,7 +114,7 @@ extension Recipe.RawDescription: Decodable {
         case codec, sampleRateHz, channelCount, bitDepth, sampleKind, endianness
     }
 
-    /// Reads strictly; only the rate and the channels have to be there.
+    /// Decodes strictly; only the rate and the channels are required.
     public init(from decoder: any Decoder) throws {
         let fields = try StrictFields(decoder, Field.self)
         self.init(
@@ -135,7 +135,7 @@ extension Recipe.Output: Decodable {
         case location, preset, format, onConflict
     }
 
-    /// Reads strictly. A format without a container takes it from the preset or the location.
+    /// Decodes strictly. A format without a container takes it from the preset or the location.
     public init(from decoder: any Decoder) throws {
         let fields = try StrictFields(decoder, Field.self)
         let location: String = try fields.required(.location)
@@ -163,7 +163,7 @@ extension Recipe.Limits: Decodable {
             openSeconds
     }
 
-    /// Reads strictly.
+    /// Decodes strictly.
     public init(from decoder: any Decoder) throws {
         let fields = try StrictFields(decoder, Field.self)
         self.init(

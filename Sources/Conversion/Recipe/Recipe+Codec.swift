@@ -1,5 +1,5 @@
 extension Recipe.Output {
-    /// What its samples are encoded by; `copy` if they are not. Throws as `audioFormat()` does.
+    /// The codec that encodes the output's samples; `copy` for passthrough. Throws as `audioFormat()` does.
     public var codec: Codec {
         get throws(RecipeError) {
             let format = try audioFormat()

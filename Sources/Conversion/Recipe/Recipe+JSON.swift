@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension Recipe {
-    /// Reads a recipe; refuses unknown fields, wrong types and newer versions by name and place.
+    /// Decodes a recipe; the error names the unknown field, the wrong type or the newer version, and its path.
     public init(json bytes: [UInt8]) throws(RecipeError) {
         do {
             self = try JSONDecoder().decode(Recipe.self, from: Data(bytes))
@@ -12,14 +12,14 @@ extension Recipe {
         }
     }
 
-    /// Reads a recipe out of text.
+    /// Decodes a recipe from a string.
     public init(json text: String) throws(RecipeError) {
         try self.init(json: Array(text.utf8))
     }
 
-    /// One line whose fields are in the order of the alphabet: the same recipe gives the same bytes.
+    /// One line with the fields in alphabetical order: the same recipe gives the same bytes.
     ///
-    /// Throws only for numbers that JSON cannot write, such as an infinite quality.
+    /// Throws only for numbers that JSON cannot represent, such as an infinite quality.
     public func json() throws(RecipeError) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,5 +1,5 @@
 extension Recipe {
-    /// Checks everything that can be checked without looking at the source.
+    /// Checks everything that can be checked without opening the source.
     public func validate() throws(RecipeError) {
         guard Self.knownVersions.contains(version) else {
             let known = Self.knownVersions.map { String($0) }.joined(separator: ", ")
@@ -102,9 +102,9 @@ extension Recipe.Limits {
 // MARK: - Which format an output has
 
 extension Recipe.Output {
-    /// The preset, or what the extension says, with `format` put over it.
+    /// The format of the preset or of the location's extension, overridden by `format`.
     ///
-    /// Throws if the preset is unknown, if nothing names a container, or if the extension promises another one.
+    /// Throws if the preset is unknown, if nothing names a container, or if the extension implies another container.
     public func audioFormat() throws(RecipeError) -> AudioFormat { try audioFormat(at: "recipe.outputs[0]") }
 
     func audioFormat(at path: String) throws(RecipeError) -> AudioFormat {
@@ -114,7 +114,7 @@ extension Recipe.Output {
         } catch {
             throw RecipeError(error.code, at: "\(path).preset", error.reason)
         }
-        // An extension's word counts for its own container only; a preset's for every one.
+        // Defaults from an extension hold only for its own container; defaults from a preset hold for every container.
         let start = preset == nil && format != nil && base?.container != format?.container ? nil : base
         let result: AudioFormat
         switch (start, format) {
@@ -133,7 +133,7 @@ extension Recipe.Output {
         return result
     }
 
-    /// Refuses MP3 in a file called `.wav`: no player would forgive it.
+    /// Rejects an extension that contradicts the format: no player expects MP3 in a file called `.wav`.
     private func checkPromise(of format: AudioFormat, at path: String) throws(RecipeError) {
         guard let name = Self.fileExtension(of: location), let promised = Container.forFileExtension(name) else {
             return
@@ -150,7 +150,7 @@ extension Recipe.Output {
         )
     }
 
-    /// What preset and location say together; `nil` if neither says anything.
+    /// The format that the preset and the location give together; `nil` if neither names one.
     static func base(location: String, preset name: String?) throws(RecipeError) -> AudioFormat? {
         let fileExtension = fileExtension(of: location)
         guard let name else {
@@ -165,7 +165,7 @@ extension Recipe.Output {
         }
     }
 
-    /// What follows the last point of the last part of `location`.
+    /// The extension of the last path component, without the dot; `nil` if it has none or is only a leading dot.
     static func fileExtension(of location: String) -> String? {
         let name = location.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         guard let point = name.lastIndex(of: "."), point != name.startIndex else { return nil }
@@ -175,7 +175,7 @@ extension Recipe.Output {
 }
 
 extension Container {
-    /// Containers that share their extensions in the wild.
+    /// Containers that commonly share their extensions.
     fileprivate var family: Container {
         switch self {
         case .aifc: .aiff

@@ -1,30 +1,30 @@
-/// What to do: from which sources to which outputs, and how. A value with a version, stored as JSON.
+/// Describes a conversion: its sources, its outputs and its settings. A versioned value, stored as JSON.
 ///
-/// Sources and outputs are lists from the start, so that several outputs from one decode will need no new form.
+/// Sources and outputs are lists from the start, so that several outputs from one decode will need no new schema.
 public struct Recipe: Sendable, Hashable {
     /// The version that this code writes.
     public static let currentVersion = 1
     /// The versions that this code reads.
     public static let knownVersions = [1]
 
-    /// Of the recipe's form, not of its content.
+    /// The version of the recipe's schema, not of its content.
     public var version: Int
-    /// What is read. Exactly one for now.
+    /// What to read. Exactly one for now.
     public var sources: [Source]
-    /// What is written. Exactly one for now.
+    /// What to write. Exactly one for now.
     public var outputs: [Output]
-    /// What to do where a source is damaged.
+    /// How to treat damage in a source.
     public var damage: DamageMode
-    /// Whether every output is decoded again and compared before it counts.
+    /// Whether every output is decoded again and compared before the job counts as completed.
     public var verify: Bool
-    /// Whether an output that lacks anything of its source is a failure: see `Remark.Kind.isLoss`.
+    /// Whether the job fails if an output lacks anything of its source: see `Remark.Kind.isLoss`.
     public var strictLoss: Bool
-    /// Put over the source's tags; an empty value removes a tag.
+    /// Merged over the source's tags; an empty value removes a tag.
     public var tags: [String: String]
-    /// Budgets that end the job with a failure of its own. `nil` leaves them to the worker.
+    /// Budgets; exceeding one fails the job with its own error code. `nil` leaves them to the worker.
     public var limits: Limits?
 
-    /// A recipe of the current version; nothing is checked before `validate()`.
+    /// Has the current version. Checks nothing; `validate()` does.
     public init(
         sources: [Source],
         outputs: [Output],
@@ -44,7 +44,6 @@ public struct Recipe: Sendable, Hashable {
         self.limits = limits
     }
 
-    /// The recipe for one source and one output.
     public init(from source: Source, to output: Output) {
         self.init(sources: [source], outputs: [output])
     }
@@ -53,18 +52,18 @@ public struct Recipe: Sendable, Hashable {
 // MARK: - Source
 
 extension Recipe {
-    /// Something to read.
+    /// A file to read, and which part of it.
     public struct Source: Sendable, Hashable {
-        /// Where it is, in `Storage`'s words.
+        /// In the syntax of `Storage`: a path, or a root and a path.
         public var location: String
-        /// The stream's number in the container; `nil` takes the main track.
+        /// The stream's number in the container; `nil` selects the main track.
         public var track: Int?
-        /// The wanted stretches, one after another; the whole track if empty.
+        /// The ranges to take, one after another; the whole track if empty.
         public var ranges: [MediaTimeRange]
-        /// What headerless PCM is, since it cannot say so itself.
+        /// The format of PCM without a header, which cannot state it itself.
         public var raw: RawDescription?
 
-        /// The whole main track of what is at `location`, unless said otherwise.
+        /// By default the whole main track of the file at `location`.
         public init(
             location: String,
             track: Int? = nil,
@@ -78,22 +77,22 @@ extension Recipe {
         }
     }
 
-    /// The shape of PCM without a header.
+    /// The format of PCM without a header.
     public struct RawDescription: Sendable, Hashable, Encodable {
         /// `pcm`, `ulaw` or `alaw`.
         public var codec: Codec
         /// Frames per second.
         public var sampleRateHz: Int
-        /// Interleaved channels.
+        /// The number of interleaved channels.
         public var channelCount: Int
         /// Bits stored per sample; 8 with mu-law and A-law. 8-bit PCM is unsigned.
         public var bitDepth: Int
-        /// What a stored sample is.
+        /// Integer or float.
         public var sampleKind: SampleKind
-        /// Means nothing for samples of one byte.
+        /// Ignored for samples of one byte.
         public var endianness: Endianness
 
-        /// 16-bit little-endian integers unless said otherwise.
+        /// By default 16-bit little-endian integers.
         public init(
             codec: Codec = .pcm,
             sampleRateHz: Int,
@@ -115,18 +114,18 @@ extension Recipe {
 // MARK: - Output
 
 extension Recipe {
-    /// Something to write.
+    /// A file to write, and its format.
     public struct Output: Sendable, Hashable, Encodable {
-        /// Where it goes, in `Storage`'s words. Its extension decides the container if nothing else does.
+        /// In the syntax of `Storage`. Its extension decides the container if neither `preset` nor `format` does.
         public var location: String
         /// The name of a `Preset`.
         public var preset: String?
-        /// Put over the preset's format, field by field.
+        /// Overrides the preset's format, field by field.
         public var format: AudioFormat?
-        /// What to do if there is something at `location` already.
+        /// What to do if a file already exists at `location`.
         public var onConflict: ConflictPolicy
 
-        /// An output; with neither preset nor format the extension of `location` says it all.
+        /// With neither preset nor format, the extension of `location` decides everything.
         public init(
             location: String,
             preset: String? = nil,
@@ -140,36 +139,36 @@ extension Recipe {
         }
     }
 
-    /// What to do with an output whose place is taken.
+    /// What to do if the output's destination already exists.
     public enum ConflictPolicy: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The job fails, and nothing is touched.
+        /// The job fails, and the existing file stays.
         case fail
-        /// The new file takes the place.
+        /// The new file replaces the existing one.
         case replace
-        /// The job is completed without work.
+        /// The job completes without converting.
         case skip
     }
 
-    /// Budgets of one attempt, each of them optional.
+    /// Budgets of one attempt, each optional.
     public struct Limits: Sendable, Hashable, Encodable {
-        /// Bytes of one output.
+        /// Size of one output in bytes.
         public var outputBytes: Int64?
-        /// Seconds of sound that come out of the decoder.
+        /// Seconds of sound that the decoder delivers.
         public var decodedSeconds: Int?
         /// Decoded bytes for each byte of the source.
         public var expansionRatio: Double?
-        /// Seconds of CPU.
+        /// Seconds of processor time.
         public var cpuSeconds: Int?
-        /// Seconds from the attempt's start.
+        /// Seconds since the attempt's start.
         public var wallSeconds: Int?
         /// Seconds without a frame of progress.
         public var stallSeconds: Int?
-        /// Seconds of silence that may stand for missing sound.
+        /// Seconds of silence that may replace missing sound.
         public var concealSeconds: Int?
-        /// Seconds of CPU until the source is open.
+        /// Seconds of processor time until the source is open.
         public var openSeconds: Int?
 
-        /// No limit that is not said.
+        /// A limit that is not given stays `nil`.
         public init(
             outputBytes: Int64? = nil,
             decodedSeconds: Int? = nil,

@@ -1,43 +1,42 @@
-/// Why a recipe cannot be read or is none: one mistake, and where it stands.
+/// Why a recipe cannot be read or used: one mistake, and where it is.
 public struct RecipeError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of mistake it is.
+    /// The kind of mistake.
     public enum Code: String, Sendable, Hashable {
-        /// The text is no JSON at all.
+        /// The text is not JSON.
         case malformed
-        /// The recipe is of a version that is not known here.
+        /// This code does not know the recipe's version.
         case unsupportedVersion
-        /// A name that the object does not have.
+        /// The object has no field of this name.
         case unknownField
-        /// A field that has to be there.
+        /// A required field is missing.
         case missingField
-        /// Text where a number belongs, and the like.
+        /// For example text where a number belongs.
         case wrongType
-        /// Of the right type, and still not allowed.
+        /// The type is right, but the value is not allowed.
         case valueNotAllowed
-        /// Allowed by the recipe's form, not by what is built so far.
+        /// The schema allows it, but Sluice does not implement it yet.
         case notSupportedYet
     }
 
-    /// What kind of mistake it is, for callers to branch on.
+    /// The kind of mistake; callers may branch on it.
     public let code: Code
-    /// Where it stands: `recipe.outputs[0].format.bitRate`.
+    /// Where the mistake is: `recipe.outputs[0].format.bitRate`.
     public let path: String
-    /// What is wrong and what is allowed, for people.
+    /// What is wrong and what is allowed, for the user.
     public let reason: String
 
-    /// A mistake at `path`.
     public init(_ code: Code, at path: String, _ reason: String) {
         self.code = code
         self.path = path
         self.reason = reason
     }
 
-    /// `recipe.outputs[0].fromat: unknown field; known: ...`
+    /// For example `recipe.outputs[0].fromat: unknown field; known: ...`.
     public var description: String { "\(path): \(reason)" }
 }
 
 extension RecipeError {
-    /// What a decoder said, in this room's words.
+    /// Translates a decoder's error.
     init(_ error: DecodingError) {
         switch error {
         case .keyNotFound(let key, let context):

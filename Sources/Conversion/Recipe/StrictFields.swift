@@ -1,10 +1,10 @@
-/// The fields of one JSON object, read strictly: every name has to be known, every value of its type.
+/// The fields of one JSON object, decoded strictly: every name must be known, and every value must have its type.
 ///
-/// All mistakes are `DecodingError`s whose coding path names the field; `Recipe(json:)` turns them into sentences.
+/// Every mistake is a `DecodingError` whose coding path names the field; `Recipe(json:)` turns it into a message.
 struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue == String {
     private let container: KeyedDecodingContainer<AnyName>
 
-    /// Refuses an object with a field that `Name` does not list.
+    /// Throws on a field that `Name` does not list.
     init(_ decoder: any Decoder, _ names: Name.Type = Name.self) throws {
         try self.init(decoder.container(keyedBy: AnyName.self))
     }
@@ -23,12 +23,12 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
         return value
     }
 
-    /// `nil` for a field that is missing or `null`.
+    /// `nil` if the field is missing or `null`.
     func optional<Value: Decodable>(_ name: Name, as type: Value.Type = Value.self) throws -> Value? {
         try container.strictlyDecode(type, at: AnyName(name.rawValue))
     }
 
-    /// One of a list of words; refuses any other and lists them.
+    /// One of the enumeration's words. The error for any other word lists them.
     func word<Word: RawRepresentable & CaseIterable>(
         _ name: Name,
         as type: Word.Type = Word.self
@@ -41,7 +41,7 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
         return word
     }
 
-    /// A whole number from 1 on.
+    /// A positive integer.
     func count(_ name: Name) throws -> Int? {
         guard let number = try optional(name, as: Int.self) else { return nil }
         guard number > 0 else { throw refusal(of: name, "\(number); allowed: 1 or more") }
@@ -55,12 +55,12 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
         return try StrictFields<Inner>(container.nestedContainer(keyedBy: AnyName.self, forKey: key))
     }
 
-    /// The error for a field that is not optional in this place.
+    /// The error for a required field that is missing.
     func missing(_ name: Name) -> DecodingError {
         .keyNotFound(AnyName(name.rawValue), .init(codingPath: container.codingPath, debugDescription: "missing"))
     }
 
-    /// The error for a value that has the right type and is wrong all the same.
+    /// The error for a value of the right type that is not allowed.
     func refusal(of name: Name, _ reason: String) -> DecodingError {
         mistake(.valueNotAllowed, AnyName(name.rawValue), reason)
     }
@@ -77,14 +77,14 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
 }
 
 extension KeyedDecodingContainer {
-    /// Like `decodeIfPresent`, but names the field where a number is no whole one.
+    /// Like `decodeIfPresent`, but names the field if a number is not an integer.
     ///
-    /// FoundationEssentials throws an error of its own there, which ends up as "not valid JSON" without a place.
+    /// FoundationEssentials throws a different error there, which would be reported as "not valid JSON" without a path.
     func strictlyDecode<Value: Decodable>(_ type: Value.Type, at key: Key) throws -> Value? {
         do {
             return try decodeIfPresent(type, forKey: key)
         } catch  where !(error is DecodingError) && type is any FixedWidthInteger.Type {
-            // No number at all: then the text itself is broken.
+            // `try?`: if this is not a number either, the JSON itself is broken, and the first error says so.
             guard (try? decode(Double.self, forKey: key)) != nil else { throw error }
             throw DecodingError.typeMismatch(
                 type,
@@ -94,7 +94,7 @@ extension KeyedDecodingContainer {
     }
 }
 
-/// A coding key of any name.
+/// A coding key for any name.
 private struct AnyName: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }

@@ -1,29 +1,29 @@
-/// What came of a conversion that succeeded, counted in frames.
+/// The result of a successful conversion, counted in frames.
 public struct ConversionReport: Sendable, Hashable, Codable {
     /// The track that was read.
     public var source: Source
-    /// The output's format with every field decided.
+    /// The output's format with every field settled.
     public var format: ResolvedFormat
-    /// Frames that the output had to have.
+    /// Frames that the output must have.
     public var plannedFrames: Int64
-    /// Frames that it has; always as many as planned.
+    /// Frames that the output has; always equal to `plannedFrames`.
     public var writtenFrames: Int64
-    /// Frames that decoders give of it, at the rate and with the padding of the format.
+    /// Frames that a decoder delivers for the output, at the rate and with the padding of the format.
     public var decodedFrames: Int64
-    /// Bytes of the output.
+    /// The size of the output.
     public var bytes: Int64
-    /// What the source lacked, where damage was to be borne.
+    /// What the source lacked; empty unless the recipe tolerates damage.
     public var damage: DamageReport
     /// Whether the output was decoded again and compared.
     public var isVerified: Bool
-    /// MD5 of the samples that went in, in hexadecimal, where it was computed.
+    /// MD5 of the samples that were written, in hexadecimal; `nil` if not computed.
     public var digest: String?
-    /// Tags that the container cannot carry.
+    /// Tags that the container cannot store.
     public var lostTags: [String]
-    /// What else there is to tell of it, losses first.
+    /// Further remarks, losses first.
     public var remarks: [Remark]
 
-    /// What was read.
+    /// The track that was read.
     public struct Source: Sendable, Hashable, Codable {
         /// The stream's number in its container.
         public var track: Int
@@ -31,7 +31,7 @@ public struct ConversionReport: Sendable, Hashable, Codable {
         public var codec: String
         public var sampleRateHz: Int
         public var channelCount: Int
-        /// Frames taken, on the source's clock.
+        /// Frames read, on the source's clock.
         public var frames: Int64
 
         public init(track: Int, codec: String, sampleRateHz: Int, channelCount: Int, frames: Int64) {
@@ -70,13 +70,13 @@ public struct ConversionReport: Sendable, Hashable, Codable {
     }
 }
 
-/// Where a conversion stands.
+/// The progress of a conversion.
 public struct ConversionProgress: Sendable, Hashable, Codable {
-    /// How far on the source's clock.
+    /// The position reached on the source's clock.
     public var position: MediaTime
     /// Frames taken from the source.
     public var frames: Int64
-    /// Frames to take, as far as is known; `nil` where nothing is.
+    /// Frames to take; `nil` if unknown.
     public var totalFrames: Int64?
     /// Frames of the output that were decoded again and compared; `nil` before that begins.
     public var verifiedFrames: Int64?

@@ -1,19 +1,19 @@
-/// What a source lacked, frame by frame on its clock.
+/// The damage in a source, in frames on its clock.
 public struct DamageReport: Sendable, Hashable, Codable {
     /// Frames lost in all stretches together.
     public var frames: Int64
-    /// How many stretches there are, listed or not.
+    /// The number of stretches, including those that `stretches` does not list.
     public var stretchCount: Int
-    /// The first of them.
+    /// The first stretches.
     public var stretches: [Stretch]
 
-    /// One stretch that could not be decoded.
+    /// A contiguous part of the source that could not be decoded.
     public struct Stretch: Sendable, Hashable, Codable {
         /// Its first frame.
         public var start: Int64
-        /// None where nothing is missing, or where it cannot be told how much.
+        /// 0 if nothing is missing or the length is unknown.
         public var frames: Int64
-        /// A name out of docs/errors.md.
+        /// An error code from docs/errors.md.
         public var code: String
 
         public init(start: Int64, frames: Int64, code: String) {

@@ -1,38 +1,38 @@
-/// Why a conversion came to nothing: what the ledger keeps of it and what a person reads.
+/// Why a conversion failed: what the ledger stores and the user reads.
 ///
-/// Programs branch on `code`, `stage` and `kind`; `message` and `hint` are for people and may be reworded.
+/// Programs branch on `code`, `stage` and `kind`; `message` and `hint` are for the user and may be reworded.
 public struct Failure: Error, Sendable, Hashable, Codable {
-    /// What another try is worth.
+    /// Whether a retry can help.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The same request on the same bytes ends in the same way.
+        /// The same request on the same bytes fails again in the same way.
         case permanent
-        /// Another try may succeed although nothing was repaired.
+        /// A retry may succeed without a repair.
         case transient
-        /// Nothing is wrong with the job; what it ran on went away.
+        /// The job is sound; something that it ran on failed.
         case infrastructure
     }
 
-    /// A stable name out of docs/errors.md: `corrupt_stream`.
+    /// A stable code from docs/errors.md, for example `corrupt_stream`.
     public var code: String
-    /// Its class, as people and the ledger say.
+    /// Called the failure's class in messages and in the ledger.
     public var kind: Kind
-    /// What was at work: `open`, `probe`, `decode`, `resample`, `encode`, `write`, `finish`, `publish`.
+    /// The step that failed: `open`, `probe`, `decode`, `resample`, `encode`, `write`, `finish`, `publish`.
     public var stage: String
     /// A sentence without a full stop.
     public var message: String
-    /// The stream's number in its container, where one is concerned.
+    /// The stream's number in its container, if the failure concerns one.
     public var stream: Int?
-    /// Where on the source's clock.
+    /// The position on the source's clock.
     public var position: MediaTime?
-    /// The same place in frames of the source.
+    /// The same position in frames of the source.
     public var frame: Int64?
-    /// libav's name of the error, without its prefix: `INVALIDDATA`.
+    /// libav's name of the error without its prefix, for example `INVALIDDATA`.
     public var libavName: String?
-    /// libav's text for the error, and the last line that it logged.
+    /// libav's text for the error, and the last line that libav logged.
     public var libavText: String?
-    /// What to do next.
+    /// What the user can do next.
     public var hint: String?
-    /// Of a format that was refused, every field that does not fit.
+    /// If the format was refused, every field that does not fit.
     public var refusals: [FormatRefusal.Reason]?
 
     public init(

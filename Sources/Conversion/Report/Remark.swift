@@ -1,18 +1,18 @@
-/// Something that a successful conversion has to tell: what the output lacks, or what was decided about the source.
+/// A note on a successful conversion: what the output lacks, or what was assumed about the source.
 public struct Remark: Sendable, Hashable, Codable {
-    /// What the remark is about. Programs branch on it; the names are stable.
+    /// The subject of the remark. Programs branch on it; the names are stable.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         /// Channels were mixed into fewer or other channels.
         case channelsMixed = "channels_mixed"
-        /// The source names no speakers, and the output's codec or container names some.
+        /// The source names no speakers, but the output's codec or container does.
         case layoutAssumed = "layout_assumed"
-        /// The source names its speakers, and the output's container has no place for them.
+        /// The source names its speakers, but the output's container cannot store them.
         case layoutLost = "layout_lost"
-        /// Samples beyond full scale were cut off at full scale.
+        /// Samples beyond full scale were clipped.
         case samplesClipped = "samples_clipped"
-        /// The output has fewer significant bits for each sample than the source.
+        /// The output has fewer significant bits per sample than the source.
         case depthReduced = "depth_reduced"
-        /// The container has no place for some tags.
+        /// The container cannot store some tags.
         case tags
         /// A tag has several values in the source and one in the output.
         case tagValues = "tag_values"
@@ -20,12 +20,12 @@ public struct Remark: Sendable, Hashable, Codable {
         case chapters
         /// The source's cover is not in the output.
         case cover
-        /// The source ends in an incomplete frame that holds none of the promised sound.
+        /// The source ends in an incomplete frame that holds none of the sound its header promises.
         case partialFrame = "partial_frame"
-        /// The source's header states no usable length, and all sound that is there was taken.
+        /// The source's header states no usable length, so all the sound in the file was converted.
         case headerLengthIgnored = "header_length_ignored"
 
-        /// Whether something of the source is missing in the output.
+        /// Whether the output lacks something of the source.
         public var isLoss: Bool {
             switch self {
             case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
@@ -35,9 +35,9 @@ public struct Remark: Sendable, Hashable, Codable {
     }
 
     public var kind: Kind
-    /// A sentence without a full stop, for people: `5.1 was mixed to stereo`.
+    /// A sentence without a full stop, for the user: `5.1 was mixed to stereo`.
     public var detail: String
-    /// How many samples, tags, values or chapters are concerned, where that is a number.
+    /// The number of samples, tags, values or chapters affected; `nil` if the remark has no number.
     public var count: Int64?
 
     public init(_ kind: Kind, _ detail: String, count: Int64? = nil) {

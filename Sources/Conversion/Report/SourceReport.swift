@@ -1,17 +1,17 @@
-/// What a file is, without its samples.
+/// A description of a media file, without its samples.
 public struct SourceReport: Sendable, Hashable, Codable {
-    /// libav's name of the container: `wav`, `mov`, `matroska`.
+    /// libav's name of the container, for example `wav`, `mov`, `matroska`.
     public var container: String
-    /// Audio tracks in the order of the file.
+    /// The audio tracks in file order.
     public var tracks: [TrackReport]
     public var tags: [TagReport]
     public var chapters: [ChapterReport]
     public var cover: CoverReport?
     /// Whether a track is encrypted and cannot be read.
     public var isProtected: Bool
-    /// What decoding the main track from end to end found, where that was asked for.
+    /// The result of decoding the whole main track, if requested.
     public var scan: ScanReport?
-    /// What each preset would make of the main track, or why it cannot, where that was asked for.
+    /// What each preset would make of the main track, or why it cannot, if requested.
     public var presets: [PresetFit]?
 
     public init(
@@ -39,29 +39,29 @@ public struct SourceReport: Sendable, Hashable, Codable {
 public struct TrackReport: Sendable, Hashable, Codable {
     /// The stream's number in its container.
     public var track: Int
-    /// Whether it is the one that is converted when none is asked for.
+    /// Whether this track is converted when the recipe selects none.
     public var isMain: Bool
     /// libav's name of the codec.
     public var codec: String
     public var sampleRateHz: Int
     public var channelCount: Int
-    /// The channels' layout by name; `nil` where the file names no speakers.
+    /// The layout by name; `nil` if the file names no speakers.
     public var layout: String?
     /// Significant bits per sample; `nil` for lossy codecs, which store none.
     public var bitDepth: Int?
     public var sampleKind: SampleKind?
     public var isLossless: Bool
-    /// Bits per second, where the file says so.
+    /// Bits per second, if the file states them.
     public var bitRate: Int?
-    /// `nil` where the container says nothing that could be relied on.
+    /// `nil` if the container states no reliable length.
     public var frames: Int64?
     public var exactness: Exactness
-    /// Frames before the sound, and behind it, that the encoder added.
+    /// Frames that the encoder added before the sound and after it.
     public var delayFrames: Int?
     public var paddingFrames: Int?
     public var isProtected: Bool
 
-    /// How firmly the frames are known.
+    /// How reliable `frames` is.
     public enum Exactness: String, Sendable, Hashable, Codable { case exact, estimated, unknown }
 
     public init(
@@ -99,11 +99,11 @@ public struct TrackReport: Sendable, Hashable, Codable {
     }
 }
 
-/// One tag; a name may come more than once.
+/// One tag; the same name may occur more than once.
 public struct TagReport: Sendable, Hashable, Codable {
     public var name: String
     public var value: String
-    /// Whether the container wrote it about itself.
+    /// Whether the tag describes the container itself.
     public var isTechnical: Bool
 
     public init(name: String, value: String, isTechnical: Bool) {
@@ -113,7 +113,6 @@ public struct TagReport: Sendable, Hashable, Codable {
     }
 }
 
-/// A named stretch.
 public struct ChapterReport: Sendable, Hashable, Codable {
     public var start: MediaTime
     public var end: MediaTime
@@ -126,7 +125,7 @@ public struct ChapterReport: Sendable, Hashable, Codable {
     }
 }
 
-/// A cover, described and not decoded.
+/// A cover image, which is described but not decoded.
 public struct CoverReport: Sendable, Hashable, Codable {
     /// `image/png` or `image/jpeg`.
     public var type: String
@@ -142,9 +141,9 @@ public struct CoverReport: Sendable, Hashable, Codable {
     }
 }
 
-/// What decoding from end to end found.
+/// The result of decoding a track from end to end.
 public struct ScanReport: Sendable, Hashable, Codable {
-    /// Frames that came out, silence for lost ones included.
+    /// Frames decoded, including silence that replaces lost ones.
     public var frames: Int64
     public var damage: DamageReport
 
@@ -154,16 +153,16 @@ public struct ScanReport: Sendable, Hashable, Codable {
     }
 }
 
-/// Whether a preset suits a source, and what it would make of it.
+/// Whether a preset fits a source, and what it would produce.
 public struct PresetFit: Sendable, Hashable, Codable {
     public var preset: String
     public var summary: String
-    /// What would come of it; `nil` where the preset does not fit.
+    /// The resulting format; `nil` if the preset does not fit.
     public var format: ResolvedFormat?
     public var frames: Int64?
-    /// Bytes of the output, where they can be told before.
+    /// Size of the output, if it can be estimated.
     public var estimatedBytes: Int64?
-    /// Why it does not fit, and what to do; empty where it does.
+    /// Why the preset does not fit, and what to do; empty if it fits.
     public var reasons: [String]
     public var hints: [String]
 

@@ -1,11 +1,11 @@
 extension MediaTime {
-    /// The sum, exact if any time can hold it.
+    /// The sum, exact if any time can represent it.
     ///
-    /// The timescale is the least common multiple of the two; if that does not fit, the lowest terms of the sum.
-    /// If those do not fit either, the sum is rounded half away from zero on the finest timescale that can hold it
-    /// and marked; beyond `Int64` seconds it is an infinity. The mark of either operand stays.
+    /// The timescale is the least common multiple of the two; if that does not fit, the one of the sum in lowest terms.
+    /// If that does not fit either, the sum is rounded half away from zero at the finest timescale that can hold it,
+    /// and marked as rounded; beyond `Int64` seconds it is an infinity. A rounding mark on either operand stays.
     ///
-    /// What is not a number goes through as in CMTimeAdd: invalid first, then infinities (two opposite ones make
+    /// Non-numeric operands behave as in CMTimeAdd: invalid first, then infinities (two opposite ones give
     /// `invalid`), then indefinite.
     public static func + (left: MediaTime, right: MediaTime) -> MediaTime {
         guard left.isNumeric, right.isNumeric else { return sumBeyondNumbers(left, right) }
@@ -18,9 +18,9 @@ extension MediaTime {
         return sum(left, right, signOfRight: -1)
     }
 
-    /// The same distance from zero on the other side.
+    /// The negated time.
     ///
-    /// Exact but for a value of `Int64.min`, whose opposite does not fit and is made to by the rules of `+`.
+    /// Exact except for a value of `Int64.min`: its negation does not fit, and the rules of `+` apply.
     public static prefix func - (time: MediaTime) -> MediaTime {
         if time.isNumeric { return time.multiplied(by: -1) }
         if time == .positiveInfinity { return .negativeInfinity }
@@ -33,9 +33,9 @@ extension MediaTime {
     /// Subtracts `right` from `left`.
     public static func -= (left: inout MediaTime, right: MediaTime) { left = left - right }
 
-    /// The time taken `factor` times, in the same timescale, made to fit by the rules of `+`.
+    /// The time multiplied by `factor`, in the same timescale; if the value does not fit, the rules of `+` apply.
     ///
-    /// An infinity keeps or changes its sign with the factor, and times 0 is `invalid`.
+    /// An infinity takes the sign of the product; an infinity times 0 is `invalid`.
     public func multiplied(by factor: Int64) -> MediaTime {
         guard isNumeric else { return multipliedBeyondNumbers(signum: factor.signum()) }
         let (product, overflows) = value.multipliedReportingOverflow(by: factor)
@@ -44,10 +44,10 @@ extension MediaTime {
         return MediaTime(nearest: exact, hasBeenRounded: hasBeenRounded)
     }
 
-    /// The time multiplied by `factor / divisor`, exact if any time can hold it, else by the rules of `+`.
+    /// The time multiplied by `factor / divisor`, exact if any time can represent it, else under the rules of `+`.
     ///
-    /// Keeps the timescale where the division leaves no rest, and otherwise gives the lowest terms. A divisor of 0
-    /// gives an infinity, or `invalid` if there was nothing to divide.
+    /// Keeps the timescale if the division leaves no remainder, else gives the lowest terms. A divisor of 0 gives an
+    /// infinity, or `invalid` if the product with `factor` is 0.
     public func multiplied(by factor: Int64, dividedBy divisor: Int64) -> MediaTime {
         let sign = factor.signum() * (divisor < 0 ? -1 : 1)
         guard isNumeric else {
@@ -84,7 +84,7 @@ extension MediaTime {
                 return MediaTime(value: value, timescale: left.timescale, hasBeenRounded: hasBeenRounded)
             }
         }
-        // Each value grows by the factor the other timescale adds to the common one, below 2^31: the sum stays
+        // Each value grows by the factor that the other timescale adds to the common one, below 2^31: the sum stays
         // below 2^95, and the common timescale below 2^62.
         let divisor = WideFraction.commonDivisor(UInt64(left.timescale), UInt64(right.timescale))
         let leftFactor = Int64(right.timescale) / Int64(divisor)
@@ -94,7 +94,7 @@ extension MediaTime {
         return MediaTime(nearest: exact, hasBeenRounded: hasBeenRounded)
     }
 
-    /// The sum when at least one of the two is not a number.
+    /// The sum if at least one of the two is not numeric.
     private static func sumBeyondNumbers(_ left: MediaTime, _ right: MediaTime) -> MediaTime {
         guard left.isValid, right.isValid else { return .invalid }
         switch (left.isInfinite, right.isInfinite) {
@@ -105,7 +105,7 @@ extension MediaTime {
         }
     }
 
-    /// The product of what is not a number with a factor of which only the sign counts.
+    /// The product of a non-numeric time and a factor of which only the sign matters.
     private func multipliedBeyondNumbers(signum: Int64) -> MediaTime {
         guard isInfinite else { return self }
         return signum == 0 ? .invalid : signum > 0 ? self : -self

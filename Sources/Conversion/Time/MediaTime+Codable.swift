@@ -1,5 +1,5 @@
 extension MediaTime: Codable {
-    /// Reads a string in any form that `init(rationalDescription:)` reads.
+    /// Decodes a string in any form that `init(rationalDescription:)` parses.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -16,7 +16,7 @@ extension MediaTime: Codable {
         }
     }
 
-    /// Writes `rationalDescription`: a string, because JSON numbers are doubles to many who read them.
+    /// Encodes `rationalDescription`: a string, because many readers parse JSON numbers as doubles.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(rationalDescription)

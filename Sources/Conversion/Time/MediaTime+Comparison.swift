@@ -1,16 +1,16 @@
 extension MediaTime: Hashable {
-    /// Whether two times name the same instant.
+    /// Whether two times are the same instant.
     ///
-    /// Numbers are equal when their fractions are: 1/2 and 2/4 are equal, and so are their hashes. How a time is
-    /// written (timescale) and how it was reached (`hasBeenRounded`) take no part; compare `rationalDescription`
-    /// where they should. Each of the four that are not numbers equals itself alone, `invalid` included.
+    /// Numeric times are equal if their fractions are: 1/2 and 2/4 are equal and have the same hash. The timescale
+    /// and `hasBeenRounded` do not count; compare `rationalDescription` if they should. Each of the four non-numeric
+    /// times equals only itself, `invalid` included.
     public static func == (left: MediaTime, right: MediaTime) -> Bool {
         let rank = left.rank
         guard rank == right.rank else { return false }
         return rank != .number || left.comparison(with: right) == 0
     }
 
-    /// Feeds what equality looks at: the rank and, for a number, its lowest terms.
+    /// Hashes what equality compares: the rank and, for a numeric time, the fraction in lowest terms.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(rank)
         guard isNumeric else { return }
@@ -32,7 +32,7 @@ extension MediaTime: Comparable {
         return left.comparison(with: right) < 0
     }
 
-    /// Where each kind of time stands in the order, first to last.
+    /// The order of the kinds of time, first to last.
     private enum Rank: UInt8 {
         case negativeInfinity, number, indefinite, positiveInfinity, invalid
     }
@@ -44,7 +44,7 @@ extension MediaTime: Comparable {
         return flags.contains(.positiveInfinity) ? .positiveInfinity : .negativeInfinity
     }
 
-    /// The sign of `self - other`, for two numbers.
+    /// The sign of `self - other`, for two numeric times.
     private func comparison(with other: MediaTime) -> Int {
         if timescale == other.timescale {
             return value == other.value ? 0 : value < other.value ? -1 : 1

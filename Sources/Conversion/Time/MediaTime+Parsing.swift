@@ -1,34 +1,34 @@
 extension MediaTime {
-    /// Why a text is not a time, and what would be.
+    /// Why a text is not a time, and which forms are allowed.
     public struct ParsingError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// What kind of mistake it was.
+        /// The kind of mistake.
         public enum Code: String, Sendable, Hashable {
-            /// There was nothing to read.
+            /// The text is empty.
             case empty
-            /// None of the allowed forms.
+            /// The text has none of the allowed forms.
             case malformed
-            /// Minutes or seconds of 60 or more below a higher unit.
+            /// Minutes or seconds of 60 or more after a higher unit.
             case fieldTooLarge
-            /// A fraction over 0.
+            /// A fraction whose denominator is 0.
             case zeroTimescale
-            /// A well-formed number that no time can hold.
+            /// A well-formed number that no time can represent.
             case outOfRange
         }
 
-        /// What kind of mistake it is, for callers to branch on.
+        /// The kind of mistake; callers may branch on it.
         public let code: Code
 
-        /// What was read, cut after 64 characters.
+        /// The text, cut after 64 characters.
         public let text: String
 
-        /// What is wrong with it, for a person.
+        /// What is wrong with it, for the user.
         public let detail: String
 
-        /// The forms that are read, for a person.
+        /// The allowed forms, for the user.
         public static let allowedForms =
             "90, 12.25, 90s, 1500ms, 5:00 (m:s), 1:02:03.5 (h:m:s) or 44100/44100 (value/timescale); '-' first if negative"
 
-        /// One line that names the mistake and lists what is allowed. The text is quoted and escaped.
+        /// One line with the mistake and the allowed forms. The text is quoted and escaped.
         public var description: String {
             "\(text.debugDescription) is not a time: \(detail). Allowed: \(Self.allowedForms)"
         }
@@ -40,12 +40,12 @@ extension MediaTime {
         }
     }
 
-    /// Reads a time as people write it; nothing but the time, spaces included.
+    /// Parses a time as a user writes it. Nothing else may surround it, not even spaces.
     ///
     /// Seconds (`90`, `12.25`), a unit (`90s`, `1500ms`), `5:00` (m:s), `1:02:03.5` (h:m:s) or `44100/44100`
-    /// (value/timescale), with a leading `-` if negative. The highest unit may be of any size, those below it end
-    /// at 59. Up to nine decimals are exact, on the power of ten that was written; further ones are rounded away
-    /// and mark the time. A fraction is read as it stands, a trailing `~` marks it as rounded. No words.
+    /// (value/timescale), with a leading `-` if negative. The highest unit may have any size; those below it end at 59.
+    /// Up to nine decimals are exact, at the power of ten that was written; further ones are rounded away and mark the
+    /// time. A fraction keeps its timescale, and a trailing `~` marks it as rounded. Words are not accepted.
     public init(parsing text: some StringProtocol) throws(ParsingError) {
         do throws(TextMistake) {
             self = try TimeText(bytes: Array(text.utf8)[...]).time()
@@ -54,7 +54,7 @@ extension MediaTime {
         }
     }
 
-    /// Reads what `rationalDescription` wrote, words included, and whatever `init(parsing:)` reads.
+    /// Parses what `rationalDescription` returns, words included, and everything that `init(parsing:)` parses.
     public init(rationalDescription text: some StringProtocol) throws(ParsingError) {
         if let time = MediaTime(word: text) {
             self = time
@@ -64,13 +64,13 @@ extension MediaTime {
     }
 }
 
-/// A mistake in a text, before the text is attached to it.
+/// A mistake, before the text is attached to it.
 private struct TextMistake: Error {
     var code: MediaTime.ParsingError.Code
     var detail: String
 }
 
-/// The bytes of a text that should be a time, and the grammar they should follow.
+/// The bytes of a text that should be a time, and the grammar that they must follow.
 private struct TimeText {
     typealias Bytes = ArraySlice<UInt8>
 
@@ -148,7 +148,7 @@ private struct TimeText {
         return try time(seconds: seconds, decimals: decimals, isNegative: isNegative)
     }
 
-    /// How many places the unit at the end moves the decimal point to the left, and the text before it.
+    /// The text before the unit, and the number of places by which the unit moves the decimal point to the left.
     private static func unit(of text: Bytes) -> (text: Bytes, shift: Int) {
         if text.suffix(2).elementsEqual("ms".utf8) { return (text.dropLast(2), 3) }
         if text.last == UInt8(ascii: "s") { return (text.dropLast(), 0) }
@@ -160,7 +160,7 @@ private struct TimeText {
         decimals: Bytes,
         isNegative: Bool
     ) throws(TextMistake) -> MediaTime {
-        // Nine places are the most a 32-bit timescale can count; the tenth decides which way the ninth goes.
+        // A 32-bit timescale can count nine decimal places at most; the tenth decides how the ninth is rounded.
         let kept = decimals.prefix(9)
         let dropped = decimals.dropFirst(9)
         var (numerator, scale) = (seconds, UInt128(1))
@@ -185,7 +185,7 @@ private struct TimeText {
         }
     }
 
-    /// Digits as a number of at most 64 bits, the widest that any field has a use for.
+    /// Digits as a number of at most 64 bits, the widest that any field needs.
     private static func number(_ text: Bytes) throws(TextMistake) -> UInt128 {
         try requireDigits(text)
         var number: UInt128 = 0

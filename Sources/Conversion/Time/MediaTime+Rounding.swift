@@ -1,6 +1,6 @@
-/// Which way an instant goes that lies between two units of a timescale.
+/// How to round an instant that lies between two units of a timescale.
 public enum RoundingMethod: String, Sendable, Hashable, Codable, CaseIterable {
-    /// To the nearer unit, and from the middle to the one farther from zero. What is used when nothing is said.
+    /// To the nearer unit, and halfway to the one farther from zero. The default.
     case halfAwayFromZero
 
     /// To the unit nearer to zero.
@@ -21,22 +21,22 @@ public enum RoundingMethod: String, Sendable, Hashable, Codable, CaseIterable {
     case towardNegativeInfinity
 }
 
-/// Where a time falls among the frames of a stream.
+/// The position of a time in the frames of a stream.
 public struct FramePosition: Sendable, Hashable {
-    /// The number of the frame, 0 being the one that starts at time zero.
+    /// The number of the frame, counted from the frame that starts at time zero.
     public let frames: Int64
 
-    /// Whether the time is that of this frame, to the last bit.
+    /// Whether the time is exactly that of this frame.
     ///
-    /// False if it lay between two frames, and also if it had been rounded before.
+    /// False if the time lay between two frames, and also if it had been rounded before.
     public let isExact: Bool
 }
 
 extension MediaTime {
     /// The same instant in units of `1 / timescale` seconds, rounded if it lies between two of them.
     ///
-    /// Marked as rounded if it was, or if it had been before. A value beyond `Int64` becomes an infinity, a
-    /// timescale that is not positive gives `invalid`, and what is not a number stays what it is.
+    /// Marked as rounded if this conversion or an earlier one rounded it. A value beyond `Int64` becomes an
+    /// infinity, a timescale that is not positive gives `invalid`, and a non-numeric time stays what it is.
     public func converted(to timescale: Int32, rounding: RoundingMethod = .halfAwayFromZero) -> MediaTime {
         guard isNumeric else { return self }
         guard timescale > 0 else { return .invalid }
@@ -53,7 +53,7 @@ extension MediaTime {
 
     /// The frame that starts at this time at `rate` frames per second, rounded if the time lies between two.
     ///
-    /// `nil` if this is not a number, the rate is not positive, or the count is beyond `Int64`.
+    /// `nil` if the time is not numeric, the rate is not positive, or the count is beyond `Int64`.
     public func frames(atRate rate: Int, rounding: RoundingMethod = .halfAwayFromZero) -> FramePosition? {
         guard isNumeric, rate > 0, let rounded = fraction.value(atScale: UInt128(rate), rounding: rounding) else {
             return nil
@@ -61,6 +61,6 @@ extension MediaTime {
         return FramePosition(frames: rounded.value, isExact: rounded.isExact && !hasBeenRounded)
     }
 
-    /// This number with its own timescale as the denominator.
+    /// The time with its own timescale as the denominator.
     private var fraction: WideFraction { WideFraction(Int128(value), over: UInt128(timescale)) }
 }

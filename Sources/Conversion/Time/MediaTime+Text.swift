@@ -1,9 +1,9 @@
 extension MediaTime: CustomStringConvertible {
-    /// The time as people write it: `0:03.25`, `5:00`, `1:02:03.5`, with a leading `-` if negative.
+    /// The time as a user writes it: `0:03.25`, `5:00`, `1:02:03.5`, with a leading `-` if negative.
     ///
-    /// Exact for every time with at most nine decimals, and `init(parsing:)` reads those back as an equal time.
-    /// Anything finer is rounded to nine, half away from zero; a mark of rounding is not shown. What is not a
-    /// number is a word. Use `rationalDescription` where nothing may be lost.
+    /// Exact for every time with at most nine decimals, and `init(parsing:)` parses those back to an equal time.
+    /// Finer times are rounded to nine decimals, half away from zero; the rounding mark is not shown. A non-numeric
+    /// time is a word. Use `rationalDescription` if nothing may be lost.
     public var description: String {
         guard isNumeric else { return word }
         let billionths = UInt128(value.magnitude) * 1_000_000_000
@@ -28,24 +28,24 @@ extension MediaTime: CustomStringConvertible {
         return text
     }
 
-    /// The time with nothing lost: `value/timescale`, then `~` if it has been rounded.
+    /// The time without loss: `value/timescale`, then `~` if it has been rounded.
     ///
-    /// What is not a number is a word: `+infinity`, `-infinity`, `indefinite` or `invalid`.
+    /// A non-numeric time is a word: `+infinity`, `-infinity`, `indefinite` or `invalid`.
     public var rationalDescription: String {
         isNumeric ? "\(value)/\(timescale)" + (hasBeenRounded ? "~" : "") : word
     }
 
-    /// The times that are not numbers, each of which is written as a word.
+    /// The non-numeric times, each of which is written as a word.
     private static let beyondNumbers = [positiveInfinity, negativeInfinity, indefinite, invalid]
 
-    /// The word for a time that is not a number.
+    /// The word for a non-numeric time.
     private var word: String {
         if !isValid { return "invalid" }
         if isIndefinite { return "indefinite" }
         return flags.contains(.positiveInfinity) ? "+infinity" : "-infinity"
     }
 
-    /// The time that is not a number and is written as `word`, or `nil` if there is none.
+    /// The non-numeric time that is written as `word`; `nil` if there is none.
     init?(word: some StringProtocol) {
         guard let time = Self.beyondNumbers.first(where: { $0.word == word }) else { return nil }
         self = time

@@ -1,23 +1,23 @@
 /// A position or a duration as an exact fraction of seconds: `value / timescale`.
 ///
-/// Modelled on CMTime, without the epoch. A time is a number, or one of four things that are not: an infinity of
-/// either sign, `indefinite` (known to exist, not known yet) or `invalid` (nothing was said). Only a number has a
-/// value and a timescale; the others carry 0 for both.
+/// Modelled on CMTime, without the epoch. A time is numeric, or one of four non-numeric values: an infinity of
+/// either sign, `indefinite` (it exists but is not known yet) or `invalid` (no time at all). Only a numeric time has
+/// a value and a timescale; in the others both are 0.
 ///
-/// Arithmetic is exact whenever the result fits and says `hasBeenRounded` when it did not. It never traps.
+/// Arithmetic is exact if the result fits, and sets `hasBeenRounded` if it does not. It never traps.
 public struct MediaTime: Sendable {
-    /// How many units of `1 / timescale` seconds this is.
+    /// The number of units of `1 / timescale` seconds.
     public let value: Int64
 
-    /// How many units make a second: positive for a number, 0 for anything else.
+    /// Units per second: positive for a numeric time, 0 for the others.
     public let timescale: Int32
 
-    /// What kind of time this is, and whether it was ever rounded.
+    /// The kind of time, and whether it was ever rounded.
     public let flags: Flags
 
     /// A number of units of `1 / timescale` seconds; `invalid` if `timescale` is not positive.
     ///
-    /// A header may say 0, so a bad timescale is an answer here and not a trap.
+    /// A header can contain 0, so a bad timescale gives `invalid` and not a trap.
     public init(value: Int64, timescale: Int32, hasBeenRounded: Bool = false) {
         guard timescale > 0 else {
             self = .invalid
@@ -28,7 +28,7 @@ public struct MediaTime: Sendable {
 
     /// A count of frames at `rate` frames per second; `invalid` if `rate` is not positive.
     ///
-    /// The timescale is the rate. A rate beyond `Int32.max` keeps the instant, rounded only if it must be.
+    /// The timescale is the rate. A rate beyond `Int32.max` keeps the instant and is rounded only if it must be.
     public init(frames: Int64, rate: Int) {
         guard rate > 0 else {
             self = .invalid
@@ -47,18 +47,18 @@ public struct MediaTime: Sendable {
 // MARK: - Flags
 
 extension MediaTime {
-    /// The kind of a time as bits, with the values CMTime gives them.
+    /// The kind of a time as bits, with CMTime's values.
     public struct Flags: OptionSet, Sendable, Hashable {
-        /// The bits, as CMTime numbers them.
+        /// The bits, numbered as in CMTime.
         public let rawValue: UInt8
 
-        /// Any bits. A time only ever carries those it was made with.
+        /// Accepts any bits. A time carries only those that it was made with.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Set on every time but `invalid`.
+        /// Set on every time except `invalid`.
         public static let valid = Flags(rawValue: 1 << 0)
 
-        /// Set on a number that is not exactly what was asked for, or was computed from one that is not.
+        /// Set on a numeric time that is not exactly the requested one, or was computed from such a time.
         public static let hasBeenRounded = Flags(rawValue: 1 << 1)
 
         /// Set on positive infinity only.
@@ -70,48 +70,48 @@ extension MediaTime {
         /// Set on a time that is not known yet.
         public static let indefinite = Flags(rawValue: 1 << 4)
 
-        /// The flags of which any one says that a time is not a number.
+        /// Any of these flags makes a time non-numeric.
         static let notANumber: Flags = [.positiveInfinity, .negativeInfinity, .indefinite]
     }
 
-    /// Zero seconds, in whole seconds.
+    /// Zero seconds, with a timescale of 1.
     public static let zero = MediaTime(value: 0, timescale: 1)
 
-    /// No time at all. Whatever is computed from it is invalid too.
+    /// No time at all. Every result computed from it is invalid too.
     public static let invalid = MediaTime(value: 0, timescale: 0, flags: [])
 
-    /// A time that exists and is not known yet, such as the length of a live stream.
+    /// A time that exists but is not known yet, such as the length of a live stream.
     public static let indefinite = MediaTime(value: 0, timescale: 0, flags: [.valid, .indefinite])
 
-    /// Later than every number. Also what a result too large for any timescale becomes.
+    /// Later than every numeric time. Also the result of an overflow on the positive side.
     public static let positiveInfinity = MediaTime(value: 0, timescale: 0, flags: [.valid, .positiveInfinity])
 
-    /// Earlier than every number. Also what a result too small for any timescale becomes.
+    /// Earlier than every numeric time. Also the result of an overflow on the negative side.
     public static let negativeInfinity = MediaTime(value: 0, timescale: 0, flags: [.valid, .negativeInfinity])
 
-    /// The finest timescale there is, and the one a sum is rounded to when its own would be finer.
+    /// The finest timescale. A sum whose own timescale would be finer is rounded to it.
     public static let maximumTimescale = Int32.max
 
-    /// Whether anything was said at all: true for numbers, infinities and `indefinite`.
+    /// False only for `invalid`: true for numeric times, infinities and `indefinite`.
     public var isValid: Bool { flags.contains(.valid) }
 
-    /// Whether this is a number, so that `value` and `timescale` mean something.
+    /// Whether the time is a number, so that `value` and `timescale` have a meaning.
     public var isNumeric: Bool { isValid && flags.isDisjoint(with: .notANumber) }
 
-    /// Whether this is an infinity of either sign.
+    /// Whether the time is an infinity of either sign.
     public var isInfinite: Bool { !flags.isDisjoint(with: [.positiveInfinity, .negativeInfinity]) }
 
-    /// Whether this time is not known yet.
+    /// Whether the time is not known yet.
     public var isIndefinite: Bool { flags.contains(.indefinite) }
 
-    /// Whether this number, or one it was computed from, is not exactly what was asked for.
+    /// Whether this time, or one it was computed from, is not exactly the requested one.
     ///
-    /// Only numbers are marked: an infinity that came from an overflow is not.
+    /// Only numeric times are marked: an infinity that results from an overflow is not.
     public var hasBeenRounded: Bool { flags.contains(.hasBeenRounded) }
 
-    /// The time in seconds for a person to look at; not a number if this is indefinite or invalid.
+    /// The time in seconds, for display; NaN if the time is indefinite or invalid.
     ///
-    /// Not exact and not for computing: a `Double` cannot even hold a tenth.
+    /// Inexact and not for computing: a `Double` cannot represent even a tenth.
     public var seconds: Double {
         if isNumeric { return Double(value) / Double(timescale) }
         if isInfinite { return flags.contains(.positiveInfinity) ? .infinity : -.infinity }

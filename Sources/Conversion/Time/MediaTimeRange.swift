@@ -1,7 +1,7 @@
 /// The instants from `start` up to but not including `end`.
 ///
-/// The start is a number, the end is a number no earlier or positive infinity. The end is what is kept, so two
-/// ranges that meet share an instant exactly; the duration is computed from it.
+/// The start is numeric. The end is numeric and not before the start, or positive infinity. The range stores its end
+/// and computes its duration, so that two adjacent ranges share an instant exactly.
 public struct MediaTimeRange: Sendable, Hashable {
     /// The first instant of the range.
     public let start: MediaTime
@@ -9,9 +9,7 @@ public struct MediaTimeRange: Sendable, Hashable {
     /// The first instant after the range; positive infinity if it is open-ended.
     public let end: MediaTime
 
-    /// The range from `start` up to `end`.
-    ///
-    /// Throws if `end` is earlier, is neither a number nor positive infinity, or `start` is not a number.
+    /// Throws if `end` is earlier than `start` or neither numeric nor positive infinity, or if `start` is not numeric.
     public init(start: MediaTime, end: MediaTime) throws(RangeError) {
         guard start.isNumeric else {
             throw RangeError(code: .startNotANumber, detail: "a range starts at a number, not at \(start)")
@@ -27,7 +25,8 @@ public struct MediaTimeRange: Sendable, Hashable {
 
     /// The range that begins at `start` and lasts `duration`, which may be positive infinity.
     ///
-    /// Throws if the duration is negative or no duration at all, or if the end is too late to be a time.
+    /// Throws if the duration is negative, indefinite or invalid, if the end is too late to be a time, or if `start`
+    /// is not numeric.
     public init(start: MediaTime, duration: MediaTime) throws(RangeError) {
         guard !duration.isNumeric || duration >= .zero else {
             throw RangeError(code: .endBeforeStart, detail: "a range cannot last \(duration)")
@@ -39,7 +38,7 @@ public struct MediaTimeRange: Sendable, Hashable {
         try self.init(start: start, end: end)
     }
 
-    /// The range from `start` on, without an end. Throws if `start` is not a number.
+    /// The range from `start` on, without an end. Throws if `start` is not numeric.
     public init(startingAt start: MediaTime) throws(RangeError) {
         try self.init(start: start, end: .positiveInfinity)
     }
@@ -51,9 +50,9 @@ public struct MediaTimeRange: Sendable, Hashable {
 }
 
 extension MediaTimeRange {
-    /// Why two times do not make a range.
+    /// Why two times do not form a range.
     public struct RangeError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// What kind of mistake it was.
+        /// The kind of mistake.
         public enum Code: String, Sendable, Hashable {
             /// The start is infinite, indefinite or invalid.
             case startNotANumber
@@ -63,44 +62,43 @@ extension MediaTimeRange {
             case endBeforeStart
         }
 
-        /// What kind of mistake it is, for callers to branch on.
+        /// The kind of mistake; callers may branch on it.
         public let code: Code
 
-        /// What is wrong, for a person.
+        /// What is wrong, for the user.
         public let detail: String
 
-        /// The detail, one line.
         public var description: String { detail }
     }
 
     /// How long the range lasts: `end - start`, positive infinity if it is open-ended.
     public var duration: MediaTime { end - start }
 
-    /// Whether there is no instant in the range.
+    /// Whether the range contains no instant.
     public var isEmpty: Bool { start == end }
 
-    /// Whether the range goes on for ever.
+    /// Whether the range has no end.
     public var isOpenEnded: Bool { end == .positiveInfinity }
 
-    /// Whether `time` is in the range: its start is, its end is not. No infinity ever is.
+    /// Whether `time` lies in the range, which includes its start and excludes its end. False for every infinity.
     public func contains(_ time: MediaTime) -> Bool {
         time.isNumeric && start <= time && time < end
     }
 
-    /// Whether every instant of `other` is in this range. An empty range has none, so every range contains it.
+    /// Whether every instant of `other` lies in this range. Every range contains an empty range.
     public func contains(_ other: MediaTimeRange) -> Bool {
         other.isEmpty || (start <= other.start && other.end <= end)
     }
 
-    /// The instants that are in both ranges, or `nil` if there are none. Never an empty range.
+    /// The instants that lie in both ranges; `nil` if there are none. Never an empty range.
     public func intersection(_ other: MediaTimeRange) -> MediaTimeRange? {
         let (start, end) = (max(start, other.start), min(end, other.end))
         return start < end ? MediaTimeRange(checkedStart: start, end: end) : nil
     }
 
-    /// The smallest range that contains both, with whatever lies between them.
+    /// The smallest range that contains both, including the gap between them.
     ///
-    /// An empty range adds nothing, wherever it lies: the other one is returned, and of two empty ones this one.
+    /// An empty range adds nothing, wherever it lies: the result is the other one, and of two empty ranges this one.
     public func union(_ other: MediaTimeRange) -> MediaTimeRange {
         if other.isEmpty { return self }
         if isEmpty { return other }
@@ -109,7 +107,7 @@ extension MediaTimeRange {
 }
 
 extension MediaTimeRange: CustomStringConvertible {
-    /// The range as people write it: `1:00..<2:30`, or `1:00...` if it is open-ended.
+    /// The range as a user writes it: `1:00..<2:30`, or `1:00...` if it is open-ended.
     public var description: String {
         isOpenEnded ? "\(start)..." : "\(start)..<\(end)"
     }
@@ -120,7 +118,7 @@ extension MediaTimeRange: Codable {
         case start, end
     }
 
-    /// Reads `start` and `end`, both required, and refuses what the initializer refuses.
+    /// Decodes `start` and `end`, both required, and throws where the initializer throws.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let start = try container.decode(MediaTime.self, forKey: .start)
@@ -138,7 +136,7 @@ extension MediaTimeRange: Codable {
         }
     }
 
-    /// Writes `start` and `end` as lossless times; the end of an open-ended range is `+infinity`.
+    /// Encodes `start` and `end` as lossless times; the end of an open-ended range is `+infinity`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(start, forKey: .start)

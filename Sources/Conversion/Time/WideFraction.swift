@@ -1,7 +1,7 @@
-/// An exact result before it is made to fit a `MediaTime`: a sign and two 128-bit magnitudes.
+/// An exact result before it is fitted into a `MediaTime`: a sign and two 128-bit magnitudes.
 ///
-/// The caller keeps the numerator within 2^126 and the denominator within 2^94, which is as far as the widest
-/// operation goes (a time multiplied by a ratio of two `Int64`). Under these bounds nothing here can overflow.
+/// The caller keeps the numerator within 2^126 and the denominator within 2^94, the bounds of the widest operation
+/// (a time multiplied by a ratio of two `Int64`). Within these bounds nothing here can overflow.
 struct WideFraction {
     var isNegative: Bool
     var numerator: UInt128
@@ -17,7 +17,7 @@ struct WideFraction {
         self.init(isNegative: numerator < 0, numerator: numerator.magnitude, denominator: denominator)
     }
 
-    /// The same fraction with no common divisor left.
+    /// The same fraction without a common divisor.
     var inLowestTerms: WideFraction {
         let divisor = Self.commonDivisor(numerator, denominator)
         return WideFraction(
@@ -27,12 +27,12 @@ struct WideFraction {
         )
     }
 
-    /// The numerator as a time's value, or `nil` if it does not fit.
+    /// The numerator as the value of a time; `nil` if it does not fit.
     var value: Int64? { Self.value(numerator, isNegative: isNegative) }
 
-    /// The fraction in units of `1 / scale`, and whether that is all of it; `nil` if the value does not fit.
+    /// The fraction in units of `1 / scale`, and whether that is exact; `nil` if the value does not fit.
     ///
-    /// The denominator counts as the scale the time comes from, which only `quickTime` rounding asks for.
+    /// The denominator counts as the timescale that the time comes from, which only `quickTime` rounding needs.
     func value(atScale scale: UInt128, rounding: RoundingMethod) -> (value: Int64, isExact: Bool)? {
         let (whole, rest) = numerator.quotientAndRemainder(dividingBy: denominator)
         guard whole <= Int64.min.magnitude else { return nil }
@@ -56,7 +56,7 @@ struct WideFraction {
         return (value, remainder == 0)
     }
 
-    /// The largest number that divides both; the other one if one of them is 0.
+    /// The greatest common divisor; the other number if one of them is 0.
     static func commonDivisor<Number: UnsignedInteger>(_ first: Number, _ second: Number) -> Number {
         var (larger, smaller) = (first, second)
         while smaller != 0 { (larger, smaller) = (smaller, larger % smaller) }
@@ -71,10 +71,10 @@ struct WideFraction {
 }
 
 extension MediaTime {
-    /// The time that is `exact`, or failing that the one nearest to it on the finest timescale that can hold it.
+    /// The time equal to `exact`, or else the nearest one at the finest timescale that can hold it.
     ///
-    /// In order of preference: as it stands, in lowest terms, rounded half away from zero at
-    /// `maximumTimescale` or at the largest timescale at which the value still fits, an infinity.
+    /// In order of preference: unchanged; in lowest terms; rounded half away from zero at `maximumTimescale` or the
+    /// largest timescale at which the value still fits; an infinity.
     init(nearest exact: WideFraction, hasBeenRounded: Bool) {
         if let value = exact.value, let timescale = Int32(exactly: exact.denominator) {
             self.init(value: value, timescale: timescale, hasBeenRounded: hasBeenRounded)
@@ -94,14 +94,14 @@ extension MediaTime {
         self.init(value: rounded.value, timescale: timescale, hasBeenRounded: true)
     }
 
-    /// The largest timescale at which `exact`, once rounded, still has a value; `nil` if there is none.
+    /// The largest timescale at which `exact`, once rounded, still fits a value; `nil` if there is none.
     private static func finestTimescale(holding exact: WideFraction) -> Int32? {
         func holds(_ timescale: Int32) -> Bool {
             exact.value(atScale: UInt128(timescale), rounding: .halfAwayFromZero) != nil
         }
         if holds(maximumTimescale) { return maximumTimescale }
         guard holds(1) else { return nil }
-        // The rounded value grows with the timescale, so halving finds the last one that holds.
+        // The rounded value grows with the timescale, so bisection finds the last one that fits.
         var (holding, failing) = (Int32(1), maximumTimescale)
         while failing - holding > 1 {
             let middle = holding + (failing - holding) / 2

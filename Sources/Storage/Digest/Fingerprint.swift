@@ -1,7 +1,7 @@
 import CCrypto
 import Glibc
 
-/// What tells one finished file from another: its length and its SHA-256.
+/// Identifies the contents of a finished file: its length and its SHA-256.
 public struct Fingerprint: Sendable, Hashable {
     public let byteCount: Int64
     /// 32 bytes.
@@ -19,13 +19,14 @@ public struct Fingerprint: Sendable, Hashable {
         return String(decoding: sha256.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Reads all of `descriptor`, wherever it stands; `nil` with `errno` set if it cannot be read.
+    /// Hashes the whole file, whatever the offset of `descriptor`; `nil` with `errno` set if it cannot be read.
     ///
-    /// libcrypto does it: libpq brings it into the process anyway, it is looked after, and it uses what the processor has
-    /// for it. The kernel's own (AF_ALG) is missing from many kernels and forbidden in many containers.
+    /// Uses libcrypto: libpq brings it into the process anyway, it is maintained, and it uses the processor's
+    /// instructions for SHA-256. The kernel's own hash (AF_ALG) is missing from many kernels and forbidden in many
+    /// containers.
     static func of(_ descriptor: Int32) -> Fingerprint? { of(descriptor, while: { true }) ?? nil }
 
-    /// The same; a whole fingerprint that is `nil` if `isWanted` said no before the end.
+    /// The same; a non-`nil` result that holds `nil` if `isWanted` returned false before the end.
     static func of(_ descriptor: Int32, while isWanted: () -> Bool) -> Fingerprint?? {
         let hash = SHA256Hash()
         var block = [UInt8](repeating: 0, count: 1 << 18)
@@ -41,7 +42,7 @@ public struct Fingerprint: Sendable, Hashable {
     }
 }
 
-/// A SHA-256 in the making.
+/// A SHA-256 computation in progress.
 struct SHA256Hash: ~Copyable {
     private let context: OpaquePointer
 

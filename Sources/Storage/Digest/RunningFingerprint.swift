@@ -1,12 +1,11 @@
-/// The fingerprint of texts that come one after another.
+/// Computes the fingerprint of a sequence of strings.
 public struct RunningFingerprint: ~Copyable {
     private let hash = SHA256Hash()
     private var byteCount: Int64 = 0
 
-    /// Of nothing yet.
     public init() {}
 
-    /// Takes a text in. Its length is part of it, so that "ab", "c" is not "a", "bc".
+    /// Adds a string together with its length, so that "ab", "c" differs from "a", "bc".
     public mutating func add(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -16,6 +15,6 @@ public struct RunningFingerprint: ~Copyable {
         }
     }
 
-    /// The fingerprint of all that came.
+    /// The fingerprint of all strings added.
     public consuming func finish() -> Fingerprint { Fingerprint(byteCount: byteCount, sha256: hash.finish()) }
 }

@@ -1,29 +1,29 @@
 import Glibc
 
-/// Opens what lies below a folder and cannot be led out of it, by `..`, a link, or a process that swaps folders meanwhile.
+/// Opens paths below a folder. Neither `..`, nor a link, nor a process that swaps folders meanwhile can lead out of it.
 struct Beneath: Sendable {
-    /// How it is done.
+    /// How the path is resolved.
     enum Means: Sendable {
-        /// The kernel sees to it (openat2, Linux 5.6); links are followed as long as they stay below.
+        /// The kernel enforces it (openat2, Linux 5.6) and follows links that stay below the folder.
         case kernel
-        /// Name by name, refusing every link: older kernels, and sandboxes that do not know the call.
+        /// Component by component, refusing every link: for older kernels, and for sandboxes that do not know the call.
         case steps
     }
 
     let means: Means
 
-    /// What works here, found out on the folder `root`.
+    /// The means that works here, determined by opening `root`.
     static func available(in root: Int32) -> Beneath {
         let tried = Beneath(means: .kernel).open(".", in: root, O_DIRECTORY | KernelFlag.placeOnly)
         guard tried < 0 else {
             close(tried)
             return Beneath(means: .kernel)
         }
-        // Whatever the reason (ENOSYS, or EPERM by an old sandbox), the steps are as strict.
+        // Whatever the reason (ENOSYS, or EPERM from an old sandbox), walking step by step is as strict.
         return Beneath(means: .steps)
     }
 
-    /// A descriptor of `path` below `root`, or -1 with `errno` set: EXDEV where the path leads out.
+    /// A descriptor of `path` below `root`, or -1 with `errno` set: EXDEV if the path leads out.
     func open(_ path: String, in root: Int32, _ flags: Int32) -> Int32 {
         switch means {
         case .kernel: byKernel(path, root, flags | O_CLOEXEC)
@@ -34,7 +34,7 @@ struct Beneath: Sendable {
     private func byKernel(_ path: String, _ root: Int32, _ flags: Int32) -> Int32 {
         // A `struct open_how`: flags, mode, and RESOLVE_BENEATH with RESOLVE_NO_MAGICLINKS.
         var how: (UInt64, UInt64, UInt64) = (UInt64(UInt32(bitPattern: flags)), 0, 0x08 | 0x02)
-        // EAGAIN: something below was renamed while the kernel looked. A process that renames without end gains nothing.
+        // EAGAIN: something below was renamed during the lookup. The limit stops a process that renames without end.
         for _ in 0..<128 {
             let opened = retryingInterrupts {
                 withUnsafeMutableBytes(of: &how) { how in
@@ -65,7 +65,7 @@ struct Beneath: Sendable {
                 return -1
             }
             here = Descriptor(adopting: opened)
-            // With O_PATH a link is opened, not refused.
+            // With O_PATH the kernel opens a link instead of refusing it.
             if FileFacts.of(opened)?.kind == .link {
                 errno = EXDEV
                 return -1
@@ -74,6 +74,6 @@ struct Beneath: Sendable {
         return here.release()
     }
 
-    /// The same on every architecture.
+    /// The number of the system call, the same on every architecture.
     private static let openat2Number = 437
 }

@@ -4,12 +4,12 @@ import Glibc
 struct Descriptor: ~Copyable {
     let number: Int32
 
-    /// Takes `number` over; no other code may close it.
+    /// Takes ownership of `number`; no other code may close it.
     init(adopting number: Int32) { self.number = number }
 
     deinit { close(number) }
 
-    /// Gives the descriptor away: who takes it closes it.
+    /// Releases ownership: the caller must close the descriptor.
     consuming func release() -> Int32 {
         let released = number
         discard self

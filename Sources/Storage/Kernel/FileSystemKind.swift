@@ -1,20 +1,21 @@
-/// The file system that something lies on.
+/// The type of a file system.
 struct FileSystemKind {
-    /// The number in <linux/magic.h>; 0 if the kernel would not say.
+    /// The number from <linux/magic.h>; 0 if the kernel does not report it.
     let magic: UInt64
 
     static func of(_ descriptor: Int32) -> FileSystemKind {
-        // A `struct statfs`: the kind is its first word on every 64-bit Linux, and 120 bytes are its size.
+        // A `struct statfs` has 120 bytes on every 64-bit Linux, and its first word is the type.
         var words = [Int](repeating: 0, count: 32)
-        // Not knowing is an answer: what is not known to be local is treated with the greater care.
+        // An unknown type is a valid result: a file system not known to be local is treated with more care.
         guard GNUFunctions.fstatfs(descriptor, &words) == 0 else { return FileSystemKind(magic: 0) }
         return FileSystemKind(magic: UInt64(UInt32(truncatingIfNeeded: words[0])))
     }
 
-    /// Whether no other machine sees it. Unknown ones, network ones and FUSE are not.
+    /// Whether only this machine can access it. False for unknown types, network file systems and FUSE.
     var isLocal: Bool { Self.local.contains(magic) }
 
-    /// Whether a hole is what was never written. Others may make one of zeros: ZFS does where it compresses.
+    /// Whether every hole is a range that was never written. Others may turn zeros into holes: ZFS does if it
+    /// compresses.
     var tellsHoles: Bool { Self.tellingHoles.contains(magic) }
 
     private static let tellingHoles: Set<UInt64> = [

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Functions of glibc that Swift cannot see (they need _GNU_SOURCE, or are variadic), looked up by name.
+/// Functions of glibc that Swift cannot import (they need _GNU_SOURCE, or are variadic), looked up by name.
 enum GNUFunctions {
     typealias Renameat2 =
         @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
@@ -22,8 +22,8 @@ enum GNUFunctions {
 
     static let syncFileRange = look(for: "sync_file_range", as: SyncFileRange.self)
 
-    /// `syscall` with the arguments of openat2, which glibc has no function for. It is variadic in C; in assembly it takes
-    /// its arguments from the same registers as any function, on every architecture that Swift is built for.
+    /// `syscall` with the arguments of openat2, for which glibc has no function. It is variadic in C; in assembly it
+    /// takes its arguments from the same registers as any function, on every architecture that Swift supports.
     static let openat2 = look(for: "syscall", as: Openat2.self)
 
     /// In <sys/vfs.h>, which Swift's module of glibc leaves out.
@@ -42,11 +42,11 @@ enum GNUFunctions {
     }
 }
 
-/// Numbers of the kernel's interface that Swift cannot see for the same reason.
+/// Constants of the kernel's interface that Swift cannot import for the same reason.
 enum KernelFlag {
     /// O_TMPFILE: a file without a name. It includes O_DIRECTORY, whose value depends on the architecture.
     static let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
-    /// O_PATH: a descriptor that names a place and reads nothing.
+    /// O_PATH: a descriptor that refers to a path but cannot read.
     static let placeOnly: Int32 = 0o10_000_000
     /// RENAME_NOREPLACE.
     static let withoutClobbering: UInt32 = 1

@@ -1,27 +1,27 @@
 import Glibc
 
-/// What is mounted where, as this process sees it.
+/// The mounts that this process sees.
 struct MountTable {
     struct Mount: Hashable {
-        /// The kernel's number for it, which an open file names as well.
+        /// The kernel's mount id, which an open file reports as well.
         let id: Int
         let path: String
-        /// `ext4`, `nfs4`, `autofs`.
+        /// For example `ext4`, `nfs4` or `autofs`.
         let kind: String
-        /// `ext4 of /dev/sdb1`, for messages.
+        /// For messages, for example `ext4 of /dev/sdb1`.
         let name: String
     }
 
     /// In the order in which they were mounted.
     let mounts: [Mount]
 
-    /// Empty where the kernel does not tell.
+    /// Empty if the kernel does not provide the table.
     static func read() -> MountTable { MountTable(contents(of: "/proc/self/mountinfo") ?? "") }
 
-    /// Reads the text of `/proc/self/mountinfo`.
+    /// Parses the text of `/proc/self/mountinfo`.
     init(_ text: String) { mounts = text.split(separator: "\n").compactMap(Self.mount) }
 
-    /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`
+    /// Parses a line such as `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw`.
     private static func mount(_ line: Substring) -> Mount? {
         let fields = line.split(separator: " ", omittingEmptySubsequences: false)
         guard fields.count > 4, let id = Int(fields[0]), let dash = fields.firstIndex(of: "-"),
@@ -36,7 +36,7 @@ struct MountTable {
         )
     }
 
-    /// The kernel writes spaces, tabs, line ends and backslashes as `\040`.
+    /// Decodes octal escapes: the kernel writes a space as `\040`, and tabs, line feeds and backslashes likewise.
     private static func unescaped(_ field: Substring) -> String {
         let parts = field.split(separator: "\\", omittingEmptySubsequences: false)
         return parts.dropFirst().reduce(into: String(parts[0])) { text, part in
@@ -48,20 +48,20 @@ struct MountTable {
         }
     }
 
-    /// Whether something is mounted below `folder`, beside what is mounted at it.
+    /// Whether anything is mounted below `folder`, not counting a mount at `folder` itself.
     func hasMounts(below folder: String) -> Bool {
         let start = folder == "/" ? "/" : folder + "/"
         return mounts.contains { $0.path.hasPrefix(start) && $0.path != folder }
     }
 
-    /// The file system that `path` lies on.
+    /// The mount that `path` lies on.
     func mount(of path: String) -> Mount? {
-        // Of several at one place, the last one mounted is seen.
+        // Of several mounts at one path, the last one is visible.
         mounts.filter { $0.path == "/" || $0.path == path || path.hasPrefix($0.path + "/") }
             .reduce(nil) { best, next in (best?.path.utf8.count ?? -1) <= next.path.utf8.count ? next : best }
     }
 
-    /// The number of the mount on which an open file lies; `nil` if the kernel does not tell.
+    /// The id of the mount on which an open file lies; `nil` if the kernel does not report it.
     static func mountID(of descriptor: Int32) -> Int? {
         // mnt_id:	29
         let line = contents(of: "/proc/self/fdinfo/\(descriptor)")?.split(separator: "\n")

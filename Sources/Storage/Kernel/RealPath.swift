@@ -1,8 +1,8 @@
 import Glibc
 
-/// Where a path leads once its symbolic links are followed. Unlike with `realpath`, parts of it may be missing.
+/// Resolves the symbolic links of a path. Unlike with `realpath`, parts of the path may be missing.
 enum RealPath {
-    /// As many links as the kernel follows.
+    /// The kernel's own limit.
     private static let mostLinks = 40
 
     static func of(_ path: String) -> String {

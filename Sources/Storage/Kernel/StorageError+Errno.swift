@@ -1,14 +1,14 @@
 import Glibc
 
-/// Which end of a conversion an error of the kernel belongs to.
+/// The end of a conversion to which a kernel error belongs.
 enum End {
     case source, destination
 }
 
 extension StorageError {
-    /// The kernel's refusal `number` in this room's words.
+    /// Translates the kernel's error `number`.
     ///
-    /// `end` and `stage` say what was being done; they decide what a missing name and a failed transfer mean.
+    /// `end` and `stage` state what was being done; `end` decides what a missing name and a failed transfer mean.
     init(errno number: Int32, _ end: End, at stage: Stage, _ operation: String, place: String? = nil) {
         self.init(
             Code(errno: number, end),
@@ -22,7 +22,7 @@ extension StorageError {
 
     private static func text(of number: Int32) -> String {
         let text = String(cString: strerror(number))
-        // glibc writes "No such file"; here it stands in the middle of a sentence.
+        // glibc writes "No such file"; here the text stands in the middle of a sentence.
         return text.prefix(1).lowercased() + text.dropFirst()
     }
 
@@ -45,7 +45,7 @@ extension StorageError.Code {
             case EMFILE, ENFILE: .tooManyFiles
             case ENAMETOOLONG, ELOOP, EILSEQ: .invalidPath
             case EMLINK, EOPNOTSUPP: .unsupportedDestination
-            // What a lost mount, a dead FUSE server or a removed disk says.
+            // The errors of a lost mount, a dead FUSE server or a removed disk.
             case ESTALE, ENOTCONN, ENXIO, ENODEV, EHOSTDOWN, EHOSTUNREACH, ETIMEDOUT, ECONNABORTED, ESHUTDOWN:
                 .unavailable
             default: end == .source ? .sourceIO : .destinationIO

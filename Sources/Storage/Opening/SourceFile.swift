@@ -2,15 +2,15 @@ import Glibc
 
 /// A file opened for reading, closed when the value is dropped.
 public struct SourceFile: ~Copyable {
-    /// Lent to callers: only this owner closes it.
+    /// Callers may use it but must not close it.
     public let descriptor: Int32
     public let identity: FileIdentity
     public let kind: FileKind
-    /// Means nothing for pipes and devices.
+    /// Meaningless for pipes and devices.
     public let byteCount: Int64
-    /// When its content last changed, in nanoseconds since 1970.
+    /// When the contents last changed, in nanoseconds since 1970.
     public let modifiedAt: Int64
-    /// `nil` for what is no file.
+    /// `nil` if this is not a regular file.
     public let permissions: FilePermissions?
 
     private init(adopting descriptor: consuming Descriptor, _ facts: FileFacts) {
@@ -24,15 +24,15 @@ public struct SourceFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Opens what is at `path`, through links.
+    /// Opens the file at `path`, following links.
     ///
-    /// Folders are always refused. A pipe is opened only if `allowed` has it, and then waits for a writer.
+    /// Always refuses folders. Opens a pipe only if `allowed` contains it, and then waits for a writer.
     public static func open(
         _ path: String,
         allowing allowed: Set<FileKind> = [.file]
     ) throws(StorageError) -> SourceFile {
         try refuseInvalid(path)
-        // Looked at first: opening a pipe waits, and opening a device may do something.
+        // Checked first: opening a pipe waits, and opening a device may have side effects.
         guard let seen = FileFacts.of(path, followingLinks: true) else { throw failure(errno, path) }
         try refuse(seen.kind, unlessIn: allowed, path)
         let wait = seen.kind == .file ? O_NONBLOCK : 0
@@ -41,14 +41,14 @@ public struct SourceFile: ~Copyable {
         return try adopt(Descriptor(adopting: opened), allowed, path)
     }
 
-    /// What the process was given as standard input, of whatever kind but a folder.
+    /// The process's standard input, of any kind except a folder.
     public static func standardInput() throws(StorageError) -> SourceFile {
         let copy = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else { throw failure(errno, "standard input") }
         return try adopt(Descriptor(adopting: copy), Set(FileKind.allCases), "standard input")
     }
 
-    /// Takes an opened source over after a second look: the name may have changed its meaning between two calls.
+    /// Takes ownership of an opened source after a second check: the name may refer to another file by now.
     static func adopt(
         _ descriptor: consuming Descriptor,
         _ allowed: Set<FileKind>,
@@ -78,7 +78,7 @@ public struct SourceFile: ~Copyable {
     }
 }
 
-/// Why no path can be `path`, or `nil`. C would end at the first NUL and mean another file.
+/// Why `path` cannot be a path; `nil` if it can. C would stop at the first NUL and use another file.
 func pathProblem(_ path: String) -> String? {
     if path.isEmpty { return "the path is empty" }
     return path.utf8.contains(0) ? "the path contains a NUL" : nil

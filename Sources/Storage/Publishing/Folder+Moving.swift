@@ -1,24 +1,24 @@
 import Glibc
 
 extension Folder {
-    /// Renames `old` to `new` over whatever has that name.
+    /// Renames `old` to `new`, replacing any file of that name.
     func move(_ old: String, over new: String) throws(StorageError) {
         guard renameat(descriptor, old, descriptor, new) != 0 else { return }
         throw StorageError(errno: errno, .destination, at: .publish, "publish", place: path(of: new))
     }
 
-    /// Renames `old` to `new` unless that is taken; returns whether it was free.
+    /// Renames `old` to `new` unless `new` exists; returns whether it did so.
     func move(_ old: String, toFree new: String) throws(StorageError) -> Bool {
         if GNUFunctions.renameat2(descriptor, old, descriptor, new, KernelFlag.withoutClobbering) == 0 { return true }
         switch errno {
         case EEXIST: return try finish(old, as: new)
-        // The file system (NFS, much of FUSE) or the kernel has no such rename.
+        // The file system (NFS, much of FUSE) or the kernel does not support this rename.
         case EINVAL, ENOSYS, EOPNOTSUPP: return try relink(old, toFree: new)
         case let number: throw cannotPublish(number, new)
         }
     }
 
-    /// The same in two steps, for file systems that link but cannot rename without clobbering.
+    /// The same in two steps, for file systems that can link but cannot rename without replacing.
     private func relink(_ old: String, toFree new: String) throws(StorageError) -> Bool {
         if linkat(descriptor, old, descriptor, new, 0) != 0 {
             let number = errno
@@ -39,9 +39,9 @@ extension Folder {
         return true
     }
 
-    /// Whether what is in the way is the same file under its new name, whose old name then goes.
+    /// Removes `old` if `new` is the same file, and returns whether it is.
     ///
-    /// So it is where a run was killed between linking and removing, and where NFS lost its own answer and asked twice.
+    /// That happens after a kill between linking and removing, and when NFS loses its reply and repeats the request.
     private func finish(_ old: String, as new: String) throws(StorageError) -> Bool {
         guard let present = try facts(of: new, at: .publish),
             try facts(of: old, at: .publish)?.identity == present.identity

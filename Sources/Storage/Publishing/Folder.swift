@@ -1,16 +1,16 @@
 import Glibc
 
-/// An open folder, in which names are looked up whatever becomes of the folder's own name.
+/// An open folder. Lookups in it work even if the folder itself is renamed.
 final class Folder: Sendable {
     let descriptor: Int32
     /// As the caller wrote it, for messages.
     let path: String
-    /// Whether only this machine can change what is in it, so that locks and the page cache can be believed.
+    /// Whether only this machine can change the folder's contents, so that locks and the page cache are reliable.
     let isLocal: Bool
-    /// A folder that may be written and searched but not read cannot be flushed by itself.
+    /// A folder that can be written and searched but not read cannot be flushed by its own descriptor.
     let isReadable: Bool
 
-    /// Takes an open folder over; without reading it must have been opened as a place only.
+    /// Takes ownership of an open folder. If it is not readable, it must have been opened with O_PATH.
     init(adopting descriptor: consuming Descriptor, path: String, isReadable: Bool) {
         isLocal = FileSystemKind.of(descriptor.number).isLocal
         self.path = path
@@ -20,12 +20,12 @@ final class Folder: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Opens the folder at `path`, through links.
+    /// Opens the folder at `path`, following links.
     static func open(_ path: String) throws(StorageError) -> Folder {
         let flags = O_DIRECTORY | O_CLOEXEC
         let readable = retryingInterrupts { Glibc.open(path, O_RDONLY | flags, 0) }
         if readable >= 0 { return Folder(adopting: Descriptor(adopting: readable), path: path, isReadable: true) }
-        // Enough for all but reading: a drop box lets others put files in without seeing what is there.
+        // Enough for everything but reading: a drop box lets users add files without listing it.
         let opened = errno == EACCES ? Glibc.open(path, KernelFlag.placeOnly | flags, 0) : -1
         guard opened >= 0 else {
             throw StorageError(errno: errno, .destination, at: .open, "open the folder", place: path)
@@ -38,14 +38,14 @@ final class Folder: Sendable {
         path == "." ? name : path.hasSuffix("/") || path.hasSuffix(":") ? path + name : path + "/" + name
     }
 
-    /// What `name` is, links not followed; `nil` if there is nothing.
+    /// The metadata of `name`, without following links; `nil` if it does not exist.
     func facts(of name: String, at stage: StorageError.Stage) throws(StorageError) -> FileFacts? {
         if let facts = FileFacts.of(name, in: descriptor, followingLinks: false) { return facts }
         if errno == ENOENT { return nil }
         throw StorageError(errno: errno, .destination, at: stage, "look at", place: path(of: name))
     }
 
-    /// Removes `name`; it is no failure if it is gone already.
+    /// Removes `name`; not an error if it is already gone.
     func remove(_ name: String) throws(StorageError) {
         guard unlinkat(descriptor, name, 0) != 0, errno != ENOENT else { return }
         throw StorageError(errno: errno, .destination, at: .publish, "remove", place: path(of: name))
@@ -53,7 +53,7 @@ final class Folder: Sendable {
 
     /// Makes the names in this folder survive a power cut. `file` is an open file in it.
     func flush(with file: Int32) throws(StorageError) {
-        // Never repeated after a failure: the kernel has then forgotten what it could not write.
+        // Never repeated after a failure: by then the kernel has forgotten what it could not write.
         guard (isReadable ? fsync(descriptor) : GNUFunctions.syncfs(file)) != 0 else { return }
         throw StorageError(errno: errno, .destination, at: .publish, "flush the folder", place: path)
     }

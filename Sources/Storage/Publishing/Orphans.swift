@@ -1,11 +1,12 @@
 import Glibc
 
 extension StorageRoot {
-    /// Removes what dead workers left in the folder at `below` (not in those below it), and says what it removed.
+    /// Removes what dead workers left in the folder `below`, but not in its subfolders. Returns the removed names.
     ///
-    /// The files of attempts go if they are older than `age` and `isAlive` does not know them; their leases are random,
-    /// so what is dead stays dead. Unfinished outputs go if no process holds their lock or, where locks cannot be trusted, if
-    /// they were not written to for `age`. That clock is the file server's, so `age` should be long against its error.
+    /// An attempt's file goes if it is older than `age` and `isAlive` rejects the attempt; leases are random, so a
+    /// dead attempt stays dead. An unfinished output goes if no process holds its lock or, where locks are not
+    /// reliable, if it was not written to for `age`. Ages are by the file server's clock, so `age` should be long
+    /// compared with its error.
     public func sweep(
         folder below: String,
         olderThan age: Duration,
@@ -14,10 +15,10 @@ extension StorageRoot {
         try sweep(folder: below, olderThan: age, now: Int64(time(nil)), isAlive: isAlive)
     }
 
-    /// Removes what earlier attempts at a job left where `attempt` is to publish, and says how many files that were.
+    /// Removes files of the job's earlier attempts from the folder that `attempt` publishes to. Returns how many.
     ///
-    /// Only the worker that holds the job may call it: then no earlier claim stands, so those files are dead, however young they are.
-    /// Another ledger's job of the same number is another job. Lists the folder.
+    /// Only the worker that holds the job may call it: then no earlier claim is valid, so those files are dead,
+    /// however young they are. A job of the same number in another ledger is another job. Lists the folder.
     public func removeEarlier(than attempt: AttemptName, of location: Location) throws(StorageError) -> Int {
         let folder = try folder(location.folder, at: .open, creating: false)
         var count = 0
@@ -62,9 +63,9 @@ extension StorageRoot {
 }
 
 extension Folder {
-    /// The names in this folder that start with a dot and hold our mark.
+    /// The names in this folder that start with a dot and contain `.sluice-`.
     fileprivate func hiddenNames() throws(StorageError) -> [String] {
-        // A descriptor of its own, whose place in the listing no other code moves.
+        // A separate descriptor, whose position in the listing no other code moves.
         let opened = retryingInterrupts { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
         guard opened >= 0, let stream = fdopendir(opened) else {
             let number = errno

@@ -1,39 +1,40 @@
 public import Conversion
 import Glibc
 
-/// A file in writing that becomes visible under its final name whole, or not at all.
+/// A file being written that appears under its final name whole or not at all.
 ///
-/// Dropped before it is published, it leaves nothing at the destination. Of a killed process nothing is left either where
-/// the file system has unnamed files (O_TMPFILE: ext4, XFS, Btrfs, tmpfs); elsewhere, and in the instant of replacing a file,
-/// a hidden `.NAME.sluice-1.part` may stay, which the next output to the same destination removes.
+/// If dropped before it is published, it leaves nothing at the destination. A killed process leaves nothing either
+/// if the file system has unnamed files (O_TMPFILE: ext4, XFS, Btrfs, tmpfs). On other file systems, and during the
+/// instant in which a file is replaced, a hidden `.NAME.sluice-1.part` may stay; the next output to the same
+/// destination removes it.
 public struct OutputFile: ~Copyable {
     let file: UnfinishedFile
     private let policy: Recipe.ConflictPolicy
 
-    /// Empty at first, readable and writable. Lent to callers: only this owner closes it.
+    /// Empty at first, readable and writable. Callers may use it but must not close it.
     public var descriptor: Int32 { file.descriptor }
 
-    /// Whether it has no name before it is published, so that nothing can be left of it.
+    /// Whether the file has no name until it is published, so that a kill leaves nothing.
     public var isUnnamed: Bool { file.hiddenName == nil }
 
-    /// What was found at a destination before any work.
+    /// The state of a destination before any work.
     public enum Preparation: ~Copyable {
         case ready(OutputFile)
         /// The destination exists and the policy is to leave it.
         case skipped
     }
 
-    /// How publishing ended.
+    /// The result of publishing.
     public enum Outcome: String, Sendable, Hashable {
         case published
-        /// The destination came to exist meanwhile and the policy is to leave it.
+        /// The destination came into existence meanwhile, and the policy is to leave it.
         case skipped
     }
 
-    /// Opens a file in the folder of `path` after looking at all that would stop it later.
+    /// Opens a file in the folder of `path`, after checking everything that would stop it later.
     ///
-    /// Links are followed: a link as destination stays, and what it leads to is replaced. `source` is the file that is
-    /// read and must not be replaced, by whatever name; `mode` says who may read the output.
+    /// Follows links: a link at the destination stays, and its target is replaced. `source` identifies the source
+    /// file, which is never replaced, whatever name leads to it. `mode` decides who may read the output.
     public static func prepare(
         at path: String,
         onConflict policy: Recipe.ConflictPolicy,
@@ -43,7 +44,7 @@ public struct OutputFile: ~Copyable {
         try prepare(at: path, onConflict: policy, source: source, mode: mode, mustBeHidden: false)
     }
 
-    /// The same; `mustBeHidden` does without unnamed files, as some file systems have to.
+    /// The same; `mustBeHidden` works without unnamed files, as some file systems require.
     package static func prepare(
         at path: String,
         onConflict policy: Recipe.ConflictPolicy,
@@ -52,7 +53,7 @@ public struct OutputFile: ~Copyable {
         mustBeHidden: Bool
     ) throws(StorageError) -> Preparation {
         var place = try DestinationPath(path)
-        // The kernel follows, so that its rules for links in shared folders (fs.protected_symlinks) hold here too.
+        // The kernel follows the links, so that its rules for links in shared folders (fs.protected_symlinks) apply.
         if let present = FileFacts.of(path, followingLinks: true) {
             try refuse(present, source, path)
             switch policy {
@@ -64,7 +65,7 @@ public struct OutputFile: ~Copyable {
             guard errno == ENOENT else {
                 throw StorageError(errno: errno, .destination, at: .open, "write to", place: path)
             }
-            // A link to nothing takes the name all the same.
+            // A link whose target is missing still occupies the name.
             if FileFacts.of(path, followingLinks: false) != nil {
                 switch policy {
                 case .fail: throw exists(path, at: .open)
@@ -79,8 +80,8 @@ public struct OutputFile: ~Copyable {
         return .ready(OutputFile(file: file, policy: policy))
     }
 
-    /// An output for `name` in `folder`, where links are not followed. `mayExist` leaves it to publishing to find out whether what
-    /// has the name has the same bytes.
+    /// An output for `name` in `folder`, without following links. With `mayExist`, an existing file is not refused
+    /// here: publishing then compares its bytes.
     static func prepare(
         in folder: Folder,
         _ name: String,
@@ -104,16 +105,16 @@ public struct OutputFile: ~Copyable {
         return .ready(OutputFile(file: file, policy: policy))
     }
 
-    /// Gives the finished file its name.
+    /// Gives the finished file its final name.
     ///
-    /// `durably` waits until file and name survive a power cut. Without it the wait is left out, except on file
-    /// systems of other machines, which may still refuse what was written. Throws, and leaves nothing, if that fails;
-    /// only after a failure to flush the folder is the whole file there, and may be gone after a power cut.
+    /// With `durably`, waits until file and name survive a power cut. Without it, waits only on file systems of
+    /// other machines, which may still reject what was written. If this throws, it leaves no file, with one
+    /// exception: if flushing the folder fails, the whole file stays, and a power cut may remove it.
     public consuming func publish(durably: Bool = true) throws(StorageError) -> Outcome {
         if durably || !file.folder.isLocal { try file.flush() }
         switch policy {
         case .replace:
-            // Whatever came to be there meanwhile: a rename would replace a device as well.
+            // Checks again for anything that appeared meanwhile: a rename would replace a device as well.
             if let present = try file.folder.facts(of: file.name, at: .publish), present.kind != .file {
                 throw Self.notAFile(present.kind, file.folder.path(of: file.name), at: .publish)
             }
@@ -129,31 +130,32 @@ public struct OutputFile: ~Copyable {
         return .published
     }
 
-    /// Length and SHA-256 of what has been written.
+    /// Length and SHA-256 of the bytes written.
     public func fingerprint() throws(StorageError) -> Fingerprint {
         if let fingerprint = Fingerprint.of(file.descriptor) { return fingerprint }
         let place = file.folder.path(of: file.name)
         throw StorageError(errno: errno, .destination, at: .publish, "read back", place: place)
     }
 
-    /// Whether `seal` will tell of writers. Where it does not, a process that was lent the descriptor has to end before the file
-    /// can be believed.
+    /// Whether `seal` can detect writers. If not, a process that received the descriptor must end before the
+    /// contents can be trusted.
     public var canBeSealed: Bool { file.canBeSealed }
 
-    /// Closes the descriptor that the file was written with, and returns whether another process can still write to it, by a
-    /// duplicate or a mapping. `nil` where the file system does not tell; the descriptor stays open then. May be asked again.
+    /// Closes the descriptor that the file was written with. Returns whether another process can still write to the
+    /// file, by a duplicate or a mapping; `nil` if the file system cannot tell, and then the descriptor stays open.
+    /// May be repeated.
     ///
-    /// `descriptor` is another one afterwards, to read alone.
+    /// Afterwards `descriptor` is a different, read-only one.
     public func seal() -> Bool? { file.seal() }
 
-    /// What was written, as the file system has it.
+    /// The size of the file and whether it has holes.
     public func written() throws(StorageError) -> WrittenBytes {
         if let written = WrittenBytes.of(file.descriptor) { return written }
         let place = file.folder.path(of: file.name)
         throw StorageError(errno: errno, .destination, at: .publish, "look at", place: place)
     }
 
-    /// Throws the file away now, and says so if something stays.
+    /// Discards the file at once; throws if a hidden file cannot be removed.
     public consuming func discard() throws(StorageError) { try file.discard() }
 
     private static func refuse(

@@ -2,8 +2,8 @@ import Glibc
 
 /// Finished outputs of several jobs, made durable together and then linked under the names of their attempts.
 ///
-/// Steps 2 and 3 of publishing: what is linked outlives this process, and any process can publish it from the ledger's row.
-/// Dropped before, a group leaves nothing.
+/// This is step 2 of publishing and the worker's step after it (docs/storage.md). A linked file outlives this process,
+/// and any process can publish it from the ledger's row. A group that is dropped before `link` leaves no files.
 public struct OutputGroup: ~Copyable {
     private struct Member {
         let file: UnfinishedFile
@@ -18,10 +18,10 @@ public struct OutputGroup: ~Copyable {
 
     public var count: Int { members.count }
 
-    /// Adds a finished output. `fingerprint` is its own, as `OutputFile.fingerprint()` gave it.
+    /// Adds a finished output. `fingerprint` must be that output's, from `OutputFile.fingerprint()`.
     ///
-    /// `work` stands for recipe and source; by it the job knows its output again (`StorageRoot.owner`). Without it the file is
-    /// not marked.
+    /// `work` is a number for recipe and source; by it the job recognises its own output (`StorageRoot.owner`).
+    /// Without `work` the file gets no mark.
     public mutating func add(
         _ output: consuming OutputFile,
         as attempt: AttemptName,
@@ -34,16 +34,17 @@ public struct OutputGroup: ~Copyable {
         members.append(Member(file: output.file, attempt: attempt, fingerprint: fingerprint, mark: mark))
     }
 
-    /// Flushes all and links each under the name of its attempt; answers in the order of adding.
+    /// Flushes every output and links it under the name of its attempt. Returns results in the order of adding.
     ///
-    /// One that fails leaves nothing and does not stop the others. `durably` as for `OutputFile.publish(durably:)`.
+    /// An output that fails leaves no file and does not stop the others. `durably` as for
+    /// `OutputFile.publish(durably:)`.
     public consuming func link(durably: Bool = true) -> [Result<Void, StorageError>] {
         link(durably: durably, together: nil)
     }
 
-    /// The same; `together` says how to flush, instead of what pays.
+    /// The same; `together` forces or forbids the common flush, instead of choosing the cheaper way.
     package consuming func link(durably: Bool, together: Bool?) -> [Result<Void, StorageError>] {
-        // Before the flush, which makes them durable with the contents.
+        // Marks come before the flush, which makes them durable with the contents.
         for member in members { member.mark?.write(to: member.file.descriptor) }
         let flushed = Self.flush(members, durably: durably, together: together)
         var linked = zip(members, flushed).map { member, flushed in
@@ -57,7 +58,7 @@ public struct OutputGroup: ~Copyable {
         return linked
     }
 
-    /// Makes the names survive a power cut too, one flush for each folder: the ledger is about to promise them.
+    /// Flushes each folder once so that the names survive a power cut too: the ledger is about to rely on them.
     private static func flushNames(of members: [Member], _ linked: inout [Result<Void, StorageError>]) {
         let named = members.indices.filter { if case .success = linked[$0] { true } else { false } }
         let folders = Dictionary(grouping: named) { index in
@@ -75,7 +76,7 @@ public struct OutputGroup: ~Copyable {
         }
     }
 
-    /// Makes the contents survive a power cut: one by one, or the whole file system at once where that is cheaper.
+    /// Flushes the contents: file by file, or the whole file system at once where that is cheaper.
     private static func flush(
         _ members: [Member],
         durably: Bool,
@@ -83,11 +84,11 @@ public struct OutputGroup: ~Copyable {
     ) -> [Result<Void, StorageError>] {
         let wanted = members.map { durably || !$0.file.folder.isLocal }
         var flushed: [Result<Void, StorageError>?] = wanted.map { $0 ? nil : .success(()) }
-        // Only for local file systems: syncfs asks nothing of a server.
+        // Only for local file systems: syncfs does not make a server flush.
         let local = members.indices.filter { wanted[$0] && members[$0].file.folder.isLocal }
         let devices = Dictionary(grouping: local) { FileFacts.of(members[$0].file.descriptor)?.identity.device }
         for (device, indices) in devices where device != nil && together ?? (indices.count >= cheaperTogether) {
-            // After a failure each is asked by itself, which says whose bytes were lost.
+            // After a failure each file is flushed by itself, which shows whose bytes were lost.
             guard GNUFunctions.syncfs(members[indices[0]].file.descriptor) == 0 else { continue }
             for index in indices { flushed[index] = members[index].file.lossAfterSyncfs() }
         }
@@ -96,6 +97,6 @@ public struct OutputGroup: ~Copyable {
         }
     }
 
-    /// From so many files on syncfs beats as many times fsync.
+    /// From this many files on, one syncfs is faster than an fsync for each.
     private static let cheaperTogether = 4
 }

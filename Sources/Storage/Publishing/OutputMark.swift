@@ -1,17 +1,18 @@
 import Glibc
 
-/// What an output says of itself in an extended attribute: which job of which ledger made it, of what, and what it was then.
+/// A record in an extended attribute of an output: the ledger and job that made it, from what, and its fingerprint.
 ///
-/// A ledger that lost its last commits in a failover hands out jobs again whose outputs have their names already. By the mark a
-/// job knows its own. Marks are written before a file gets any name, and are a part of the file wherever it is moved.
+/// A ledger that lost its last commits in a failover hands out jobs again whose outputs already have their names. A
+/// job recognises its own output by the mark. Marks are written before a file gets any name, and move with the file.
 struct OutputMark: Hashable {
     let ledger: UInt32
     let job: Int64
-    /// What the output was made of: recipe and source.
+    /// A number for the recipe and the source that the output was made from.
     let work: UInt64
     let fingerprint: Fingerprint
 
-    /// An ext4 inode of the usual size has room for a value of 64 bytes and no more. A longer one costs each file a block.
+    /// An ext4 inode of the usual size has space for a value of 64 bytes and no more. A longer value costs each file
+    /// a block.
     static let byteCount = 64
     static let name = "user.sluice"
     private static let head = Array("SLU1".utf8)
@@ -27,7 +28,7 @@ struct OutputMark: Hashable {
 }
 
 extension OutputMark {
-    /// `nil` if `bytes` are no mark of a version known here.
+    /// `nil` if `bytes` is not a mark of a known version.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes.starts(with: Self.head) else { return nil }
         func number(at start: Int, _ count: Int) -> UInt64 {
@@ -43,25 +44,25 @@ extension OutputMark {
         )
     }
 
-    /// What is found where a mark is looked for.
+    /// The result of looking for a mark.
     enum Finding: Hashable {
         case mark(OutputMark)
-        /// There is none, or none that can be read.
+        /// There is no mark, or none that can be read.
         case none
-        /// The file system keeps no such attributes.
+        /// The file system does not support such attributes.
         case unsupported
     }
 
     /// The mark of an open file.
     static func read(from descriptor: Int32) -> Finding {
-        // One byte more than a mark has: a longer value is none.
+        // One byte longer than a mark, so that a longer value is recognised and rejected.
         var bytes = [UInt8](repeating: 0, count: byteCount + 1)
         let count = GNUFunctions.fgetxattr(descriptor, name, &bytes, bytes.count)
         if count < 0 { return errno == EOPNOTSUPP || errno == ENOSYS ? .unsupported : .none }
         return OutputMark(Array(bytes.prefix(count))).map(Finding.mark) ?? .none
     }
 
-    /// Marks an open file. Where that cannot be done, an output is told by its bytes alone.
+    /// Marks an open file. Errors are ignored: an output without a mark is recognised by its bytes.
     func write(to descriptor: Int32) {
         let bytes = bytes
         _ = GNUFunctions.fsetxattr(descriptor, Self.name, bytes, bytes.count, 0)

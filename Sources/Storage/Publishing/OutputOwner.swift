@@ -1,21 +1,22 @@
 import Glibc
 
-/// Whose file it is that has a job's final name.
+/// Who made the file that has a job's final name.
 public enum OutputOwner: Sendable, Hashable {
-    /// The job's own, made of the same recipe and source, and whole.
+    /// The job itself made it, from the same recipe and source, and the file is complete.
     case job(Fingerprint)
-    /// Only the bytes can tell: the job's output has to be made again and compared.
+    /// Only the bytes can tell: the job must make its output again and compare.
     case unknown
-    /// Not the job's, or no longer what the job made.
+    /// Another job or program made it, or it has changed since the job made it.
     case other
 }
 
 extension StorageRoot {
-    /// Whose file is at `location`, as seen by the job of `attempt`, which makes its output of `work`. Reads the file if it is
-    /// marked as the job's own. Blocks.
+    /// Finds out who made the file at `location`, for the job of `attempt`, whose recipe and source `work` stands
+    /// for. Reads the whole file if its mark is the job's own. Blocks.
     ///
-    /// `unknown` without a file, and where the file system keeps no marks or the mark cannot be trusted: it names the job, but
-    /// another recipe or source, or another user than this one owns the file and may have copied the mark.
+    /// `unknown` if there is no file, if the file system keeps no marks, or if the mark cannot be trusted: it names
+    /// the job, but another recipe or source, or the file belongs to another user than this process, who may have
+    /// copied the mark.
     public func owner(
         of location: Location,
         for attempt: AttemptName,
@@ -23,12 +24,12 @@ extension StorageRoot {
     ) throws(StorageError) -> OutputOwner {
         let folder = try folder(of: location, at: .open)
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
-        // Opening a device may do something, so the kind is looked at first; O_NOFOLLOW refuses links.
+        // Opening a device may have side effects, so the type is checked first; O_NOFOLLOW refuses links.
         guard let seen = try folder.facts(of: location.name, at: .open) else { return .unknown }
         guard seen.kind == .file, seen.linkCount == 1 else { return .other }
         let opened = retryingInterrupts { openat(folder.descriptor, location.name, flags, 0) }
         if opened < 0, errno == ENOENT { return .unknown }
-        // What this worker cannot read it did not write.
+        // A file that this worker cannot read is not one that it wrote.
         guard opened >= 0 else { return .other }
         let file = Descriptor(adopting: opened)
         guard let facts = FileFacts.of(file.number), facts.identity == seen.identity else { return .other }

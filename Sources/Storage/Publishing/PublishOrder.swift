@@ -1,11 +1,11 @@
 public import Conversion
 import Glibc
 
-/// What the ledger knows of an output between the two transactions that publishing lies between.
+/// The ledger's order to publish one output, stored between the two transactions of publishing.
 public struct PublishOrder: Sendable, Hashable {
-    /// Where it is to be.
+    /// The final destination.
     public let location: Location
-    /// The attempt whose file it is.
+    /// The attempt whose file is published.
     public let attempt: AttemptName
     public let fingerprint: Fingerprint
     public let onConflict: Recipe.ConflictPolicy
@@ -26,18 +26,18 @@ public struct PublishOrder: Sendable, Hashable {
 /// How an order was carried out.
 public enum PublishOutcome: String, Sendable, Hashable, CaseIterable {
     case published
-    /// The same bytes were there already: an earlier try got as far and did not live to say so.
+    /// The same bytes already had the name: an earlier try got that far but did not report it.
     case adopted
-    /// Something else is there, and the policy is to leave it.
+    /// Another file has the name, and the policy is to leave it.
     case skipped
 }
 
 extension StorageRoots {
-    /// Gives attempts' files their final names, and makes the names durable once per folder.
+    /// Gives the files of attempts their final names, and makes the names durable once per folder.
     ///
-    /// Answers in the order of `orders`; one that fails does not stop the others. Any process that has the orders
-    /// may repeat it after a crash at any point: what is done is adopted. An attempt's file that did not get the name
-    /// is removed, except after a failure that another try may mend.
+    /// Returns results in the order of `orders`; an order that fails does not stop the others. Any process that has
+    /// the orders may repeat this after a crash at any point: finished work is adopted. An attempt's file that did
+    /// not get the name is removed, except after a failure that a retry may overcome.
     public func publish(_ orders: [PublishOrder], durably: Bool = true) -> [Result<PublishOutcome, StorageError>] {
         var folders: [String: Result<Folder, StorageError>] = [:]
         var results: [Result<PublishOutcome, StorageError>] = []
@@ -61,13 +61,13 @@ extension StorageRoots {
         return durably ? flush(orders, folders, results) : results
     }
 
-    /// Removes the file of an attempt that is not to be published.
+    /// Removes the file of an attempt that will not be published.
     public func discard(_ attempt: AttemptName, of location: Location) throws(StorageError) {
         let folder = try root(of: location).folder(of: location, at: .publish)
         try folder.remove(attempt.fileName(for: location.name))
     }
 
-    /// Flushes each folder once; what was published in one that cannot be flushed has failed.
+    /// Flushes each folder once. If that fails, every output published in the folder counts as failed.
     private func flush(
         _ orders: [PublishOrder],
         _ folders: [String: Result<Folder, StorageError>],
@@ -76,7 +76,7 @@ extension StorageRoots {
         var problems: [String: StorageError] = [:]
         var flushed: Set<String> = []
         for (order, result) in zip(orders, results) {
-            // Adopted names as well: the process that made them may have died before this.
+            // Includes adopted names: the process that made them may have died before its flush.
             guard case .success(let outcome) = result, outcome != .skipped,
                 case .success(let folder)? = folders[order.folderKey],
                 flushed.insert(order.folderKey).inserted
@@ -100,7 +100,7 @@ extension PublishOrder {
 }
 
 extension Folder {
-    /// Gives the file of an attempt its final name, or finds that it has it.
+    /// Gives the file of an attempt its final name, or finds that it already has it.
     fileprivate func publish(
         _ order: PublishOrder,
         onConflict policy: Recipe.ConflictPolicy
@@ -122,14 +122,14 @@ extension Folder {
             }
             if try move(hidden, toFree: name) { return .published }
         } catch  where error.errnoName == "ENOENT" {
-            // Another process carries out the same order, and was faster.
+            // Another process carries out the same order and was faster.
             return try adopt(order, onConflict: policy)
         }
         let outcome: PublishOutcome
         do throws(StorageError) {
             outcome = try adopt(order, onConflict: policy)
         } catch {
-            // Its place is taken for good. After any other failure the file is still wanted.
+            // The name is taken for good. After any other failure the file is still needed.
             if error.code == .destinationExists { try remove(hidden) }
             throw error
         }
@@ -137,7 +137,7 @@ extension Folder {
         return outcome
     }
 
-    /// What the order comes to if its attempt's file is gone, or its place is taken.
+    /// The outcome if the attempt's file is gone or its name is taken.
     private func adopt(
         _ order: PublishOrder,
         onConflict policy: Recipe.ConflictPolicy
@@ -155,7 +155,7 @@ extension Folder {
         }
     }
 
-    /// Whether `name` says of itself that another job made it. The same bytes are then that job's, which may yet replace them.
+    /// Whether the file's mark names another job. Then the same bytes belong to that job, which may still replace them.
     private func isMarkedByOther(_ name: String, _ attempt: AttemptName) -> Bool {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let file = Descriptor(adopting: retryingInterrupts { openat(descriptor, name, flags, 0) })

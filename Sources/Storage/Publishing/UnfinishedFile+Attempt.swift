@@ -1,9 +1,10 @@
 import Glibc
 
 extension UnfinishedFile {
-    /// Gives it the name of its attempt. It then has an owner in the ledger, and is not removed with this value.
+    /// Gives the file the name of its attempt. The ledger then owns the file: dropping this value does not remove
+    /// it.
     ///
-    /// If the name is taken by the same bytes, an earlier call got as far, and its file does.
+    /// If a file with the same bytes has the name, an earlier call got that far, and that file is kept.
     func take(_ attempt: AttemptName, _ fingerprint: Fingerprint) throws(StorageError) {
         let hidden = attempt.fileName(for: name)
         if try takeFreeName(hidden) { return }
@@ -19,19 +20,19 @@ extension UnfinishedFile {
         try discard()
     }
 
-    /// Takes the attempt's name away again: the ledger does not know of it yet.
+    /// Removes the attempt's name again: the ledger does not know of it yet.
     func forget(_ attempt: AttemptName) {
         do throws(StorageError) {
             try folder.remove(attempt.fileName(for: name))
         } catch {
-            // What stays has no fence in the ledger that stands, and is swept.
+            // A file that stays is referenced by no live fence in the ledger, so a sweep removes it.
         }
     }
 
-    /// Whether all of this file was written, once the whole file system has been flushed; `nil` if only fsync can tell.
+    /// Whether this whole file was written, once the whole file system has been flushed; `nil` if only fsync can tell.
     ///
-    /// syncfs speaks for the file system. What it could not write of one file is noted with that file, and waiting for
-    /// writes that are over costs nothing and tells. It tells once: fsync would then know of nothing.
+    /// syncfs reports for the file system. A write error of one file is recorded with that file, and waiting for writes
+    /// that have finished costs nothing and reports it. It is reported only once: a later fsync would not see it.
     func lossAfterSyncfs() -> Result<Void, StorageError>? {
         if GNUFunctions.syncFileRange(descriptor, 0, 0, KernelFlag.waitBefore) == 0 { return .success(()) }
         switch errno {
@@ -44,7 +45,7 @@ extension UnfinishedFile {
 }
 
 extension Folder {
-    /// Whether `name` is a file with these bytes.
+    /// Whether `name` is a regular file with these bytes.
     func holds(_ fingerprint: Fingerprint, as name: String) throws(StorageError) -> Bool {
         guard let facts = try facts(of: name, at: .publish), facts.kind == .file,
             facts.byteCount == fingerprint.byteCount

@@ -1,43 +1,43 @@
 import Glibc
 
-/// A file in writing, in its destination's folder: without a name, or under a hidden one where that is missing.
+/// A file being written in its destination's folder: unnamed, or under a hidden name if the file system requires one.
 ///
-/// Dropped, it leaves nothing. A killed process leaves nothing either, or, under a hidden name, what the next run to the
-/// same destination sweeps: every hidden file is locked (flock) by its writer, and the kernel gives the lock back
-/// when the last descriptor is closed, however the process ended. So a hidden file whose lock can be had has no owner.
-/// Process ids would not tell: containers share folders, but not their processes. Where other machines see the folder, locks
-/// cannot be trusted (NFS may keep them local), so there nothing is swept and hidden names are random.
+/// If dropped, it leaves nothing. A killed process leaves nothing either or, under a hidden name, a file that the
+/// next run to the same destination sweeps: the writer locks every hidden file (flock), and the kernel releases the
+/// lock when the last descriptor is closed, however the process ended. So a hidden file whose lock is free is an
+/// orphan. Process ids would not tell: containers share folders, but not their processes. If other machines see the
+/// folder, locks are not reliable (NFS may keep them local), so nothing is swept there and hidden names are random.
 final class UnfinishedFile {
-    /// Open to read and write; once it is sealed, to read alone.
+    /// Open for reading and writing; after sealing, for reading only.
     private(set) var descriptor: Int32
-    /// Opened before anything was written, and the holder of the lock; `nil` where it would not tell of writers, and once the file
-    /// is sealed.
+    /// Opened before anything was written, and holder of the lock; `nil` if leases do not reveal writers, and once
+    /// the file is sealed.
     private var twin: ReadOnlyTwin?
     private var isSealed = false
     let folder: Folder
     /// The destination's name in `folder`.
     let name: String
-    /// What it is called now; `nil` while it has no name, or once it has its own.
+    /// The file's current hidden name; `nil` while it is unnamed, and once it has its final name.
     private(set) var hiddenName: String?
 
     private init(adopting descriptor: consuming Descriptor, in folder: Folder, for name: String, hidden: String?) {
         self.folder = folder
         self.name = name
         hiddenName = hidden
-        // Elsewhere locks are not believed, and leases no more.
+        // On other file systems locks are not reliable, and leases even less.
         twin = folder.isLocal ? ReadOnlyTwin.of(descriptor.number) : nil
         self.descriptor = descriptor.release()
     }
 
     deinit {
-        // A failure has no caller to go to; the next run sweeps what stays.
+        // A failure cannot be reported from here; the next run sweeps what stays.
         if let hiddenName { unlinkat(folder.descriptor, hiddenName, 0) }
         close(descriptor)
     }
 
     // MARK: - Opening
 
-    /// An empty file for `name`. `mustBeHidden` does without unnamed files, as some file systems have to.
+    /// An empty file for `name`. `mustBeHidden` works without unnamed files, as some file systems require.
     static func create(
         in folder: Folder,
         for name: String,
@@ -48,19 +48,19 @@ final class UnfinishedFile {
         return try hidden(in: folder, for: name)
     }
 
-    /// A file without a name, or `nil` where the file system has none or it could not be given a name later.
+    /// An unnamed file; `nil` if the file system has none, or if it could not be linked later.
     private static func unnamed(in folder: Folder, for name: String) throws(StorageError) -> UnfinishedFile? {
         let flags = KernelFlag.unnamedFile | O_RDWR | O_CLOEXEC
         let opened = retryingInterrupts { openat(folder.descriptor, ".", flags, 0o666) }
         if opened < 0 {
             switch errno {
-            // EISDIR and ENOENT come from kernels that do not know the flag, EINVAL from file systems that mind it.
+            // EISDIR and ENOENT come from kernels that do not know the flag, EINVAL from file systems that reject it.
             case EOPNOTSUPP, EISDIR, EINVAL, ENOENT, ENOSYS: return nil
             case let number: throw cannotCreate(number, in: folder, name)
             }
         }
         let descriptor = Descriptor(adopting: opened)
-        // Linked through /proc, which needs no privilege; looked at now, not after an hour's work.
+        // Linking goes through /proc, which needs no privilege. Checked now, not after an hour's work.
         guard faccessat(AT_FDCWD, procPath(of: opened), F_OK, 0) == 0 else { return nil }
         let file = UnfinishedFile(adopting: descriptor, in: folder, for: name, hidden: nil)
         if folder.isLocal { try file.lock() }
@@ -80,15 +80,15 @@ final class UnfinishedFile {
             let file = UnfinishedFile(adopting: descriptor, in: folder, for: name, hidden: hidden)
             let isOurs = folder.isLocal ? try file.lock() : true
             if isOurs { return file }
-            // Between creation and lock a sweeper took it for an orphan, and removes it.
+            // Between creation and lock a sweeper took the file for an orphan; the sweeper removes it.
             file.hiddenName = nil
         }
         throw cannotCreate(EEXIST, in: folder, name)
     }
 
-    /// Shows sweepers that the file has an owner; returns whether no sweeper was faster.
+    /// Locks the file to show sweepers that it has an owner; returns whether no sweeper was faster.
     @discardableResult private func lock() throws(StorageError) -> Bool {
-        // Not with the descriptor that a pump room is lent, where there is another.
+        // Locks the twin where there is one, because the pump room receives the other descriptor.
         if flock(twin?.number ?? descriptor, LOCK_EX | LOCK_NB) == 0 {
             guard let facts = FileFacts.of(descriptor) else { throw Self.cannotCreate(errno, in: folder, name) }
             return facts.linkCount > 0
@@ -101,7 +101,7 @@ final class UnfinishedFile {
         StorageError(errno: number, .destination, at: .open, "create", place: folder.path(of: name))
     }
 
-    /// The hidden names to try, in order. Random ones are drawn one by one, and more than one is hardly ever needed.
+    /// The hidden names to try, in order. Random ones are drawn one by one, and hardly ever more than one is needed.
     private static func candidates(in folder: Folder, for name: String) -> some Sequence<String> {
         let slots = folder.isLocal ? HiddenName.slotCount : 0
         return (1...slots + 3).lazy.map {
@@ -111,21 +111,21 @@ final class UnfinishedFile {
 
     // MARK: - Sweeping
 
-    /// Removes what killed runs left of `name`.
+    /// Removes what killed runs left for `name`.
     private static func sweep(in folder: Folder, for name: String) throws(StorageError) {
         for slot in 1...HiddenName.slotCount { _ = try sweep(HiddenName.slot(slot, for: name), in: folder) }
     }
 
-    /// Removes the file `hidden` if it is ours and has no writer; returns whether it did.
+    /// Removes the file `hidden` if it belongs to this user and has no writer; returns whether it did so.
     static func sweep(_ hidden: String, in folder: Folder) throws(StorageError) -> Bool {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let opened = retryingInterrupts { openat(folder.descriptor, hidden, flags, 0) }
-        // There is none, or it is not ours to look at.
+        // The file does not exist, or this process may not read it.
         guard opened >= 0 else { return false }
         let orphan = Descriptor(adopting: opened)
         guard let facts = FileFacts.of(orphan.number), facts.kind == .file, facts.owner == geteuid(),
             flock(orphan.number, LOCK_EX | LOCK_NB) == 0,
-            // Its owner may have published it, and another run taken the name, before the lock was had.
+            // Before the lock was taken, the owner may have published the file and another run may have taken the name.
             try folder.facts(of: hidden, at: .open)?.identity == facts.identity
         else { return false }
         try folder.remove(hidden)
@@ -134,11 +134,11 @@ final class UnfinishedFile {
 
     // MARK: - Sealing
 
-    /// Whether `seal` can tell.
+    /// Whether `seal` can detect writers.
     var canBeSealed: Bool { twin != nil || isSealed }
 
-    /// Closes what it was written with, and returns whether any other writer is left; may be asked again. `nil` where nothing
-    /// tells, and then the file stays open to write.
+    /// Closes the descriptor that the file was written with. Returns whether any other writer is left; may be
+    /// repeated. `nil` if the kernel cannot tell, and then the file stays open for writing.
     func seal() -> Bool? {
         if let twin = twin.take() {
             close(descriptor)
@@ -150,17 +150,17 @@ final class UnfinishedFile {
 
     // MARK: - Naming
 
-    /// Makes the content survive a power cut.
+    /// Makes the contents survive a power cut.
     func flush() throws(StorageError) {
-        // Never repeated after a failure: the kernel has then forgotten what it could not write.
+        // Never repeated after a failure: by then the kernel has forgotten what it could not write.
         guard fsync(descriptor) != 0 else { return }
         throw StorageError(errno: errno, .destination, at: .publish, "flush", place: folder.path(of: name))
     }
 
-    /// Gives it its own name unless that is taken; returns whether it was free.
+    /// Gives the file its final name unless that is taken; returns whether the name was free.
     func takeFreeName() throws(StorageError) -> Bool { try takeFreeName(name) }
 
-    /// Gives it the name `free` unless that is taken; returns whether it was free.
+    /// Gives the file the name `free` unless that is taken; returns whether the name was free.
     func takeFreeName(_ free: String) throws(StorageError) -> Bool {
         let taken =
             if let hiddenName {
@@ -172,7 +172,7 @@ final class UnfinishedFile {
         return taken
     }
 
-    /// Gives it its own name, and takes that from any other file.
+    /// Gives the file its final name, replacing any other file of that name.
     func takeName() throws(StorageError) {
         if hiddenName == nil {
             if try link(as: name) { return }
@@ -183,20 +183,20 @@ final class UnfinishedFile {
         self.hiddenName = nil
     }
 
-    /// Removes the hidden name, if it has one.
+    /// Removes the hidden name, if the file has one.
     func discard() throws(StorageError) {
         guard let doomed = hiddenName else { return }
         hiddenName = nil
         try folder.remove(doomed)
     }
 
-    /// Links the unnamed file under a hidden name, from which it can be moved over another.
+    /// Links the unnamed file under a hidden name, from which a rename can move it over another file.
     private func linkHidden() throws(StorageError) -> String {
         for hidden in Self.candidates(in: folder, for: name) where try link(as: hidden) { return hidden }
         throw StorageError(errno: EEXIST, .destination, at: .publish, "publish", place: folder.path(of: name))
     }
 
-    /// Links the unnamed file as `free`; returns whether that was free.
+    /// Links the unnamed file as `free`; returns whether that name was free.
     private func link(as free: String) throws(StorageError) -> Bool {
         let done = linkat(AT_FDCWD, Self.procPath(of: descriptor), folder.descriptor, free, AT_SYMLINK_FOLLOW)
         if done == 0 { return true }

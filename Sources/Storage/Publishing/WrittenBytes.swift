@@ -1,9 +1,9 @@
 import Glibc
 
-/// How much of a file was written.
+/// The size of a file, and whether all of it was written.
 public struct WrittenBytes: Sendable, Hashable {
     public let byteCount: Int64
-    /// Whether some of them were never written, which takes no room on the disk; false where the file system does not tell.
+    /// Whether some bytes were never written, and so take no space on the disk; false if the file system does not tell.
     public let hasHoles: Bool
 
     public init(byteCount: Int64, hasHoles: Bool) {
@@ -11,7 +11,7 @@ public struct WrittenBytes: Sendable, Hashable {
         self.hasHoles = hasHoles
     }
 
-    /// Moves where `descriptor` stands. `nil` with `errno` set if the file cannot be looked at.
+    /// Moves the descriptor's offset. `nil` with `errno` set if the file cannot be examined.
     static func of(_ descriptor: Int32) -> WrittenBytes? {
         guard let facts = FileFacts.of(descriptor) else { return nil }
         guard facts.byteCount > 0, FileSystemKind.of(descriptor).tellsHoles else {

@@ -1,6 +1,6 @@
-/// How destinations are made from sources: `masters:{dir}/{stem}.{ext}`. `{{` and `}}` stand for braces.
+/// Derives destinations from sources: `masters:{dir}/{stem}.{ext}`. `{{` and `}}` stand for braces.
 public struct DestinationTemplate: Sendable, Hashable {
-    /// What a template may name.
+    /// The fields that a template may contain.
     public enum Field: String, Sendable, Hashable, CaseIterable {
         /// The source's folder below its root.
         case dir
@@ -19,15 +19,15 @@ public struct DestinationTemplate: Sendable, Hashable {
         case field(Field)
     }
 
-    /// As it was written.
+    /// As the user wrote it.
     public let text: String
     private let root: String
     private let parts: [Part]
 
-    /// Reads `text`. Throws `invalid_template` with the reason: an unknown field, a lone brace, no root.
+    /// Parses `text`. Throws `invalid_template` with the reason: an unknown field, a lone brace, no root.
     public init(_ text: String) throws(StorageError) {
         self.text = text
-        // Scalars, like a location's: a mark that combines with a brace or a slash does not hide it.
+        // Scalars, as in a location: a combining mark does not hide the brace or slash before it.
         let scalars = text.unicodeScalars
         guard let colon = scalars.firstIndex(of: ":") else {
             throw Self.refusal("there is no root's name before a colon, as in masters:{dir}/{stem}.{ext}", text)
@@ -61,11 +61,11 @@ public struct DestinationTemplate: Sendable, Hashable {
             rest = rest[rest.index(after: end)...]
         }
         self.parts = literal.isEmpty ? parts : parts + [.text(String(literal))]
-        // What is wrong with every destination is said now, not at the first source.
+        // Errors that affect every destination are thrown now, not at the first source.
         _ = try location(for: Location(root: "source", path: "dir/stem.ext"), ext: "ext", preset: "preset", id: 1)
     }
 
-    /// The fields that it names.
+    /// The fields that the template contains.
     public var fields: Set<Field> {
         Set(
             parts.compactMap {
@@ -74,7 +74,7 @@ public struct DestinationTemplate: Sendable, Hashable {
         )
     }
 
-    /// The destination for one source. Throws `invalid_template` if a named field has no value here.
+    /// The destination for one source. Throws `invalid_template` if the template uses a field that has no value here.
     public func location(
         for source: Location,
         ext: String,
@@ -85,7 +85,7 @@ public struct DestinationTemplate: Sendable, Hashable {
         for part in parts {
             switch part {
             case .text(let text):
-                // A source in the root itself has no folder, and then no slash after it.
+                // A source directly in its root has no folder, so the template's slash after `{dir}` is dropped.
                 path += path.isEmpty ? String(text.unicodeScalars.drop { $0 == "/" }) : text
             case .field(.dir): path += source.folder
             case .field(.stem): path += Self.stem(of: source.name)
@@ -97,13 +97,13 @@ public struct DestinationTemplate: Sendable, Hashable {
         return try Location(root: root, path: path)
     }
 
-    /// The name without its last extension; a name that is nothing but one stays.
+    /// The name without its last extension; a name that is only an extension stays whole.
     private static func stem(of name: String) -> String {
         guard let dot = name.unicodeScalars.lastIndex(of: "."), dot != name.startIndex else { return name }
         return String(name.unicodeScalars[..<dot])
     }
 
-    /// A value that becomes part of a name, and so must not become a folder.
+    /// A value that becomes part of a name, and so must not contain a slash.
     private func name(_ value: String?, _ field: Field) throws(StorageError) -> String {
         guard let value, !value.isEmpty else {
             throw Self.refusal("there is nothing to put for {\(field.rawValue)}", text)

@@ -1,18 +1,18 @@
 import Glibc
 
-/// A file system, and how much room it has.
+/// A file system and its free space.
 public struct FileSystemFacts: Sendable, Hashable {
-    /// What tells it from others while it is mounted.
+    /// Identifies the file system while it is mounted.
     public let device: UInt64
-    /// The topmost folder of it that a path leads to.
+    /// The topmost folder of the file system on the path.
     public let mountPoint: String
-    /// For users who are not root.
+    /// Free bytes for users other than root.
     public let freeBytes: UInt64
     public let byteCount: UInt64
-    /// Whether no further file can be made, however small.
+    /// Whether no further file can be created, however small.
     public let isOutOfNames: Bool
 
-    /// Whether it is full by itself, rather than by what one job wanted to write.
+    /// Whether the file system itself is full, as opposed to one job's output being too large for it.
     public var isFull: Bool { isOutOfNames || freeBytes < min(Self.leastRoom, byteCount / 100) }
 
     private static let leastRoom: UInt64 = 64 << 20
@@ -22,7 +22,7 @@ public struct FileSystemFacts: Sendable, Hashable {
         (self.freeBytes, self.byteCount, self.isOutOfNames) = (freeBytes, byteCount, isOutOfNames)
     }
 
-    /// Of what an open folder lies on; `nil` if the kernel will not say. Blocks.
+    /// The file system of an open folder; `nil` if the kernel does not report it. Blocks.
     init?(_ folder: Int32) {
         var facts = statvfs()
         guard fstatvfs(folder, &facts) == 0, let identity = FileFacts.of(folder)?.identity else { return nil }
@@ -33,7 +33,7 @@ public struct FileSystemFacts: Sendable, Hashable {
         isOutOfNames = facts.f_files > 0 && facts.f_favail == 0
     }
 
-    /// Of what `path` leads to.
+    /// The file system of the folder at `path`.
     public init?(path: String) {
         let opened = retryingInterrupts { open(path, O_DIRECTORY | KernelFlag.placeOnly | O_CLOEXEC, 0) }
         guard opened >= 0 else { return nil }
@@ -41,15 +41,15 @@ public struct FileSystemFacts: Sendable, Hashable {
         self.init(folder.number)
     }
 
-    /// Where an open folder is now.
+    /// The current path of an open folder.
     static func path(of folder: Int32) -> String {
         var letters = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/fd/\(folder)", &letters, letters.count)
         return count > 0 ? String(decoding: letters.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : "/"
     }
 
-    /// The topmost folder above `path` that lies on the same file system. Subvolumes and bind mounts of one file system count as
-    /// what they are: the mount table would know them by other devices.
+    /// The topmost folder above `path` on the same file system. Goes by device numbers, so subvolumes and bind
+    /// mounts are handled correctly: the mount table lists other devices for them.
     static func mountPoint(of path: String) -> String {
         guard let device = FileFacts.of(path, followingLinks: true)?.identity.device else { return path }
         var here = path
@@ -64,7 +64,8 @@ public struct FileSystemFacts: Sendable, Hashable {
 }
 
 extension StorageRoot {
-    /// The file system on which an output for `location` would lie; of folders that are not there yet, the next one above.
+    /// The file system on which an output for `location` would lie. If folders are missing, looks at the nearest
+    /// existing one.
     public func fileSystem(of location: Location) throws(StorageError) -> FileSystemFacts {
         var below = location.folder
         while true {
@@ -84,7 +85,7 @@ extension StorageRoot {
         }
     }
 
-    /// Whether all that lies below the root lies on one file system, which is `device`.
+    /// Whether everything below the root lies on one file system, with the number `device`.
     public func isWholly(on device: UInt64) -> Bool {
         device == identity.device && !MountTable.read().hasMounts(below: realPath)
     }

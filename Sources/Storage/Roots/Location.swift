@@ -1,16 +1,17 @@
-/// A place below a named root: `archive:2024/a.wav`.
+/// A path below a named root: `archive:2024/a.wav`.
 ///
-/// Machines may mount one share at different places; what a root's name means is each worker's own affair. One place has one
-/// spelling, so that equal places are equal values. Names that only look the same, as with an é of one scalar and of two, are two places.
+/// Machines may mount one share at different places; each worker decides where a root's name leads. One place has
+/// one spelling, so equal places are equal values. Names that only look the same, such as an é of one scalar and an
+/// é of two, are different places.
 public struct Location: Sendable, Hashable {
     /// The root's name.
     public let root: String
-    /// Relative to the root: names with single slashes between them, none of them `.` or `..`.
+    /// Relative to the root: names separated by single slashes, none of them `.` or `..`.
     public let path: String
 
-    /// Reads `text`. Throws `invalid_location`, or `outside_root` if it climbs (`..`).
+    /// Parses `text`. Throws `invalid_location`, or `outside_root` if it contains `..`.
     public init(_ text: String) throws(StorageError) {
-        // Scalars throughout: a mark that combines with a colon or a slash does not hide it from the kernel.
+        // Scalars throughout: a combining mark after a colon or a slash does not hide it from the kernel.
         let scalars = text.unicodeScalars
         guard let colon = scalars.firstIndex(of: ":") else {
             throw Self.refusal("there is no root's name before a colon, as in archive:2024/a.wav", text)
@@ -20,7 +21,7 @@ public struct Location: Sendable, Hashable {
         try self.init(root: root, path: String(scalars[scalars.index(after: colon)...]))
     }
 
-    /// The place of `path` below the root named `root`. Doubled slashes and `.` are taken out.
+    /// The location of `path` below the root named `root`. Repeated slashes and `.` are removed.
     init(root: String, path: String) throws(StorageError) {
         let whole = "\(root):\(path)"
         if path.utf8.first == Self.slash { throw Self.refusal("the path is not relative to the root", whole) }
@@ -32,12 +33,12 @@ public struct Location: Sendable, Hashable {
         if names.isEmpty || path.utf8.last == Self.slash || written.last == "." {
             throw Self.refusal("it names no file", whole)
         }
-        // With the NUL behind it, as much as the kernel takes.
+        // With the terminating NUL, this is the kernel's limit.
         guard path.utf8.count <= Self.longestPath else {
             throw Self.refusal("its path has \(path.utf8.count) bytes, and may have \(Self.longestPath)", whole)
         }
-        // Control characters and line ends make names that no list can show. Marks of direction are part of many real names: they are
-        // escaped where they are shown.
+        // Control characters and line separators make names that no list can show. Direction marks are part of many
+        // real names: they are allowed, and escaped for display.
         if path.unicodeScalars.contains(where: { scalar in
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator: true
@@ -50,18 +51,18 @@ public struct Location: Sendable, Hashable {
         self.path = names.joined(separator: "/")
     }
 
-    /// The folder's path below the root; empty if that is the root itself.
+    /// The folder's path below the root; empty for the root itself.
     public var folder: String {
         path.unicodeScalars.lastIndex(of: "/").map { String(path.unicodeScalars[..<$0]) } ?? ""
     }
 
-    /// The last name.
+    /// The last path component.
     public var name: String { path.pathNames.last ?? path }
 
     private static let slash = UInt8(ascii: "/")
     private static let longestPath = 4_095
 
-    /// Why no root can have that name, or `nil`.
+    /// Why `name` cannot be the name of a root; `nil` if it can.
     static func problem(ofRootName name: String) -> String? {
         let isSpelled = name.utf8.allSatisfy {
             switch $0 {
@@ -72,7 +73,7 @@ public struct Location: Sendable, Hashable {
             }
         }
         if name.isEmpty || !isSpelled { return "a root's name is made of letters, digits, - and _" }
-        // Kept for what they mean everywhere else.
+        // Reserved, because they have a meaning everywhere else.
         return ["file", "http", "https", "s3"].contains(name) ? "\(name) is no name for a root" : nil
     }
 
@@ -82,7 +83,7 @@ public struct Location: Sendable, Hashable {
 }
 
 extension Location {
-    /// Whether both are the same bytes. Strings would be equal that only look the same.
+    /// Whether both have the same bytes. String comparison would equate names that only look the same.
     public static func == (one: Location, other: Location) -> Bool {
         one.root == other.root && one.path.utf8.elementsEqual(other.path.utf8)
     }

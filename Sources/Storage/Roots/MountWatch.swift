@@ -1,35 +1,35 @@
 import Glibc
 import Synchronization
 
-/// The mounts that this process has seen, and which of them are gone.
+/// Tracks the mounts that this process has seen, and which of them are gone.
 ///
-/// An unmounted file system leaves its mount point behind, an empty folder in which every source is missing and every output would
-/// be hidden as soon as the file system is mounted again.
+/// An unmounted file system leaves its mount point behind: an empty folder in which every source is missing. Any
+/// output written there would be hidden as soon as the file system is mounted again.
 public final class MountWatch: Sendable {
     /// A mount point at which nothing is mounted any more.
     public struct Lost: Sendable, Hashable {
         public let mountPoint: String
-        /// `ext4 of /dev/sdb1`: what was mounted there.
+        /// The file system that was mounted there, for example `ext4 of /dev/sdb1`.
         public let name: String
 
-        /// `nothing is mounted at /mnt/usb, where ext4 of /dev/sdb1 was`
+        /// For example `nothing is mounted at /mnt/usb, where ext4 of /dev/sdb1 was`.
         public var words: String { "nothing is mounted at \(mountPoint), where \(name) was" }
     }
 
     private struct State {
         var table: MountTable
-        /// In the order in which they went.
+        /// In the order in which they were lost.
         var lost: [Lost] = []
         var changes = 0
     }
 
-    /// `/proc/self/mountinfo`, on which the kernel reports changes; negative where it cannot be opened.
+    /// `/proc/self/mountinfo`, through which the kernel reports changes; negative if it cannot be opened.
     private let file: Int32
-    /// Whether the table lists what this process opens. After a `chroot` it may not.
+    /// Whether the table contains the mounts of the files that this process opens. After a `chroot` it may not.
     private let listsOpenFiles: Bool
     private let state: Mutex<State>
 
-    /// Machines with containers mount and unmount without end.
+    /// A limit, because machines with containers mount and unmount all the time.
     private static let mostLost = 1_000
 
     public init() {
@@ -44,12 +44,12 @@ public final class MountWatch: Sendable {
 
     deinit { if file >= 0 { close(file) } }
 
-    /// Takes notice of what was mounted and unmounted. Returns a number that grows with each change.
+    /// Records what was mounted and unmounted since the last call. Returns a number that grows with each change.
     @discardableResult
     public func refresh() -> Int {
         state.withLock { state in
             var change = pollfd(fd: file, events: Int16(POLLPRI), revents: 0)
-            // The kernel reports each change of the table once, which costs less than reading it for each job.
+            // The kernel reports each change of the table once. Polling costs less than reading the table for each job.
             guard file >= 0, poll(&change, 1, 0) > 0, change.revents & Int16(POLLPRI | POLLERR) != 0 else {
                 return state.changes
             }
@@ -57,7 +57,7 @@ public final class MountWatch: Sendable {
             let present = Set(now.mounts.map(\.path))
             state.lost.removeAll { present.contains($0.mountPoint) }
             for mount in state.table.mounts where !present.contains(mount.path) {
-                // An automounter unmounts what is idle, and mounts it again as soon as a file there is opened.
+                // An automounter unmounts idle file systems, and mounts them again when a file there is opened.
                 guard now.mount(of: mount.path)?.kind != "autofs" else { continue }
                 guard !state.lost.contains(where: { $0.mountPoint == mount.path }) else { continue }
                 state.lost.append(Lost(mountPoint: mount.path, name: mount.name))
@@ -69,7 +69,8 @@ public final class MountWatch: Sendable {
         }
     }
 
-    /// The lost mount on which the file at `location` lay, if there is one. The loss of a whole root is the root's to tell. Blocks.
+    /// The lost mount on which the file at `location` lay; `nil` if there is none. A lost root as a whole is not
+    /// reported here but by `StorageRoot.check`. Blocks.
     public func lost(under location: Location, of root: StorageRoot) -> Lost? {
         let (lost, table) = state.withLock { ($0.lost, $0.table) }
         guard !lost.isEmpty else { return nil }
@@ -81,13 +82,14 @@ public final class MountWatch: Sendable {
         }.max { $0.mountPoint.utf8.count < $1.mountPoint.utf8.count }
     }
 
-    /// Whether something is mounted at the mount point again, and what.
+    /// The name of the file system that is mounted at the mount point again; `nil` if there is none.
     public func mounted(at lost: Lost) -> String? {
         refresh()
         return state.withLock { $0.table.mounts.last { $0.path == lost.mountPoint }?.name }
     }
 
-    /// Whether the file system of an open file is still mounted. Other processes cannot see what is written to one that is not.
+    /// Whether the file system of an open file is still mounted. If not, other processes cannot see what is written
+    /// to it.
     public func isMounted(_ descriptor: Int32) -> Bool {
         guard listsOpenFiles, let id = MountTable.mountID(of: descriptor) else { return true }
         return state.withLock { $0.table.mounts.contains { $0.id == id } }

@@ -1,7 +1,8 @@
 extension StringProtocol {
-    /// The names between its slashes, as the kernel sees them.
+    /// The names between the slashes, as the kernel splits them.
     ///
-    /// To Swift a slash and a mark that combines with it are one character, and no slash. A file's name may begin with such a mark.
+    /// To Swift, a slash and a combining mark after it form one character that is not a slash. A file's name may
+    /// begin with such a mark.
     package var pathNames: [String] {
         unicodeScalars.split(separator: "/").map { String(String.UnicodeScalarView($0)) }
     }

@@ -1,28 +1,28 @@
 public import Conversion
 
-/// What may be done below a root, beside what the file system allows.
+/// What a worker may do below a root, within what the file system allows.
 public struct RootRules: Sendable, Hashable {
-    /// Whether sources are read there.
+    /// Whether sources may be read there.
     public var mayRead = true
-    /// Whether outputs are published there.
+    /// Whether outputs may be published there.
     public var mayWrite = true
-    /// Whether an output may take the place of another file.
+    /// Whether an output may replace an existing file.
     public var mayReplace = true
-    /// The extensions that outputs may have, in lower case; any if it is empty.
+    /// The extensions that outputs may have, in lower case; any if empty.
     public var extensions: Set<String> = []
-    /// The permissions of outputs. Without it an output gives no user more rights than its source does.
+    /// The permissions of outputs. If `nil`, an output grants no user more rights than its source does.
     public var mode: UInt32?
 
     public init() {}
 
-    /// Reads `ro`, `wo`, `create`, `rw`, `ext=flac+mp3` and `mode=640`, with commas between them; `nil` if a word is none of these,
-    /// or two exclude each other.
+    /// Parses `ro`, `wo`, `create`, `rw`, `ext=flac+mp3` and `mode=640`, separated by commas; `nil` if a word is
+    /// none of these or two exclude each other.
     public init?(_ text: some StringProtocol) {
-        // Scalars: a mark that combines with a comma, a plus or a full stop does not hide it.
+        // Scalars: a combining mark after a comma, a plus or a full stop does not hide it.
         for part in text.unicodeScalars.split(separator: ",", omittingEmptySubsequences: false) {
             let word = String(String.UnicodeScalarView(part))
             switch word {
-            // What holds where nothing is said: it keeps a path that ends in ":ro" apart from a rule.
+            // The default. Writing it out keeps a path that ends in ":ro" from being read as a rule.
             case "rw": break
             case "ro": mayWrite = false
             case "wo": mayRead = false
@@ -34,7 +34,7 @@ public struct RootRules: Sendable, Hashable {
                 }
                 extensions.formUnion(names.map { String($0).lowercased() })
             case _ where word.utf8.starts(with: "mode=".utf8):
-                // A worker that cannot open its own output again could not finish it.
+                // A worker must be able to open its own output again to finish it.
                 guard let mode = UInt32(String(word.unicodeScalars.dropFirst(5)), radix: 8), mode <= 0o777,
                     mode & 0o600 == 0o600
                 else {
@@ -48,7 +48,7 @@ public struct RootRules: Sendable, Hashable {
         guard mayWrite || mayRead && !saysHowToWrite else { return nil }
     }
 
-    /// As `init(_:)` reads it; empty if there are no rules.
+    /// The rules in the syntax of `init(_:)`; empty if there are none.
     public var words: String {
         var words: [String] = []
         if !mayWrite { words.append("ro") }
@@ -59,7 +59,7 @@ public struct RootRules: Sendable, Hashable {
         return words.joined(separator: ",")
     }
 
-    /// The conflict policy of an output, where the recipe has `wanted`.
+    /// The conflict policy of an output whose recipe has `wanted`.
     public func policy(_ wanted: Recipe.ConflictPolicy) -> Recipe.ConflictPolicy {
         wanted == .replace && !mayReplace ? .fail : wanted
     }

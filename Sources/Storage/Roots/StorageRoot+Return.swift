@@ -1,18 +1,19 @@
 import Glibc
 
-/// What stands at the path of a root that was lost.
+/// What is found at the path of a lost root.
 public enum RootReturn: Sendable, Hashable {
-    /// It may be opened anew: what it lay on is mounted again, or something else in its place, which `note` names.
+    /// The root may be reopened: its file system is mounted again, or another one in its place, which `note` names.
     case present(note: String?)
-    /// It may not, and why.
+    /// The root may not be reopened, for this reason.
     case refused(String)
 }
 
 extension StorageRoot {
-    /// Whether what is at the root's path now may be taken for the root. `atLoss` is what stood there when the loss was noticed:
-    /// under a lost mount its empty folder comes to light, in which every source would seem to be missing.
+    /// Checks whether the folder now at the root's path can replace the lost root. `atLoss` identifies the folder
+    /// found there when the loss was noticed: unmounting exposes the empty mount point, in which every source would
+    /// seem to be missing.
     ///
-    /// Any file system that is mounted where the lost one was is accepted: an administrator mounted it there on purpose.
+    /// Accepts any file system that is mounted where the lost one was: an administrator mounted it there on purpose.
     public func whatCame(after atLoss: FileIdentity?) -> RootReturn {
         guard let facts = FileFacts.of(path, followingLinks: true) else {
             return .refused("there is nothing at \(path)")

@@ -1,7 +1,7 @@
 public import Conversion
 import Glibc
 
-/// A folder with a name, below which sources are read and outputs published. Nothing leads out of it.
+/// A named folder below which sources are read and outputs are published. No path leads out of it.
 public final class StorageRoot: Sendable {
     public let name: String
     public let path: String
@@ -9,7 +9,7 @@ public final class StorageRoot: Sendable {
     private let descriptor: Int32
     let identity: FileIdentity
     private let beneath: Beneath
-    /// Where it was when it was opened, without links on the way, and what it lay on.
+    /// The folder's path when it was opened, with links resolved, and the mount that it lay on.
     let realPath: String
     let mount: MountTable.Mount?
 
@@ -33,7 +33,7 @@ public final class StorageRoot: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Opens the folder at `path`, through links, as the root `name`.
+    /// Opens the folder at `path`, following links, as the root `name`.
     public static func open(
         name: String,
         path: String,
@@ -42,7 +42,7 @@ public final class StorageRoot: Sendable {
         try open(name: name, path: path, rules: rules, withoutOpenat2: false)
     }
 
-    /// The same; `withoutOpenat2` does as on kernels that lack it.
+    /// The same; `withoutOpenat2` behaves as on kernels that lack the call.
     package static func open(
         name: String,
         path: String,
@@ -69,7 +69,7 @@ public final class StorageRoot: Sendable {
 
     /// Throws `storage_unavailable` if the root's path no longer leads to the folder that was opened.
     ///
-    /// A share that was unmounted leaves an empty folder behind, in which every source seems to be missing.
+    /// Unmounting a share exposes an empty folder, in which every source seems to be missing.
     public func check() throws(StorageError) {
         guard let facts = FileFacts.of(path, followingLinks: true), facts.identity == identity else {
             let detail = "\(path) is no longer what it was when the root was opened"
@@ -82,7 +82,7 @@ public final class StorageRoot: Sendable {
     /// Opens the file at `location`, which must lie below this root.
     public func openSource(_ location: Location) throws(StorageError) -> SourceFile {
         guard rules.mayRead else { throw forbidden("open the source", "the root is write-only", location) }
-        // Looked at first: opening a device may do something.
+        // Checked first: opening a device may have side effects.
         let place = Descriptor(adopting: try open(location, KernelFlag.placeOnly))
         guard let facts = FileFacts.of(place.number) else { throw cannotOpen(errno, location) }
         guard facts.kind == .file else {
@@ -110,10 +110,11 @@ public final class StorageRoot: Sendable {
 
     // MARK: - Outputs
 
-    /// Opens an output for `location` after looking at all that would stop it later. Missing folders are created.
+    /// Opens an output for `location`, after checking everything that would stop it later. Creates missing folders.
     ///
-    /// Unlike a plain path, a link as destination is refused: below a root nothing is followed at the last step. `mayExist`: a file
-    /// with the name is compared with the output when that is published, and adopted if it is the same.
+    /// Unlike a plain path, refuses a link as destination: below a root the last component is never followed. With
+    /// `mayExist`, publishing compares an existing file of that name with the output, and adopts it if the bytes are
+    /// the same.
     public func prepareOutput(
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
@@ -131,7 +132,7 @@ public final class StorageRoot: Sendable {
         )
     }
 
-    /// The same; `mustBeHidden` does without unnamed files, as some file systems have to.
+    /// The same; `mustBeHidden` works without unnamed files, as some file systems require.
     package func prepareOutput(
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
@@ -157,7 +158,7 @@ public final class StorageRoot: Sendable {
         }
     }
 
-    /// Throws `root_forbids` unless an output may lie at `location`.
+    /// Throws `root_forbids` unless the rules allow an output at `location`.
     private func allow(_ location: Location) throws(StorageError) {
         try assertOurs(location)
         guard rules.mayWrite else { throw forbidden("write to", "the root is read-only", location) }
@@ -173,7 +174,7 @@ public final class StorageRoot: Sendable {
         StorageError(.rootForbids, at: .open, operation, detail, place: "\(location)")
     }
 
-    /// The folder in which `location` lies.
+    /// The folder that contains `location`.
     func folder(
         of location: Location,
         at stage: StorageError.Stage,
@@ -183,7 +184,7 @@ public final class StorageRoot: Sendable {
         return try folder(location.folder, at: stage, creating: creating)
     }
 
-    /// The folder at `below`, seen from the root.
+    /// The folder at `below`, relative to the root.
     func folder(_ below: String, at stage: StorageError.Stage, creating: Bool) throws(StorageError) -> Folder {
         let shown = "\(name):\(below)"
         let path = below.isEmpty ? "." : below
@@ -200,7 +201,7 @@ public final class StorageRoot: Sendable {
             : StorageError(errno: number, .destination, at: stage, "open the folder", place: shown)
     }
 
-    /// `nil` with `errno` set if it cannot be opened.
+    /// `nil` with `errno` set if the folder cannot be opened.
     private func open(_ path: String, _ shown: String) -> Folder? {
         let readable = beneath.open(path, in: descriptor, O_RDONLY | O_DIRECTORY)
         if readable >= 0 { return Folder(adopting: Descriptor(adopting: readable), path: shown, isReadable: true) }
@@ -210,12 +211,12 @@ public final class StorageRoot: Sendable {
         return Folder(adopting: Descriptor(adopting: searchable), path: shown, isReadable: false)
     }
 
-    /// Creates what is missing of `below`, each folder in the one that was opened before it.
+    /// Creates the missing folders of `below`, each in the one that was opened before it.
     private func createFolders(_ below: String, at stage: StorageError.Stage) throws(StorageError) {
         var parent = try folder("", at: stage, creating: false)
         var done = ""
         for part in below.pathNames {
-            // Another worker may create the same at the same time.
+            // Another worker may create the same folder at the same time.
             let isNew = mkdirat(parent.descriptor, part, 0o777) == 0
             guard isNew || errno == EEXIST else {
                 throw StorageError(

@@ -2,7 +2,7 @@
 public struct StorageRoots: Sendable {
     private let roots: [String: StorageRoot]
 
-    /// Throws `invalid_location` if two have one name.
+    /// Throws `invalid_location` if two roots have the same name.
     public init(_ roots: [StorageRoot]) throws(StorageError) {
         var named: [String: StorageRoot] = [:]
         for root in roots where named.updateValue(root, forKey: root.name) != nil {
@@ -11,10 +11,10 @@ public struct StorageRoots: Sendable {
         self.roots = named
     }
 
-    /// The names, in order.
+    /// Sorted.
     public var names: [String] { roots.keys.sorted() }
 
-    /// The names of those that outputs may be published in, in order.
+    /// The names of the roots that outputs may be published in, sorted.
     public var writableNames: [String] { names.filter { roots[$0]?.rules.mayWrite == true } }
 
     /// The root that `location` names. Throws `unknown_root`: another worker may have it.
