@@ -35,8 +35,8 @@ struct JobBounds {
     private(set) var outputBytes = FigureBound.bytes
 
     private static let slack = 8.0
-    /// What any source may yield, however small it is: an hour of silence beyond `concealSeconds`, and 256 MiB of
-    /// decoded sound.
+    /// What any source may yield, however small it is: an hour of silence beyond `concealSeconds`, since the default
+    /// limit of concealed silence is ten minutes and more, and 256 MiB of decoded sound.
     private static let freeSeconds = 3_600.0
     private static let freeBytes = 256.0 * 1_048_576
     private static let highestRateHz = 768_000.0
