@@ -4,16 +4,14 @@ import Publishing
 import PumpRoom
 import Storage
 
-/// A worker: claims jobs, converts them in rooms, publishes the outputs, and reports. It keeps no state between
-/// runs.
+/// A worker: claims jobs, converts them in rooms, publishes the outputs, and reports. It keeps no state between runs.
 public final class AudioWorker: Sendable {
     private let configuration: WorkerConfiguration
     private let ledgerConfiguration: LedgerConfiguration
     private let stopOrder = StopOrder()
     private let tell: @Sendable (WorkerEvent) -> Void
 
-    /// Opens nothing yet. Throws if the configuration is invalid. `tell` is called from any thread, and must not
-    /// block.
+    /// Opens nothing yet. Throws if the configuration is invalid. `tell` is called from any thread, and must not block.
     public init(
         _ configuration: WorkerConfiguration,
         ledger: LedgerConfiguration,
@@ -29,8 +27,8 @@ public final class AudioWorker: Sendable {
         self.tell = tell
     }
 
-    /// Works until it is stopped. Cancelling the calling task has the effect of `drain`: jobs are still finished or
-    /// handed back.
+    /// Works until it is stopped. Cancelling the calling task has the effect of `drain`: jobs are
+    /// still finished or handed back.
     ///
     /// Throws if it cannot begin: a root cannot be opened, the ledger cannot be reached, or the ledger must be
     /// migrated first. After that only a stop ends it; it waits for databases and mounts that go away.
@@ -102,8 +100,8 @@ public final class AudioWorker: Sendable {
     /// Jobs that one slot works on at once while jobs are short: one converts, the others are being prepared.
     private static let lanes = 3
 
-    /// Hands back the jobs that the ledger still counts as held. If the ledger cannot be reached, the lease ends by
-    /// itself.
+    /// Hands back the jobs that the ledger still counts as held. If the ledger cannot be
+    /// reached, the lease ends by itself.
     private func sayGoodbye(_ shop: Workshop) async {
         let session = shop.sessions.current
         var handedBack: Int?

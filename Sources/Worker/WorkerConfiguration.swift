@@ -84,9 +84,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require(longestPause >= firstPause, "longestPause is at least firstPause, \(firstPause)")
     }
 
-    /// How long a job waits for a file system that has been unavailable since `since`. The wait grows with the
-    /// outage, because each try costs a claim. The worker recalls all such jobs as soon as the file system can be
-    /// used.
+    /// How long a job waits for a file system that has been unavailable since `since`. The wait grows with the outage,
+    /// because each try costs a claim. The worker recalls all such jobs as soon as the file system can be used.
     func hold(since: ContinuousClock.Instant) -> Duration {
         min(longestPause, max(firstPause, .now - since)) * Double.random(in: 0.8...1.2)
     }

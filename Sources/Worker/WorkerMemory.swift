@@ -20,8 +20,8 @@ public enum WorkerMemory {
         let arrange = unsafeBitCast(address, to: Arrange.self)
         _ = arrange(arenaLimit, 1)
         _ = arrange(mapThreshold, 128 << 10)
-        // The top of the heap is needed again a moment later, and returning it to the kernel each time costs more
-        // than it saves.
+        // The top of the heap is needed again a moment later, and returning it to the kernel each
+        // time costs more than it saves.
         _ = arrange(trimThreshold, 8 << 20)
     }
 }

@@ -141,8 +141,8 @@ final class Workshop: Sendable {
 
     var healthState: HealthWatch.State { health.withLock { $0.state } }
 
-    /// Records the end of an attempt. A failure counts against this worker if it is an infrastructure failure that
-    /// no root set aside explains.
+    /// Records the end of an attempt. A failure counts against this worker if it is an infrastructure failure
+    /// that no root set aside explains.
     func note(_ job: JobInHand, failure: Failure?) {
         var reason: String?
         if let failure, failure.kind == .infrastructure, failure.code != "cancelled" {
@@ -236,8 +236,7 @@ final class Workshop: Sendable {
         board.bell.ring()
     }
 
-    /// Uses a root again that is back. If no other root was usable, the next job has to show that the worker can
-    /// work.
+    /// Uses a root again that is back. If no other root was usable, the next job has to show that the worker can work.
     func welcome(_ root: String, afterNone: Bool, note: String?) {
         say(.rootBack(root, note: note))
         if afterNone { health.withLock { $0.probe() } }

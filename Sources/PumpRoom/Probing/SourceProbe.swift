@@ -8,9 +8,9 @@ public struct SourceProbe: Sendable {
     private let budget: Budget
     private let signal = StopSignal()
 
-    /// `nameHint` is a file name whose extension helps with formats that have no signature; the probe never opens
-    /// it. `raw` gives the sample format of headerless PCM. `limits` apply to opening and scanning; the slot
-    /// enforces the time limits.
+    /// `nameHint` is a file name whose extension helps with formats that have no signature; the probe never
+    /// opens it. `raw` gives the sample format of headerless PCM. `limits` apply to opening and scanning; the
+    /// slot enforces the time limits.
     public init(nameHint: String?, raw: Recipe.RawDescription? = nil, limits: Recipe.Limits? = nil) {
         self.nameHint = nameHint
         self.raw = raw

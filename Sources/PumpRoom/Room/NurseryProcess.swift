@@ -10,8 +10,8 @@ enum NurseryProcess {
     /// The descriptor of the socket to the slot.
     static let socket: Int32 = RoomProcess.socket + 1
 
-    /// Forks the fork server, if the slot passed a socket for one. Returns in the calling process and in each room
-    /// that the fork server makes.
+    /// Forks the fork server, if the slot passed a socket for one. Returns in the calling process and in each
+    /// room that the fork server makes.
     static func branchOff() {
         guard Datagram.isSocket(socket) else { return }
         let id = SiblingProcess.fork()
@@ -30,8 +30,8 @@ enum NurseryProcess {
 
     /// Makes rooms until the slot hangs up. Returns only in the rooms.
     private static func serve() {
-        // Until the slot adopts it, the fork server is in the room's process group, so whatever kills that room
-        // kills it too.
+        // Until the slot adopts it, the fork server is in the room's process group, so whatever
+        // kills that room kills it too.
         RoomLock.diesWithItsStarter()
         // Standard output and error go to /dev/null. Descriptor 3 stays taken, so that no received descriptor gets
         // the number that a room's socket will have.
@@ -44,8 +44,8 @@ enum NurseryProcess {
         while !makeRoom(&buffer) {}
     }
 
-    /// Answers one request. Returns true in the new room. A separate function, so that no descriptor stays alive in
-    /// a local variable.
+    /// Answers one request. Returns true in the new room. A separate function, so that no descriptor
+    /// stays alive in a local variable.
     @inline(never)
     private static func makeRoom(_ buffer: inout [UInt8]) -> Bool {
         guard

@@ -3,8 +3,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The request loop of a room: one thread receives requests, another carries them out in order and sends the
-/// replies.
+/// The request loop of a room: one thread receives requests, another carries them out in order and sends the replies.
 final class RoomDesk: Sendable {
     private struct Request {
         let job: Int64
@@ -165,8 +164,8 @@ final class RoomDesk: Sendable {
                 return { self.fitting(description, job, $0, coder) }
             }
         }
-        // The worker may close and publish as soon as it receives the reply, so the room releases the descriptors
-        // before.
+        // The worker may close and publish as soon as it receives the reply, so the room
+        // releases the descriptors before.
         state.withLock { ($0.current, $0.lastReport, $0.unsaid) = (nil, nil, nil) }
         switch result {
         case .success(let reply): say(reply(.now()), coder)
@@ -186,8 +185,7 @@ final class RoomDesk: Sendable {
         say(.progress(job: job, progress), coder, waits: false)
     }
 
-    /// The reply with `report`: complete if it fits into a message, otherwise with fewer and shorter tags and
-    /// chapters.
+    /// The reply with `report`: complete if it fits into a message, otherwise with fewer and shorter tags and chapters.
     private func fitting(_ report: SourceReport, _ job: Int64, _ cost: WireCost, _ coder: WireCoder) -> RoomReply {
         var (count, bytes) = (2_048, 64 << 10)
         while true {
@@ -213,8 +211,8 @@ final class RoomDesk: Sendable {
                 sayWhatIsDue(&state, coder)
                 endLateOpening(state, coder)
             }
-            // Signalled only after `hear` has returned: by then the working thread holds the only references to the
-            // descriptors.
+            // Signalled only after `hear` has returned: by then the working thread holds the only
+            // references to the descriptors.
             if heard > 0, hear(&buffer, coder) == .request { bell.signal() }
         }
     }

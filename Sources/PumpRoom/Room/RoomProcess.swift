@@ -17,8 +17,8 @@ public enum RoomProcess {
         settle()
         preload()
         NurseryProcess.branchOff()
-        // The slot's first message holds the rules for the lock. Until it arrives, the process has read no untrusted
-        // data and has one thread.
+        // The slot's first message holds the rules for the lock. Until it arrives, the process has read no
+        // untrusted data and has one thread.
         let rules = RoomDesk.hearRules(on: socket)
         let desk = RoomDesk(socket: socket)
         let level = RoomLock.close(rules) { desk.startThreads() }
@@ -28,8 +28,8 @@ public enum RoomProcess {
     /// Sets how the process handles signals, when it dies with its parent, and its scheduling priority.
     private static func settle() {
         // After a crash, Swift's runtime starts a program that prints a backtrace. A room must start nothing and
-        // must die of the original signal. With that program, the runtime also lets a process continue if the signal
-        // was merely sent to it.
+        // must die of the original signal. With that program, the runtime also lets a process continue if the
+        // signal was merely sent to it.
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
         // Writing too large a file or to a closed pipe is then an error of that call, and does not end the room.
         signal(SIGXFSZ, SIG_IGN)
@@ -37,8 +37,8 @@ public enum RoomProcess {
         // Reading the terminal from a background process group is then an error; by default it would stop the room.
         signal(SIGTTIN, SIG_IGN)
         signal(SIGTTOU, SIG_IGN)
-        // The room dies with the thread that started it. If that thread ended before this line, the socket is closed
-        // already.
+        // The room dies with the thread that started it. If that thread ended before this line,
+        // the socket is closed already.
         RoomLock.diesWithItsStarter()
         // The worker's heartbeats take precedence. If the priority cannot be lowered, the room works all the same.
         _ = nice(5)

@@ -64,8 +64,8 @@ final class Room {
         child = try origin.child(socket: theirs, words: words.writing)
         socket = ours
         lastWords = LastWords(from: words.reading)
-        // The first message always fits into a new socket. If it does not, the room never becomes ready, and the
-        // start limit reports that.
+        // The first message always fits into a new socket. If it does not, the room never becomes ready, and
+        // the start limit reports that.
         _ = Datagram.send(rules, to: ours.number, waits: false)
     }
 
@@ -354,8 +354,7 @@ final class Room {
     }
 
     private func lookAtMemory() {
-        // Memory grows over many jobs. Checking after every tenth is soon enough, and saves short jobs a read of
-        // /proc.
+        // Memory grows over many jobs. Checking after every tenth is soon enough, and saves short jobs a read of /proc.
         guard firstBytes == nil || endedCount % 10 == 0, let bytes = child.residentBytes() else { return }
         let first = firstBytes ?? bytes
         firstBytes = first

@@ -19,8 +19,8 @@ final class RoomChild {
     /// A pidfd: readable once the process has ended.
     let handle: Descriptor
 
-    /// Adopts the child `id` of this thread; no other code may wait for it. Throws if it cannot be watched, after
-    /// killing it.
+    /// Adopts the child `id` of this thread; no other code may wait for it. Throws if it cannot
+    /// be watched, after killing it.
     init(adopting id: pid_t) throws(SystemError) {
         // The room gets its own process group, because the worker decides how to pass on a terminal's signals. A
         // room started by `start` already has one.
@@ -49,8 +49,7 @@ final class RoomChild {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        // In this order, because `stderr` may have number 3 and `socket` number 4. The number of `nursery` is
-        // higher.
+        // In this order, because `stderr` may have number 3 and `socket` number 4. The number of `nursery` is higher.
         posix_spawn_file_actions_adddup2(&actions, stderr.number, 2)
         posix_spawn_file_actions_adddup2(&actions, socket.number, RoomProcess.socket)
         if let nursery { posix_spawn_file_actions_adddup2(&actions, nursery.number, NurseryProcess.socket) }

@@ -2,11 +2,11 @@ public import Conversion
 
 /// The settings of a slot and its rooms, with all defaults.
 public struct RoomConfiguration: Sendable, Hashable {
-    /// The program to start as a room, with the argument `pump-room`. The default is the running program, even if
-    /// its file has been replaced.
+    /// The program to start as a room, with the argument `pump-room`. The default is the running program, even
+    /// if its file has been replaced.
     public var executable = "/proc/self/exe"
-    /// Whether to keep a fork server, which makes later rooms faster than starting the program. Worthwhile if rooms
-    /// are replaced.
+    /// Whether to keep a fork server, which makes later rooms faster than starting the program.
+    /// Worthwhile if rooms are replaced.
     public var keepsNursery = true
     /// What happens if a room cannot apply every layer of its lock.
     public var sandbox = RoomSandbox.bestEffort
@@ -38,8 +38,8 @@ public struct RoomConfiguration: Sendable, Hashable {
     /// taken longer than `paceGrace` plus the time that its progress deserves at this pace. The source's size limits
     /// how much of the reported progress counts.
     ///
-    /// The default is a quarter, because an honest file on a slow or overloaded machine may convert more slowly than
-    /// it plays.
+    /// The default is a quarter, because an honest file on a slow or overloaded machine may
+    /// convert more slowly than it plays.
     public var slowestPace: Double? = 0.25
     public var paceGrace = Duration.seconds(600)
     /// A room is replaced after this many jobs.
@@ -108,8 +108,8 @@ public struct RoomConfiguration: Sendable, Hashable {
         return limits
     }
 
-    /// How often the slot checks a watched room: often enough for the shortest limit, and at most as often as a
-    /// person would notice.
+    /// How often the slot checks a watched room: often enough for the shortest limit, and at most as
+    /// often as a person would notice.
     var tick: Duration {
         min(.milliseconds(250), max(.milliseconds(10), min(stallLimit, obedienceLimit, startLimit) / 4))
     }

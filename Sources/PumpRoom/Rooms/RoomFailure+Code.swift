@@ -1,8 +1,8 @@
 public import Conversion
 
 extension RoomFailure {
-    /// Codes for failures of rooms, as docs/errors.md lists them. Failures of conversions in rooms have
-    /// `MediaError`'s codes.
+    /// Codes for failures of rooms, as docs/errors.md lists them. Failures of conversions in
+    /// rooms have `MediaError`'s codes.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// The room ended in the middle of the job.
         case crash = "room_crash"
@@ -36,8 +36,8 @@ extension Failure {
         self.init(
             code: code.rawValue,
             kind: code.kind,
-            // Before the first frame, the room opens and probes the source. The slot cannot tell the later stages
-            // apart.
+            // Before the first frame, the room opens and probes the source. The slot cannot
+            // tell the later stages apart.
             stage: last == nil ? "open" : "decode",
             message: message,
             position: last?.position,

@@ -132,8 +132,8 @@ final class RoomKeeper: Sendable {
         }
     }
 
-    /// Stores the level of the latest room and resumes the tasks that wait for it. Warns once if the lock is
-    /// incomplete.
+    /// Stores the level of the latest room and resumes the tasks that wait for it. Warns
+    /// once if the lock is incomplete.
     func note(_ level: RoomLevel) {
         let (warning, waiting) = lock.withLock { lock in
             lock.level = level

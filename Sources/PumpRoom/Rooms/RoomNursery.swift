@@ -1,19 +1,18 @@
 import Glibc
 
-/// The slot's connection to its fork server. Used only on the slot's thread; the fork server is its child, like the
-/// rooms.
+/// The slot's connection to its fork server. Used only on the slot's thread; the fork server
+/// is its child, like the rooms.
 final class RoomNursery {
     private let socket: Descriptor
     /// Known once the first room has reported it.
     private var process: RoomChild?
     private var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
 
-    /// `socket` is our end. The first room has the other one, and reports over it the fork server that it leaves
-    /// behind.
+    /// `socket` is our end. The first room has the other one, and reports over it the fork
+    /// server that it leaves behind.
     init(_ socket: Descriptor) { self.socket = socket }
 
-    /// A new room that has `socket` and `words`; `nil` if there is no fork server or it does not answer within
-    /// `limit`.
+    /// A new room that has `socket` and `words`; `nil` if there is no fork server or it does not answer within `limit`.
     func child(socket room: Descriptor, words: Descriptor, limit: Duration) -> RoomChild? {
         hearOfIt()
         let sent = withExtendedLifetime((room, words)) {
@@ -21,8 +20,8 @@ final class RoomNursery {
         }
         guard case .sent? = sent, let id = number(within: limit)
         else { return nil }
-        // A room that cannot be watched has been killed. The same problem will show when the slot starts the program
-        // instead.
+        // A room that cannot be watched has been killed. The same problem will show when the
+        // slot starts the program instead.
         return try? RoomChild(adopting: id)
     }
 

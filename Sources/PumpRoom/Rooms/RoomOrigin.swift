@@ -1,5 +1,5 @@
-/// Makes a slot's rooms: from the fork server if there is one, otherwise by starting the program. Used only on the
-/// slot's thread.
+/// Makes a slot's rooms: from the fork server if there is one, otherwise by starting the program.
+/// Used only on the slot's thread.
 final class RoomOrigin {
     private let configuration: RoomConfiguration
     private var nursery: RoomNursery?

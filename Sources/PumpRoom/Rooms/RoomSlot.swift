@@ -32,9 +32,9 @@ public final class RoomSlot: Sendable {
 
     /// Carries out `work`. Cancelling the calling task ends it with a failure with the code `cancelled`.
     ///
-    /// `report` is called several times a second while frames move, on the slot's own thread, and must not block. If
-    /// work is cancelled before it has begun, the room may keep the descriptors open for a moment longer, but does
-    /// not use them.
+    /// `report` is called several times a second while frames move, on the slot's own thread, and must not
+    /// block. If work is cancelled before it has begun, the room may keep the descriptors open for a moment
+    /// longer, but does not use them.
     public func run(
         _ work: RoomWork,
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }

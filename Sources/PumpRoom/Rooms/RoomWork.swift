@@ -42,8 +42,8 @@ public struct RoomFailure: Sendable, Hashable {
     /// Frames taken from the source, as last reported.
     public var frames: Int64?
     public var cost: RoomCost
-    /// From the job's begin to its end, and from its last frame to its end. Counts only time in which the slot was
-    /// awake.
+    /// From the job's begin to its end, and from its last frame to its end. Counts only time
+    /// in which the slot was awake.
     public var elapsed: Duration
     public var quiet: Duration
 

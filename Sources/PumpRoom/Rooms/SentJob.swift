@@ -41,8 +41,7 @@ struct SentJob {
     /// Records the reported progress. Returns false if it is impossible, or if reports come far too often.
     mutating func advance(to progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
         progressCount += 1
-        // A room reports ten times a second. Up to a thousand reports may wait in the socket while the worker
-        // sleeps.
+        // A room reports ten times a second. Up to a thousand reports may wait in the socket while the worker sleeps.
         guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50,
             progress.isCredible(after: last, within: bounds),
             isWithinBudget(progress, configuration)
@@ -95,8 +94,7 @@ extension SentJob {
     /// Longer than any real limit, and short enough for a `Duration`.
     private static let ages = 1e12
 
-    /// Whether `progress` stays within the sound that the job may decode. Beyond that, the room should have ended
-    /// it.
+    /// Whether `progress` stays within the sound that the job may decode. Beyond that, the room should have ended it.
     private func isWithinBudget(_ progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
         guard let allowed = configuration.limits(for: job.errand.limits).decodedSeconds else { return true }
         return Self.seconds(progress.frames, progress) <= Double(allowed) * Self.slackFactor + Self.slackSeconds
@@ -106,8 +104,7 @@ extension SentJob {
         Double(frames) / Double(max(lowestRate, progress.position.timescale))
     }
 
-    /// Why the job must stop: it exceeds the recipe's or the slot's time limit, or is too slow. `nil` if it may go
-    /// on.
+    /// Why the job must stop: it exceeds the recipe's or the slot's time limit, or is too slow. `nil` if it may go on.
     func overdue(_ configuration: RoomConfiguration) -> Stop? {
         let own = job.errand.limits?.wallSeconds.map { Duration.seconds($0) }
         if let limit = [own, configuration.wallLimit].compactMap({ $0 }).min(), elapsed > limit {

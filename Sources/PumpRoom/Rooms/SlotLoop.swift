@@ -224,8 +224,8 @@ final class SlotLoop {
         return Int32(clamping: Int((next / .milliseconds(1)).rounded(.up)))
     }
 
-    /// Counts the time for which this loop watched. A process that was stopped or asleep did not watch: a gap counts
-    /// as two ticks.
+    /// Counts the time for which this loop watched. A process that was stopped or asleep did not
+    /// watch: a gap counts as two ticks.
     private func pass() {
         let now = SuspendingClock.now
         let time = min(now - lastLook, configuration.tick * 2)

@@ -6,8 +6,8 @@ enum LastCall {
     private static let words = "sluice \(RoomProcess.word): stopped at system call "
     private static let digits = 4
 
-    /// Allocated beforehand, because a signal handler may not allocate. Only the handler writes to it, and it does
-    /// not return.
+    /// Allocated beforehand, because a signal handler may not allocate. Only the handler writes
+    /// to it, and it does not return.
     nonisolated(unsafe) private static let line: UnsafeMutableBufferPointer<UInt8> = {
         let text = Array((words + String(repeating: "0", count: digits) + "\n").utf8)
         let line = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.count)

@@ -23,8 +23,8 @@ enum ProcessLimits {
         }
     }
 
-    /// Forbids new processes and threads. The system call filter does so too, and for root as well; this is for
-    /// kernels without seccomp.
+    /// Forbids new processes and threads. The system call filter does so too, and for root as well; this is
+    /// for kernels without seccomp.
     static func forbidProcesses() { _ = sluice_setrlimit(SLUICE_RLIMIT_NPROC, 0) }
 
     /// Address space that is mapped so far, mostly libraries, of which debug builds have many.

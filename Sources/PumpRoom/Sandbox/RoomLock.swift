@@ -16,8 +16,8 @@ package enum RoomLock {
     /// Locks with the default rules, for programs that test the lock.
     package static func close() -> RoomLevel { close(RoomRules()) {} }
 
-    /// Gives up every right that conversions do not need, and reports how far that succeeded. Call it on the
-    /// process's only thread.
+    /// Gives up every right that conversions do not need, and reports how far that succeeded. Call it
+    /// on the process's only thread.
     ///
     /// `startThreads` starts the threads that the process needs later. They inherit the layers applied before; the
     /// last layers cover all threads. No thread can be started afterwards.
@@ -48,8 +48,8 @@ package enum RoomLock {
         }
         diesWithItsStarter()
         add(.landlock) { () throws(Refusal) in level.landlockVersion = try Landlock.denyAll() }
-        // Landlock covers the calling thread and the threads that it starts from now on. The system call filter
-        // covers all threads.
+        // Landlock covers the calling thread and the threads that it starts from now on. The system
+        // call filter covers all threads.
         startThreads()
         ProcessLimits.forbidProcesses()
         add(.seccomp, SystemCallFilter.load)

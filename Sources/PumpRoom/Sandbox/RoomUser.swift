@@ -3,8 +3,8 @@ import Glibc
 
 /// The user that the process runs as.
 enum RoomUser {
-    /// A range without accounts: systemd's list of ranges leaves it free, and adding the highest possible process id
-    /// stays inside it.
+    /// A range without accounts: systemd's list of ranges leaves it free, and adding the highest
+    /// possible process id stays inside it.
     private static let firstOwn: UInt32 = 0x7000_0000
     /// Used where the range above is not mapped, as in containers with user namespaces.
     private static let nobody: UInt32 = 65_534
@@ -15,14 +15,14 @@ enum RoomUser {
 
     static var isRoot: Bool { geteuid() == 0 }
 
-    /// Changes to a user id that no other process has, and returns it. Falls back to 65534, which other processes
-    /// may share.
+    /// Changes to a user id that no other process has, and returns it. Falls back to 65534,
+    /// which other processes may share.
     static func change() throws(RoomLock.Refusal) -> UInt32 {
         var (header, sets) = (versionThree, [__user_cap_data_struct](repeating: .init(), count: 2))
         guard sluice_capget(&header, &sets) == 0 else { throw RoomLock.Refusal(call: "capget") }
         for (bit, name) in [(capSetGroups, "CAP_SETGID"), (capSetUser, "CAP_SETUID"), (capKill, "CAP_KILL")] {
-            // The slot has the same capabilities as this process. Without CAP_KILL it could not kill a room of
-            // another user.
+            // The slot has the same capabilities as this process. Without CAP_KILL it could not
+            // kill a room of another user.
             guard sets[0].effective & 1 << bit != 0 else { throw RoomLock.Refusal("this root has no \(name)") }
         }
         guard sluice_clear_groups() == 0 else { throw RoomLock.Refusal(call: "setgroups") }

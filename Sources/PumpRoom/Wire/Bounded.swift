@@ -2,8 +2,7 @@ import Conversion
 
 /// Limits on the text and the number of items in a room's message. A message that leaves something out says so.
 ///
-/// Both ends apply them: the room, so that no message is too large, and the slot, because it does not trust the
-/// room.
+/// Both ends apply them: the room, so that no message is too large, and the slot, because it does not trust the room.
 enum Bound {
     /// Bytes of a sentence: message, hint, libav's text.
     static let sentence = 1_500
@@ -62,8 +61,8 @@ extension Failure {
 }
 
 extension SourceReport {
-    /// The report with at most `count` tags and chapters and texts of at most `bytes` bytes. An extra last item says
-    /// how many were left out.
+    /// The report with at most `count` tags and chapters and texts of at most `bytes` bytes. An extra last item
+    /// says how many were left out.
     func bounded(count: Int, bytes: Int) -> SourceReport {
         var report = self
         report.container = container.shortened(to: Bound.name)

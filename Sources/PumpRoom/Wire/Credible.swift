@@ -47,8 +47,8 @@ extension SourceReport {
 }
 
 extension Failure {
-    /// The failure with the kind that belongs to its code; the room's own kind is ignored. `nil` if no conversion
-    /// fails like this.
+    /// The failure with the kind that belongs to its code; the room's own kind is ignored. `nil` if
+    /// no conversion fails like this.
     var credible: Failure? {
         guard MediaError.Stage(rawValue: stage) != nil, position.map(FigureBound.holds) ?? true,
             (0...FigureBound.stream).contains(stream ?? 0), FigureBound.holds(frames: frame ?? 0)

@@ -90,8 +90,8 @@ enum Datagram {
         var control = Control()
         var (count, flags, controlSize) = (0, Int32(0), 0)
         let wanted = Int32(MSG_CMSG_CLOEXEC) | (waits ? 0 : Int32(MSG_DONTWAIT))
-        // If the peer exits with unread messages of ours, the kernel reports ECONNRESET once, before the peer's last
-        // messages.
+        // If the peer exits with unread messages of ours, the kernel reports ECONNRESET once,
+        // before the peer's last messages.
         var mayBeReset = true
         repeat {
             count = buffer.withUnsafeMutableBytes { buffer in

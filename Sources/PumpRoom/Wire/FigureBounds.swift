@@ -45,8 +45,8 @@ struct JobBounds {
 
     init() {}
 
-    /// `limits` are those that the room was given. `source` is a descriptor, examined only for its size; a pipe has
-    /// none.
+    /// `limits` are those that the room was given. `source` is a descriptor, examined only
+    /// for its size; a pipe has none.
     init(_ limits: Recipe.Limits, source: Int32) {
         let concealed = Double(max(0, limits.concealSeconds ?? 0)) + Self.freeSeconds
         if let decoded = limits.decodedSeconds {

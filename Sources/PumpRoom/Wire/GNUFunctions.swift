@@ -7,8 +7,8 @@ enum GNUFunctions {
     typealias ProcessControl = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
     typealias SystemCall = @convention(c) (Int, Int, Int) -> Int
 
-    /// A pipe that is close-on-exec from the start. If the flag were set later, a child spawned in between would
-    /// inherit it.
+    /// A pipe that is close-on-exec from the start. If the flag were set later, a child spawned
+    /// in between would inherit it.
     static let pipe2 = look(for: "pipe2", as: Pipe2.self)
 
     /// Since glibc 2.34.

@@ -33,8 +33,8 @@ enum RoomReply: Codable {
     case failed(job: Int64, Failure, WireCost)
 }
 
-/// The version of these messages. Both ends are one binary; a different number means that the binary was replaced in
-/// between.
+/// The version of these messages. Both ends are one binary; a different number means that the
+/// binary was replaced in between.
 let wireVersion = 3
 
 /// What work took, in whole numbers, so that a lying room cannot cause an unnoticed overflow.
@@ -74,8 +74,8 @@ extension Recipe {
             recipe.sources[index].location = Self.placeless(sources[index].location, "source")
         }
         for index in recipe.outputs.indices {
-            // The recipe's own rules compare locations and refuse an output that is also a source; they must still
-            // find it.
+            // The recipe's own rules compare locations and refuse an output that is also a
+            // source; they must still find it.
             let isSource = sources.contains { $0.location == outputs[index].location }
             recipe.outputs[index].location = Self.placeless(outputs[index].location, isSource ? "source" : "output")
         }

@@ -63,8 +63,8 @@ struct Beater: Sendable {
             apply(reply, to: session, told)
             return max(interval - (.now - reply.sentAt), .zero)
         } catch {
-            // No answer: the worker goes on as long as its lease clock allows, because the ledger may not have ended
-            // the lease.
+            // No answer: the worker goes on as long as its lease clock allows, because the ledger
+            // may not have ended the lease.
             if session.isOverdue, session.tellOverdue(true) {
                 let left = session.end - .now
                 shop.say(.leaseOverdue(worker: session.worker, jobs: board.fences.count, keptFor: left))

@@ -1,7 +1,7 @@
 import Ledger
 
-/// Stops all jobs when the ledger has ended the worker's lease, or has not answered for too long, and registers the
-/// worker again.
+/// Stops all jobs when the ledger has ended the worker's lease, or has not answered for too long,
+/// and registers the worker again.
 struct Guardian: Sendable {
     let shop: Workshop
 

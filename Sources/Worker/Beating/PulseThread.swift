@@ -1,12 +1,10 @@
 import Glibc
 import Synchronization
 
-/// A thread reserved for heartbeats, so that they are not delayed when the threads shared by all Swift tasks are
-/// busy.
+/// A thread reserved for heartbeats, so that they are not delayed when the threads shared by all Swift tasks are busy.
 ///
 /// Tasks that prefer this executor run here. The thread checks the clock at least every second: `poll` does not
 /// count the time for which the machine was suspended, but leases do.
-/// count the time for which the machine slept, and leases do.
 final class PulseThread: TaskExecutor, Sendable {
     private struct Sleeper {
         let end: ContinuousClock.Instant

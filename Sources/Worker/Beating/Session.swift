@@ -9,8 +9,8 @@ final class Session: Sendable {
     private let abilities: Mutex<[String]>
     private let isOverdueTold = Mutex(false)
 
-    /// `abilities` are those that the worker registered with. `patience` is how long it goes on while the ledger
-    /// does not answer.
+    /// `abilities` are those that the worker registered with. `patience` is how long it goes on
+    /// while the ledger does not answer.
     init(_ entry: WorkerEntry, abilities: [String], patience: Duration) {
         worker = entry.worker
         leaseLength = entry.leaseLength
@@ -50,8 +50,8 @@ final class Session: Sendable {
     }
 }
 
-/// The current session, which changes after the lease was lost. The first one begins before any part of the worker
-/// reads it.
+/// The current session, which changes after the lease was lost. The first one begins before any
+/// part of the worker reads it.
 final class Sessions: Sendable {
     private let state = Mutex<Session?>(nil)
 

@@ -78,8 +78,8 @@ final class JobBoard: Sendable {
     var wanted: Int {
         state.withLock { state in
             guard !state.isClosed, state.unpublished < unpublishedLimit else { return 0 }
-            // Held-up suspects do not keep other jobs from idle slots. But the worker stops claiming before it
-            // collects too many of them.
+            // Held-up suspects do not keep other jobs from idle slots. But the worker stops claiming before
+            // it collects too many of them.
             let heldUp = state.heldUp
             guard heldUp <= slots else { return 0 }
             return state.pace.wanted(
@@ -192,8 +192,8 @@ final class JobBoard: Sendable {
         bell.ring()
     }
 
-    /// Takes jobs that have not begun off the queue, for the caller to hand back: all, or those for which `isMeant`
-    /// holds.
+    /// Takes jobs that have not begun off the queue, for the caller to hand back: all, or
+    /// those for which `isMeant` holds.
     func takeQueued(_ isMeant: (JobInHand) -> Bool = { _ in true }) -> [JobInHand] {
         state.withLock { state in
             let meant = state.queue.compactMap { state.jobs[$0] }.filter(isMeant)

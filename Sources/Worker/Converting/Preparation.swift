@@ -43,9 +43,9 @@ final class PreparedJob: Sendable {
     /// Closes the source once the conversion no longer needs it.
     func closeSource() { sourceFile.withLock { $0 = nil } }
 
-    /// Seals the output against writers and describes it. A room closes its descriptors before it reports the end.
-    /// But a process that the worker is just starting holds, for a moment, a copy of every descriptor; the retries
-    /// outlast that moment.
+    /// Seals the output against writers and describes it. A room closes its descriptors before it reports the
+    /// end. But a process that the worker is just starting holds, for a moment, a copy of every descriptor; the
+    /// retries outlast that moment.
     func seal() async throws(StorageError) -> OutputEvidence {
         var hasWriters = try sealOnce()
         for milliseconds in Self.sealingPauses where hasWriters {
@@ -119,8 +119,7 @@ enum Preparation: Sendable {
     case ready(PreparedJob)
     /// The destination exists, and the recipe says to leave it alone.
     case skipped
-    /// The destination is the job's own output: an earlier attempt published it, and the ledger has no record of
-    /// that.
+    /// The destination is the job's own output: an earlier attempt published it, and the ledger has no record of that.
     case made(MadeOutput)
     /// This worker cannot do the job; `need` is the ability that another worker must have.
     case unable(need: String)
@@ -208,9 +207,8 @@ enum Preparation: Sendable {
         }
     }
 
-    /// A hash of everything that determines a job's output. Job numbers can be issued again after a database
-    /// failover, so an output made from another recipe, or from an earlier state of the source, must not pass as
-    /// this job's.
+    /// A hash of everything that determines a job's output. Job numbers can be issued again after a database failover,
+    /// so an output made from another recipe, or from an earlier state of the source, must not pass as this job's.
     private static func work(of recipe: Recipe, _ source: borrowing SourceFile) -> UInt64 {
         var running = RunningFingerprint()
         // A recipe that cannot be encoded as JSON gets a random number, so that no existing file matches it.
@@ -226,8 +224,8 @@ enum Preparation: Sendable {
 
     /// Removes a finished file that a lost worker may have left.
     private static func removeRemains(of claim: Claim, at place: Location, in roots: StorageRoots) {
-        // The sweeper removes later what cannot be removed now. If the folder does not exist yet, there is nothing
-        // to remove.
+        // The sweeper removes later what cannot be removed now. If the folder does not exist
+        // yet, there is nothing to remove.
         _ = try? roots.root(of: place).removeEarlier(than: AttemptName(claim.fence), of: place)
     }
 }

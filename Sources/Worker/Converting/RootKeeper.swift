@@ -33,8 +33,8 @@ final class RootKeeper: Sendable {
         var all: StorageRoots
         var usable: StorageRoots
         var absent: [String: Absence] = [:]
-        /// When a root last came back, and after how many checks. A root that keeps disappearing is checked less and
-        /// less often.
+        /// When a root last came back, and after how many checks. A root that keeps disappearing is
+        /// checked less and less often.
         var returned: [String: (at: ContinuousClock.Instant, looks: Int)] = [:]
         /// What was at the path of a lost root when the loss was noticed. Below a lost mount, its empty folder
         /// appears. The inner `nil` means that the path did not exist.

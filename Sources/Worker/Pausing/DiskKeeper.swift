@@ -17,8 +17,7 @@ final class DiskKeeper: Sendable {
 
     private struct State {
         var aside: [UInt64: Aside] = [:]
-        /// Jobs that ran out of space although the file system was not full, since an output was last published
-        /// there.
+        /// Jobs that ran out of space although the file system was not full, since an output was last published there.
         var short: [UInt64: Set<Int64>] = [:]
         /// When a file system last came back, and after how many checks.
         var returned: [UInt64: (at: ContinuousClock.Instant, looks: Int)] = [:]

@@ -1,8 +1,8 @@
 /// Decides from recent attempts whether a worker is fit to work.
 ///
-/// An infrastructure failure spends no attempt, so a worker with a lost mount would take job after job and hand each
-/// one back. The worker pauses when such failures stand out, tries one job now and then, and resumes when that
-/// succeeds.
+/// An infrastructure failure spends no attempt, so a worker with a lost mount would take job after job
+/// and hand each one back. The worker pauses when such failures stand out, tries one job now and then,
+/// and resumes when that succeeds.
 struct HealthWatch: Sendable {
     enum State: Sendable, Hashable {
         case well
@@ -23,8 +23,8 @@ struct HealthWatch: Sendable {
     private var pauses = 0
     private var recent: [(job: Int64, isBad: Bool)] = []
 
-    /// The number of attempts considered; how many of them must be bad, and from how many jobs, before the worker
-    /// pauses.
+    /// The number of attempts considered; how many of them must be bad, and from how many
+    /// jobs, before the worker pauses.
     static let window = 10
     static let badAttempts = 5
     static let badJobs = 3

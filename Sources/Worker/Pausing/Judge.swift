@@ -51,8 +51,8 @@ enum Judge {
         return Verdict(failure: failure)
     }
 
-    /// The root and file system that a job writes to; `nil` if they cannot be determined. A failed job's output is
-    /// already deleted.
+    /// The root and file system that a job writes to; `nil` if they cannot be determined. A failed
+    /// job's output is already deleted.
     static func destination(of job: Claim, in keeper: RootKeeper) -> (root: StorageRoot, facts: FileSystemFacts)? {
         guard let output = job.recipe.outputs.first else { return nil }
         do throws(StorageError) {

@@ -68,8 +68,7 @@ final class MountKeeper: Sendable {
         var back: [Back] = []
         for aside in all {
             let name = watch.mounted(at: aside.lost)
-            // A waiting job comes back within the longest pause, so a mount unused for twice that time is not
-            // needed.
+            // A waiting job comes back within the longest pause, so a mount unused for twice that time is not needed.
             guard name != nil || now - aside.needed > longestPause * 2 else { continue }
             _ = self.aside.withLock { $0.removeValue(forKey: aside.lost.mountPoint) }
             guard let name else { continue }

@@ -12,8 +12,8 @@ struct JobEnding: Sendable {
         case made(MadeOutput, AttemptFacts)
         case failed(AttemptFailure)
         case handedBack(ReleaseReason, need: String?)
-        /// Handed back until its file system has space or is mounted again: for at most this long, with a reason for
-        /// users.
+        /// Handed back until its file system has space or is mounted again: for at most this
+        /// long, with a reason for users.
         case putOff(ReleaseReason, Duration, because: String)
     }
 

@@ -3,8 +3,8 @@ import Ledger
 import Publishing
 import Storage
 
-/// Publishes outputs and reports results to the ledger. A group is everything that is ready when the last group is
-/// done.
+/// Publishes outputs and reports results to the ledger. A group is everything that is ready
+/// when the last group is done.
 struct Publisher: Sendable {
     let shop: Workshop
     private let files = BlockingQueue("linking")
@@ -66,8 +66,8 @@ struct Publisher: Sendable {
             )
         }
 
-        /// There is no file of this attempt, so the order finds the existing output and adopts it if its bytes have
-        /// not changed.
+        /// There is no file of this attempt, so the order finds the existing output and adopts it
+        /// if its bytes have not changed.
         var due: DuePublication {
             DuePublication(
                 job.fence,
@@ -125,8 +125,8 @@ struct Publisher: Sendable {
     /// Publishes outputs. Returns the jobs to report as failed or to hand back.
     private func publish(_ outputs: [Output], _ bare: [Bare]) async -> Unpublished {
         var (linked, unpublished) = await link(outputs)
-        // If the process was suspended before this, the lease may have ended: check the clock before writing to the
-        // ledger.
+        // If the process was suspended before this, the lease may have ended: check the clock
+        // before writing to the ledger.
         let begun = shop.board.beginPublishing(linked.map(\.job.fence) + bare.map(\.job.fence))
         let dropped = linked.filter { !begun.contains($0.job.fence) }
         await discard(dropped)
@@ -151,8 +151,8 @@ struct Publisher: Sendable {
         var refused: [Output] = []
         for (output, answer) in zip(linked, answers) {
             guard let answer else {
-                // Keep the file. If the ledger received the publication after all, the process that is given the
-                // order carries it out.
+                // Keep the file. If the ledger received the publication after all, the process that is
+                // given the order carries it out.
                 close(output.job, .lost)
                 continue
             }
@@ -175,8 +175,8 @@ struct Publisher: Sendable {
         return unpublished
     }
 
-    /// Discards outputs whose file system was unmounted in the meantime, because no process could reach them.
-    /// Returns the others.
+    /// Discards outputs whose file system was unmounted in the meantime, because no process could
+    /// reach them. Returns the others.
     private func keepMounted(_ outputs: [Output], _ unpublished: inout Unpublished) async -> [Output] {
         let (mounts, roots) = (shop.mounts, shop.roots.roots)
         let isMounted = await files.run { outputs.map { $0.prepared.isMounted(mounts.watch) } }
@@ -340,8 +340,8 @@ struct Publisher: Sendable {
                 line.reason = cause.need ?? cause.message ?? cause.reason.rawValue
                 if let answer = answers?[place] {
                     if answer == .cancelled { line.outcome = .cancelled }
-                    // Its publication was committed after all; the process that takes up unfinished publications
-                    // completes it.
+                    // Its publication was committed after all; the process that takes up
+                    // unfinished publications completes it.
                     if answer == .publishing { line.outcome = .publishing }
                 } else {
                     line.outcome = .lost

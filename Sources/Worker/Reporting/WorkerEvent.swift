@@ -29,8 +29,8 @@ public enum WorkerEvent: Sendable, Hashable {
     case leaseOverdue(worker: Int64, jobs: Int, keptFor: Duration)
     /// The ledger answers again, and the worker still holds its jobs.
     case leaseRevived(worker: Int64, jobs: Int)
-    /// Its lease ended, or the ledger has not answered for too long. It stopped `stopped` conversions and discarded
-    /// their outputs.
+    /// Its lease ended, or the ledger has not answered for too long. It stopped `stopped` conversions
+    /// and discarded their outputs.
     case leaseLost(worker: Int64, stopped: Int)
     case registeredAgain(worker: Int64)
     /// The ledger cannot be reached; `ledgerBack` reports that it answers again.

@@ -3,8 +3,7 @@ import Ledger
 import Publishing
 import Storage
 
-/// The periodic chores that each worker does for the whole cluster: finishing publications, sweeping and
-/// housekeeping.
+/// The periodic chores that each worker does for the whole cluster: finishing publications, sweeping and housekeeping.
 struct Caretaker: Sendable {
     let shop: Workshop
 
@@ -17,8 +16,8 @@ struct Caretaker: Sendable {
                 if finished > 0 { shop.say(.finishedForOthers(finished)) }
                 for case .postponed(let failure) in taken.map(\.ending) { shop.say(.trouble(failure)) }
             }
-            // Sweeps run more often than the search for publications, so that a folder is swept soon after its first
-            // use.
+            // Sweeps run more often than the search for publications, so that a folder is
+            // swept soon after its first use.
             let next = ContinuousClock.now + shop.sessions.current.leaseLength * Double.random(in: 0.8...1.2)
             while .now < next, !Task.isCancelled {
                 await care {
@@ -108,8 +107,8 @@ struct Caretaker: Sendable {
     func keepHouse() async {
         while !Task.isCancelled {
             let lease = shop.sessions.current.leaseLength
-            // The ledger takes a third of a lease without a tick for an outage, after which it declares no worker
-            // lost for a whole lease.
+            // The ledger takes a third of a lease without a tick for an outage, after which it declares no
+            // worker lost for a whole lease.
             var wait = lease * Double.random(in: 0.15...0.25)
             await care {
                 let report = try await shop.ledger.keepHouse(for: .seconds(1), within: .seconds(5))
