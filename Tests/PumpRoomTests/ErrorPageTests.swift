@@ -18,7 +18,7 @@ import Testing
         for code in LedgerError.Code.allCases { kinds[code.rawValue] = code.kind }
         for code in RoomFailure.Code.allCases { kinds[code.rawValue] = code.kind }
         for reason in ReleaseReason.allCases { kinds[reason.rawValue] = .infrastructure }
-        // The ledger's final codes may have another class than the same code in a worker's report.
+        // The codes that the ledger itself records may have another class than the same codes in a worker's report.
         let verdicts = LedgerVerdict.allCases.map { "\($0.rawValue) \($0.kind.rawValue)" }
         return Set(kinds.map { "\($0.key) \($0.value.rawValue)" } + verdicts)
     }
