@@ -55,7 +55,7 @@ import Testing
         #expect(descriptors == ["0", "1", "2", "3"])
         // The slot reads its standard error.
         let voice = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(room)/fd/2")
-        #expect(voice.hasPrefix("pipe:"), "it speaks to \(voice)")
+        #expect(voice.hasPrefix("pipe:"), "its standard error is \(voice)")
         #expect(try Bytes.read("/proc/\(room)/environ") == [])
         #expect(getpgid(room) == room)
         let kind = __priority_which_t(PRIO_PROCESS.rawValue)
