@@ -18,7 +18,7 @@ struct DrainTests {
         // Jobs that were handed back wait as if they had never been claimed.
         #expect(try lab.sql("select coalesce(sum(spent + lost), 0) from \(lab.schema).waiting") == "0")
         #expect(try lab.outputs().count == truth["completed"])
-        #expect(worker.lines("stopped").first?.handed_back == 0, "all jobs were handed back before the worker signed off")
+        #expect(worker.lines("stopped").first?.handed_back == 0, "the worker handed back all jobs before its end")
         let next = try lab.worker()
         try await lab.wait(for: 3_000, "completed")
         #expect(try await next.stop() == .exited(0))

@@ -166,7 +166,7 @@ struct LossTests {
         #expect(try await worker.stop() == .exited(0))
     }
 
-    /// The ledger knows which job it was, even if the worker dies before its next beat.
+    /// The ledger has a record of which job it was, even if the worker dies before its next beat.
     @Test func jobThatEndsOneWorkerAfterAnotherIsPutAway() async throws {
         let lab = try await WorkerLab(lease: "3 s")
         try lab.set("workers_lost_allowed = 2")

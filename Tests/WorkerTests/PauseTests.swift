@@ -20,7 +20,7 @@ struct PauseTests {
             try lab.sql("select status ->> 'pausedBecause' from \(lab.schema).worker").contains("storage_unavailable")
         }
         #expect(try lab.attempts()["failed source_not_found"] == nil, "the mount is missing, not the source")
-        #expect(try lab.attempts()["failed storage_unavailable", default: 0] < 20, "it does not fail one job after another")
+        #expect(try lab.attempts()["failed storage_unavailable", default: 0] < 20, "it does not fail all jobs")
         try FileManager.default.removeItem(atPath: lab.path("in"))
         try FileManager.default.moveItem(atPath: lab.path("away"), toPath: lab.path("in"))
         try await worker.waits(for: "resumed")

@@ -27,9 +27,9 @@ public enum RoomProcess {
 
     /// Sets how the process handles signals, when it dies with its parent, and its scheduling priority.
     private static func settle() {
-        // After a crash, Swift's runtime starts a program that prints a backtrace. A room must start nothing and
-        // must die of the original signal. With that program, the runtime also lets a process continue if the
-        // signal was merely sent to it.
+        // After a crash, the handlers of Swift's runtime start a program that prints a backtrace. A room must start
+        // nothing. It must also die of these signals, but after that program the runtime lets a process continue if
+        // the signal was merely sent to it.
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
         // Writing too large a file or to a closed pipe is then an error of that call, and does not end the room.
         signal(SIGXFSZ, SIG_IGN)

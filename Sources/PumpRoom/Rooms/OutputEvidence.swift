@@ -40,8 +40,8 @@ extension OutputEvidence {
         if byteCount != report.bytes { return lie("it told of \(report.bytes) bytes and wrote \(byteCount)") }
         if hasHoles { return lie("not all of its \(byteCount) bytes were written") }
         guard let limit = limits.outputBytes, byteCount > limit else { return nil }
-        // The job checks its limit before the end of the output is written, so an honest
-        // room exceeds it only by so much.
+        // The job checks its limit before the end of the output is written, so an honest room
+        // exceeds it by at most `unnoticedBytes`.
         let isLie = byteCount - limit > RoomConfiguration.unnoticedBytes
         return OutputObjection(failure: .tooLarge(byteCount, limit), isLie: isLie)
     }

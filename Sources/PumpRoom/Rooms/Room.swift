@@ -36,10 +36,11 @@ final class Room {
     private(set) var verdict: Verdict?
     private var wasKilled = false
     private var isHungUp = false
-    /// Watched time since the room was started, and since it was dismissed, killed or hung up.
+    /// Time since the room was started, and since it was dismissed, killed or hung up. Like `idle`, these count only
+    /// the time for which the slot was awake.
     private var age = Duration.zero
     private var sinceEnd = Duration.zero
-    /// Watched time in which it had jobs and worked on none of them, since it last began one.
+    /// Time for which it has had jobs and worked on none of them, since it last began one.
     private var idle = Duration.zero
     private var firstBytes: Int64?
     private var hasGrown = false
@@ -166,7 +167,7 @@ final class Room {
 
     // MARK: - Ending
 
-    /// Hangs up, on which the room exits. Does not wait for its jobs.
+    /// Hangs up, which makes the room exit. Does not wait for its jobs.
     func dismiss() {
         guard verdict == nil else { return }
         verdict = .dismissed
@@ -252,12 +253,12 @@ final class Room {
     /// Reads and handles the room's messages. `buffer` is scratch space.
     func listen(into buffer: inout [UInt8], upTo limit: Int = 64) {
         for _ in 0..<limit {
-            // Messages no longer count once the room is to be killed.
+            // Messages no longer count once the slot has decided to end the room.
             guard let socket, verdict == nil else { return }
             switch Datagram.receive(from: socket.number, into: &buffer, takesDescriptors: false, waits: false) {
             case .nothing: return
             case .ended:
-                // The process ends soon, by itself or killed. Its exit status decides on the cause.
+                // The process ends soon, by itself or killed. Its exit status shows the cause.
                 return hangUp()
             case .broken(let why): return kill(for: .brokeProtocol(why))
             case .message(let bytes, _):

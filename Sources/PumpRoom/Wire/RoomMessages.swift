@@ -12,7 +12,7 @@ enum RoomRequest: Codable {
     case stop(job: Int64)
 }
 
-/// What a probe shall report about a source.
+/// The options and limits of a probe.
 struct ProbeRequest: Codable {
     var nameHint: String?
     var raw: Recipe.RawDescription?

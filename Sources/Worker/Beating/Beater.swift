@@ -13,7 +13,7 @@ struct Beater: Sendable {
         var seen = shop.pulse.pokes
         while !Task.isCancelled {
             let due = ContinuousClock.now + wait
-            // However short the jobs are, at most four beats take the place of one.
+            // However short the jobs are, the worker sends at most four beats in the time of one.
             let pause = min(max(Self.patience, shop.sessions.current.leaseLength / 12), .milliseconds(2_500))
             repeat {
                 await shop.pulse.sleep(until: min(due, .now + pause), since: seen)

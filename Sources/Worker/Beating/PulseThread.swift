@@ -110,7 +110,7 @@ final class PulseThread: TaskExecutor, Sendable {
         _ = write(pipe.writing, &one, 1)
     }
 
-    /// One turn of the thread's loop. Returns false if the thread shall end.
+    /// One turn of the thread's loop. Returns false if the thread should end.
     private func turn() -> Bool {
         let now = ContinuousClock.now
         let (jobs, due, next, isEnded) = state.withLock { state in

@@ -19,8 +19,8 @@ final class JobBoard: Sendable {
         var pace: Pace
         var isClosed = false
 
-        /// The number of jobs whose earlier workers were lost while they ran them. They run one at a time, so that a
-        /// job that kills its worker does not take other suspects with it again.
+        /// The number of suspects: jobs that an earlier worker was running when it was lost. Suspects run one at a
+        /// time, so that one that kills its worker does not take the others with it again.
         var suspects = 0
 
         /// The position in the queue of the job to start next. While a suspect runs, other suspects are skipped.

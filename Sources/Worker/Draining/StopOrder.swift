@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether the worker shall stop, and by when.
+/// Whether the worker should stop, and by when.
 final class StopOrder: Sendable {
     private struct State {
         var isGiven = false

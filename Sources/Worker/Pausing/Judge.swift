@@ -67,7 +67,7 @@ enum Judge {
 }
 
 extension FileSystemFacts {
-    /// `the file system at /mnt/archive has 12 KB left of 2 TB`
+    /// `the file system at /mnt/archive has 12288 of 2000000000000 bytes left`
     var words: String {
         isOutOfNames
             ? "the file system at \(mountPoint) can hold no more files"
