@@ -9,7 +9,7 @@ import Synchronization
 final class PreparedJob: Sendable {
     let source: Int32
     let sourceBytes: Int64
-    /// Valid until the output is discarded or joins a group.
+    /// Open for reading and writing. Valid until `seal`.
     let destination: Int32
     /// Whether the output's file system shows if a room can still write to the file.
     let canBeSealed: Bool
@@ -43,9 +43,10 @@ final class PreparedJob: Sendable {
     /// Closes the source once the conversion no longer needs it.
     func closeSource() { sourceFile.withLock { $0 = nil } }
 
-    /// Seals the output against writers and describes it. A room closes its descriptors before it reports the
-    /// end. But a process that the worker is just starting holds, for a moment, a copy of every descriptor; the
-    /// retries outlast that moment.
+    /// Gives up write access to the output and describes it, including whether another process can still write to it.
+    ///
+    /// A room closes its descriptors before it reports the end. But a process that the worker is just starting
+    /// holds, for a moment, a copy of every descriptor; the retries outlast that moment.
     func seal() async throws(StorageError) -> OutputEvidence {
         var hasWriters = try sealOnce()
         for milliseconds in Self.sealingPauses where hasWriters {

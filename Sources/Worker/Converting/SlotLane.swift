@@ -100,8 +100,8 @@ struct SlotLane: Sendable {
         }
     }
 
-    /// Why the room's output cannot be published; `nil` if it can. Seals the output first, so that no
-    /// process can still write to it.
+    /// Why the room's output cannot be published; `nil` if it can. Seals the output first, which
+    /// shows whether a process can still write to it.
     private func objection(
         to report: ConversionReport,
         _ claim: Claim,
