@@ -1,12 +1,12 @@
 public import Conversion
 import Media
 
-/// What does the work in a pump room, for version pages and records.
+/// The libraries that do the work in a pump room, for version output and records.
 public enum RoomLibraries {
     /// The release of libav: `5.1.9-0+deb12u1`.
     public static var release: String { LibAV.release }
 
-    /// The codecs that a room can write with them.
+    /// The codecs that a room can write with these libraries.
     public static var writableCodecs: [Codec] { LibAV.writableCodecs }
 
     /// Each library with its version: `libavcodec 59.37.100`.

@@ -4,14 +4,14 @@ import Publishing
 import PumpRoom
 import Storage
 
-/// A worker: claims jobs, has them converted, publishes what comes out, and reports. It keeps no state.
+/// A worker: claims jobs, converts them in rooms, publishes the outputs, and reports. It keeps no state between runs.
 public final class AudioWorker: Sendable {
     private let configuration: WorkerConfiguration
     private let ledgerConfiguration: LedgerConfiguration
     private let stopOrder = StopOrder()
     private let tell: @Sendable (WorkerEvent) -> Void
 
-    /// Opens nothing yet. Throws if the configuration cannot be used. `tell` is called from any thread, and must not block.
+    /// Opens nothing yet. Throws if the configuration is invalid. `tell` is called from any thread, and must not block.
     public init(
         _ configuration: WorkerConfiguration,
         ledger: LedgerConfiguration,
@@ -19,7 +19,7 @@ public final class AudioWorker: Sendable {
     ) throws {
         try configuration.validate()
         var ledger = ledger
-        // One to work, one to beat, one to listen: a fleet must not need many.
+        // Three connections in all: one to work, one for heartbeats, one to listen. A fleet must not need many.
         ledger.connectionLimit = 1
         try ledger.validate()
         self.configuration = configuration
@@ -27,13 +27,13 @@ public final class AudioWorker: Sendable {
         self.tell = tell
     }
 
-    /// Works until it is told to stop. Cancelling the task is telling so; what is in hand is finished or handed back all the
-    /// same.
+    /// Works until it is stopped. Cancelling the calling task has the effect of `drain`: jobs are
+    /// still finished or handed back.
     ///
-    /// Throws if it cannot begin: a root cannot be opened, the ledger cannot be reached, or has to be migrated. Afterwards
-    /// nothing ends it but an order: databases and mounts that go away are waited for.
+    /// Throws if it cannot begin: a root cannot be opened, the ledger cannot be reached, or the ledger must be
+    /// migrated first. After that only a stop ends it; it waits for databases and mounts that go away.
     public func run() async throws {
-        // Work of a cancelled task could not be brought to an orderly end.
+        // A cancelled task could not finish or hand back its jobs, so the work runs in another task.
         let work = Task { try await self.work() }
         try await withTaskCancellationHandler {
             try await work.value
@@ -42,10 +42,10 @@ public final class AudioWorker: Sendable {
         }
     }
 
-    /// Ends it: no more claims, and what runs has the grace period to end, or is handed back.
+    /// Stops claiming. Jobs that run have the grace period to end, and are handed back after it.
     public func drain() { stopOrder.give(by: .now + configuration.gracePeriod) }
 
-    /// Ends it at once: what runs is stopped and handed back.
+    /// Stops all jobs and hands them back.
     public func stopAtOnce() { stopOrder.give(by: .now) }
 
     private func work() async throws {
@@ -60,7 +60,7 @@ public final class AudioWorker: Sendable {
         shop.say(.started(worker: entry.worker, lease: entry.leaseLength))
         shop.say(.takes(roots: configuration.roots, queues: configuration.queues))
 
-        // What their locks lack is said as an event.
+        // The worker reports incomplete locks as an event instead.
         let rooms = (0..<configuration.slots).map { number in
             RoomSlot(number, configuration: configuration.room, warn: { _ in })
         }
@@ -97,10 +97,11 @@ public final class AudioWorker: Sendable {
         await sayGoodbye(shop)
     }
 
-    /// Jobs of one slot that are under way at one time, if they are short: one converts, the others are being opened.
+    /// Jobs that one slot works on at once while jobs are short: one converts, the others are being prepared.
     private static let lanes = 3
 
-    /// What is still held goes back. Where the ledger cannot be told, the lease ends by itself.
+    /// Hands back the jobs that the ledger still counts as held. If the ledger cannot be
+    /// reached, the lease ends by itself.
     private func sayGoodbye(_ shop: Workshop) async {
         let session = shop.sessions.current
         var handedBack: Int?

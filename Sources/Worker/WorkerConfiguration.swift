@@ -4,39 +4,40 @@ import Glibc
 public import PumpRoom
 public import Storage
 
-/// What a worker is told once, when it starts.
+/// A worker's settings, fixed when it starts.
 public struct WorkerConfiguration: Sendable, Hashable {
-    /// For people; the ledger tells two of one name apart.
+    /// A name for display; need not be unique.
     public var name = Self.hostName
     /// The version of the binary.
     public var build = "unknown"
-    /// Conversions at one time.
+    /// The number of simultaneous conversions.
     public var slots = Self.cores
     /// The queues to take jobs from; all if empty.
     public var queues: [String] = []
-    /// Where sources are read and outputs published.
+    /// The folders in which the worker reads sources and publishes outputs.
     public var roots: [RootPlace] = []
-    /// Codecs that are left to other workers, beside those that the libraries here cannot write.
+    /// Codecs to leave to other workers, in addition to those that the libraries here cannot write.
     public var codecsToLeave: Set<Codec> = []
-    /// How the rooms are treated in which conversions run.
+    /// Settings of the rooms in which conversions run.
     public var room = RoomConfiguration()
-    /// How long a stop leaves for what has begun.
+    /// How long running jobs may go on after a stop.
     public var gracePeriod: Duration = .seconds(30)
-    /// How long jobs are kept while the ledger does not answer. Shorter than a lease: until the lease is over.
+    /// How long the worker keeps its jobs while the ledger does not answer. If this is shorter than a lease, it
+    /// keeps them until the lease ends.
     public var outageLimit: Duration = .seconds(3_600)
-    /// How much work to have in hand for each slot.
+    /// How much work to claim ahead for each slot.
     public var workAhead: Duration = .seconds(1)
-    /// The most outputs that are published together.
+    /// The largest number of outputs published together.
     public var groupLimit = 200
-    /// The most finished outputs that may wait to be published. Each holds an open file.
+    /// The largest number of finished outputs that may wait to be published. Each holds an open file.
     public var unpublishedLimit = 256
-    /// Whether it keeps house for the ledger when no other process does.
+    /// Whether the worker does the ledger's housekeeping when no other process does.
     public var keepsHouse = true
-    /// How old an attempt's file must be to be swept.
+    /// The age from which an attempt's file may be swept.
     public var sweepAge: Duration = .seconds(600)
-    /// How often a folder that is written to is swept.
+    /// How often to sweep a folder that the worker writes to.
     public var sweepInterval: Duration = .seconds(1_800)
-    /// How long it first waits after it has paused itself; each time twice as long, up to `longestPause`.
+    /// How long the worker waits after it has paused itself. The wait doubles each time, up to `longestPause`.
     public var firstPause: Duration = .seconds(5)
     public var longestPause: Duration = .seconds(300)
 
@@ -83,13 +84,13 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require(longestPause >= firstPause, "longestPause is at least firstPause, \(firstPause)")
     }
 
-    /// For how long a job waits for a file system that has been away since `since`: longer the longer that lasts, for each try costs
-    /// a claim. The worker calls all of them back as soon as the file system can be used.
+    /// How long a job waits for a file system that has been unavailable since `since`. The wait grows with the outage,
+    /// because each try costs a claim. The worker recalls all such jobs as soon as the file system can be used.
     func hold(since: ContinuousClock.Instant) -> Duration {
         min(longestPause, max(firstPause, .now - since)) * Double.random(in: 0.8...1.2)
     }
 
-    /// What this machine calls itself.
+    /// The host name of this machine.
     public static var hostName: String {
         var letters = [CChar](repeating: 0, count: 256)
         guard gethostname(&letters, letters.count - 1) == 0 else { return "localhost" }
@@ -97,11 +98,11 @@ public struct WorkerConfiguration: Sendable, Hashable {
         return name.isEmpty ? "localhost" : name
     }
 
-    /// The processors that this process may use: a container may have fewer than its machine.
+    /// The processors that this process may use; a container may have fewer than the machine.
     static var cores: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 }
 
-/// What a worker could not begin with. What goes wrong later is the jobs', the ledger's or the storage's own.
+/// An error that keeps a worker from starting. Later errors belong to jobs, the ledger or the storage.
 public struct WorkerError: Error, Sendable, Hashable {
     public enum Code: String, Sendable, Hashable, CaseIterable {
         case badConfiguration = "worker_bad_configuration"

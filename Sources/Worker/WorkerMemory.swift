@@ -1,26 +1,27 @@
 import Glibc
 
-/// How a process that works for months keeps its memory.
+/// Malloc settings for a process that runs for months.
 public enum WorkerMemory {
     private typealias Arrange = @convention(c) (Int32, Int32) -> Int32
 
-    /// `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD` and `M_ARENA_MAX` in malloc.h, which Swift does not see.
+    /// `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD` and `M_ARENA_MAX` from malloc.h, which Swift cannot import.
     private static let trimThreshold: Int32 = -1
     private static let mapThreshold: Int32 = -3
     private static let arenaLimit: Int32 = -8
 
     /// Call once, first thing in a process that runs an `AudioWorker`.
     ///
-    /// A job costs a worker hundreds of small pieces that one thread makes and another frees. Left to itself, glibc
-    /// gives the threads up to eight heaps for each core, and every one of them grows to the most that ever lay in it.
-    /// One heap serves them all: each thread keeps some of what it frees ready for itself, so they seldom meet there.
-    /// What is large, such as the answer to a claim of a thousand jobs, is mapped on its own and leaves no hole.
+    /// For each job a worker allocates hundreds of small blocks on one thread and frees them on another. By default,
+    /// glibc gives the threads up to eight arenas for each core, and each arena grows to its peak. One arena serves
+    /// all threads: each thread caches some of what it frees, so they rarely contend for it. Large allocations, such
+    /// as the answer to a claim of a thousand jobs, are mapped separately and leave no hole.
     public static func prepareForManyJobs() {
         guard let address = dlsym(nil, "mallopt") else { preconditionFailure("this glibc has no mallopt") }
         let arrange = unsafeBitCast(address, to: Arrange.self)
         _ = arrange(arenaLimit, 1)
         _ = arrange(mapThreshold, 128 << 10)
-        // The end of the heap is asked for again a moment later: giving it back each time costs the kernel more than it is worth.
+        // The top of the heap is needed again a moment later, and returning it to the kernel each
+        // time costs more than it saves.
         _ = arrange(trimThreshold, 8 << 20)
     }
 }

@@ -5,7 +5,7 @@ import PumpRoom
 import Storage
 import Synchronization
 
-/// What the parts of a worker share.
+/// The state and services that the parts of a worker share.
 final class Workshop: Sendable {
     let configuration: WorkerConfiguration
     let ledger: JobLedger
@@ -18,12 +18,12 @@ final class Workshop: Sendable {
     let pulse = PulseThread()
     let stopOrder: StopOrder
     let finisher: PublicationFinisher
-    /// Done, for the ledger to be told.
+    /// Results of jobs, to be reported to the ledger.
     let outbox = Tray<JobEnding>()
-    /// Converted, for the digest to be taken.
+    /// Converted jobs whose outputs need a digest.
     let converted = Tray<ConvertedJob>()
     let sweeper: Sweeper
-    /// What this worker writes.
+    /// The codecs that this worker writes.
     let codecs: Set<Codec>
     private let health: Mutex<HealthWatch>
     private let wish = Mutex(WorkerWish.run)
@@ -59,10 +59,10 @@ final class Workshop: Sendable {
 
     func say(_ event: WorkerEvent) { tell(event) }
 
-    /// How far the rooms are locked; `nil` until the first is ready.
+    /// How far the rooms are locked; `nil` until the first one is ready.
     var roomLevel: RoomLevel? { level.withLock { $0 } }
 
-    /// Says how far the rooms are locked, as soon as one can say so itself.
+    /// Reports how far the rooms are locked, as soon as the first one is ready.
     func announceRooms(_ rooms: [RoomSlot]) async {
         guard let reached = await rooms.first?.reachedLevel() else { return }
         level.withLock { $0 = reached }
@@ -79,12 +79,12 @@ final class Workshop: Sendable {
         )
     }
 
-    /// A stay in the ledger that has just begun.
+    /// A session for a registration that has just been made.
     func session(_ entry: WorkerEntry, abilities: [String]) -> Session {
         Session(entry, abilities: abilities, patience: configuration.outageLimit)
     }
 
-    /// What this worker can do now.
+    /// What this worker can do now, in the ledger's ability words.
     var abilities: [String] {
         roots.usable.names.map(AbilityWord.root)
             + codecs.filter { $0 != .copy }.map(AbilityWord.codec).sorted()
@@ -92,18 +92,18 @@ final class Workshop: Sendable {
 
     // MARK: - Wishes
 
-    /// What the ledger wishes, as the last beat said.
+    /// Whether the worker may claim: no stop was ordered, and the last heartbeat's reply allows it.
     var mayClaim: Bool { !stopOrder.isGiven && wish.withLock { $0 == .run } }
 
     func take(_ wished: WorkerWish) { wish.withLock { $0 = wished } }
 
-    /// Asks for a beat now, or a second after the last one that was asked for: news may come in floods, and the last of them
-    /// may be a cancellation.
+    /// Requests a heartbeat now, or one second after the last one requested here. News may come in floods, and the
+    /// last of them may be a cancellation.
     func beatSoon() {
         let wait: Duration? = beatAsked.withLock { last in
             let now = ContinuousClock.now
             let due = max(now, last.map { $0 + .seconds(1) } ?? now)
-            // One that is yet to come is soon enough.
+            // A heartbeat that is already scheduled is soon enough.
             if let last, last > now { return nil }
             last = due
             return due - now
@@ -111,7 +111,7 @@ final class Workshop: Sendable {
         guard let wait else { return }
         guard wait > .zero else { return pulse.poke() }
         Task {
-            // This task is never cancelled.
+            // Cannot throw: this task is never cancelled.
             try? await Task.sleep(for: wait)
             pulse.poke()
         }
@@ -119,13 +119,13 @@ final class Workshop: Sendable {
 
     // MARK: - Handing back
 
-    /// Gives jobs back that have not begun.
+    /// Hands back jobs that have not begun.
     func handBack(_ jobs: [JobInHand], because reason: ReleaseReason) {
         outbox.put(jobs.map { JobEnding(fence: $0.fence, kind: .handedBack(reason, need: nil)) })
     }
 
-    /// Stops and forgets jobs whose right is gone; nothing of them is written any more. Files that the ledger may count on
-    /// stay. How many jobs that were.
+    /// Stops and forgets jobs that the worker has lost, and writes nothing more for them. Files that the ledger may
+    /// rely on stay. Returns the number of jobs.
     @discardableResult
     func drop(_ reason: StopReason, _ isMeant: (JobInHand) -> Bool) -> Int {
         let before = board.counts
@@ -141,8 +141,8 @@ final class Workshop: Sendable {
 
     var healthState: HealthWatch.State { health.withLock { $0.state } }
 
-    /// An attempt ended. A failure counts against this worker where it is of what the worker runs on, and is not explained by
-    /// a root that was set aside.
+    /// Records the end of an attempt. A failure counts against this worker if it is an infrastructure failure
+    /// that no root set aside explains.
     func note(_ job: JobInHand, failure: Failure?) {
         var reason: String?
         if let failure, failure.kind == .infrastructure, failure.code != "cancelled" {
@@ -153,8 +153,8 @@ final class Workshop: Sendable {
         announce { $0.note(job: job.fence.job, failure: reason, at: .now) }
     }
 
-    /// How a job ends that failed, after a look at the roots concerned. A root that is lost or full is set aside, and so is a
-    /// file system below one.
+    /// Diagnoses a failed job by checking the roots concerned, and returns how to report it. Sets aside a root that
+    /// is lost or full, or a full file system below one.
     func judge(
         _ report: AttemptFailure,
         _ job: Claim,
@@ -179,13 +179,13 @@ final class Workshop: Sendable {
         return .failed(report)
     }
 
-    /// Hands a job back until the file system that it writes to has room.
+    /// Hands a job back until the file system that it writes to has space.
     func putOff(_ full: FileSystemFacts) -> JobEnding.Kind {
         let since = disks.aside(full.device)?.since ?? .now
         return .putOff(.fileSystemFull, configuration.hold(since: since), because: full.words)
     }
 
-    /// Hands a job back until the file system on which its files lie is mounted again.
+    /// Hands a job back until the file system of its files is mounted again.
     func putOff(_ lost: MountWatch.Lost) -> JobEnding.Kind {
         if mounts.setAside(lost) {
             say(.mountLost(lost))
@@ -195,7 +195,7 @@ final class Workshop: Sendable {
         return .putOff(.fileSystemMissing, configuration.hold(since: since), because: lost.words)
     }
 
-    /// What file systems are no longer mounted, for people who ask the ledger.
+    /// File systems that are no longer mounted, for the worker's status in the ledger.
     var missingFileSystems: [MissingFileSystem] {
         mounts.all.map { aside in
             MissingFileSystem(
@@ -206,7 +206,7 @@ final class Workshop: Sendable {
         }
     }
 
-    /// What file systems are full, for people who ask the ledger.
+    /// Full file systems, for the worker's status in the ledger.
     var fullFileSystems: [FullFileSystem] {
         let absent = roots.absences.values.compactMap { absence in absence.full.map { ($0, absence.since) } }
         return (disks.all.map { ($0.facts, $0.since) } + absent).map { facts, since in
@@ -218,10 +218,10 @@ final class Workshop: Sendable {
         }
     }
 
-    /// Leaves the jobs of a root to others until it is back; without any root there is nothing to do. Each loss is said, for its
-    /// return will be, and others may be back before.
+    /// Sets a root aside, so that the ledger gives its jobs to other workers. Without any root the worker pauses.
+    /// Reports each loss, because each return is reported, too, and the roots may come back at different times.
     private func setAside(_ root: String, because failure: Failure, full: FileSystemFacts? = nil) {
-        // What else fails of it says nothing new.
+        // Further failures of the same root are not news.
         guard let wait = roots.setAside(root, because: failure, full: full) else { return }
         let need = AbilityWord.root(root)
         outbox.put(
@@ -232,11 +232,11 @@ final class Workshop: Sendable {
         say(.rootLost(root, because: reason, wait: wait))
         if roots.areAllAway { announce { $0.fail(because: reason, at: .now) } }
         pulse.poke()
-        // The ledger is told what this worker can do.
+        // The claimer then updates the worker's abilities in the ledger.
         board.bell.ring()
     }
 
-    /// A root is back. Where there was no other, nothing could be done without it: one job is to show whether something can.
+    /// Uses a root again that is back. If no other root was usable, the next job has to show that the worker can work.
     func welcome(_ root: String, afterNone: Bool, note: String?) {
         say(.rootBack(root, note: note))
         if afterNone { health.withLock { $0.probe() } }
@@ -244,13 +244,14 @@ final class Workshop: Sendable {
         board.bell.ring()
     }
 
-    /// Roots that were set aside, and why the first was; `nil` if there is none.
+    /// The roots that are set aside, and the reason for the first; `nil` if there are none.
     var absentRoots: (names: [String], reason: String)? {
         let absent = roots.absences.sorted { $0.key < $1.key }
         return absent.first.map { (absent.map(\.key), $0.value.reason) }
     }
 
-    /// Looks whether a pause may end; `true` if jobs may be claimed, one at a time if it still has to be shown.
+    /// Whether the worker may claim jobs. At the end of a pause, checks the roots first; then it may claim one job
+    /// at a time until one succeeds.
     func mayWork() async -> Bool {
         guard health.withLock({ $0.isDue(at: .now) }) else {
             if case .paused = healthState { return false }
@@ -268,10 +269,10 @@ final class Workshop: Sendable {
     private func announce(_ change: (inout HealthWatch) -> HealthWatch.Change?) {
         switch health.withLock({ change(&$0) }) {
         case .paused(let reason, let wait):
-            // Others may be able to.
+            // Other workers may be able to do these jobs.
             handBack(board.takeQueued(), because: .handedBack)
             say(.paused(because: reason, wait: wait))
-            // So that `sluice workers` shows it at once.
+            // So that `sluice workers` shows the change at once.
             pulse.poke()
         case .resumed:
             say(.resumed)
@@ -283,8 +284,8 @@ final class Workshop: Sendable {
 
     // MARK: - Asking the ledger
 
-    /// Asks until there is an answer, for as long as `isWorthIt`. `nil` if there was none, or an answer that no repetition
-    /// changes, which has been said to people.
+    /// Repeats a question to the ledger until it answers, or until `isWorthIt` is false. `nil` if there was no
+    /// answer, or on a permanent error, which has been reported.
     func ask<Answer: Sendable>(
         while isWorthIt: () -> Bool = { true },
         _ question: () async throws -> Answer
@@ -306,7 +307,7 @@ final class Workshop: Sendable {
         return nil
     }
 
-    /// Says once that the ledger is away, and once that it is back.
+    /// Reports once that the ledger is away, and once that it is back.
     func noteLedger(_ error: LedgerError?) {
         let isNews = isLedgerAway.withLock { isAway in
             defer { isAway = error != nil }
@@ -317,7 +318,7 @@ final class Workshop: Sendable {
     }
 }
 
-/// How long to wait before another try: a random share of a bound that doubles.
+/// A back-off with jitter: waits for a random share of a bound that doubles.
 struct Patience: Sendable {
     let first: Duration
     let longest: Duration
@@ -330,7 +331,7 @@ struct Patience: Sendable {
         return min(longest, first * (1 << min(tries, 20))) * Double.random(in: 0.2...1)
     }
 
-    /// Waits; false if the task was cancelled.
+    /// Waits. Returns false if the task was cancelled.
     mutating func wait() async -> Bool {
         do {
             try await Task.sleep(for: next(), clock: .continuous)

@@ -1,4 +1,4 @@
-// Each action is a function that makes its system call itself, without what glibc might do before or after.
+// Each action makes its system call directly, so that glibc does nothing before or after it.
 #define _GNU_SOURCE
 #include "HostileActions.h"
 
@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// As a sixth argument, which lies on the stack: of a plain 0 only half of the word there would be written, and the kernel
-// would refuse whatever was in the other half as flags that it does not know.
+// For a sixth argument, which lies on the stack. A plain 0 would fill only half of that word, and the kernel would
+// refuse whatever is in the other half as unknown flags.
 #define NO_FLAGS 0L
 
 #define ACTION(name) static long name(const struct hostile_aim *aim)
@@ -151,12 +151,12 @@ ACTION(read_memory_of_parent) {
     static char byte, local;
     struct iovec here = {&local, 1}, there = {&byte, 1};
     long count = syscall(SYS_process_vm_readv, aim->parent, &here, 1, &there, 1, NO_FLAGS);
-    // Where the parent has nothing at that place, it was looked for all the same.
+    // EFAULT: the parent has nothing at that address, but the kernel did look.
     return count < 0 && errno == EFAULT ? 0 : count;
 }
 ACTION(write_memory_of_parent) {
     static char local;
-    // Nothing is ever at that place, and to be told so is to have been let in.
+    // Nothing is ever mapped at this address. EFAULT therefore means that the kernel allowed the access.
     struct iovec here = {&local, 1}, there = {(void *)16, 1};
     long count = syscall(SYS_process_vm_writev, aim->parent, &here, 1, &there, 1, NO_FLAGS);
     return count < 0 && errno == EFAULT ? 0 : count;
@@ -295,7 +295,7 @@ ACTION(replace_handler) {
     return syscall(SYS_rt_sigaction, SIGSYS, NULL, &old, 8);
 }
 
-// The kernel's remoter corners.
+// Rarely used parts of the kernel.
 ACTION(leave_namespaces) { (void)aim; return syscall(SYS_unshare, CLONE_NEWNS); }
 ACTION(mount_something) { return syscall(SYS_mount, "none", aim->folder, "nothing-of-the-kind", 0, 0); }
 ACTION(open_ring) {
@@ -329,7 +329,7 @@ ACTION(take_signals_by_file) {
 ACTION(read_clock_of_parent) {
     (void)aim;
     struct timespec time;
-    // The kernel's way to write a process's clock: its number, inverted, and which of its clocks.
+    // The kernel's encoding of a process's clock: its inverted id, and which of its clocks.
     return clock_gettime((clockid_t)((~(unsigned)getppid() << 3) | 2), &time);
 }
 ACTION(look_at_clock_of_parent) {
@@ -360,7 +360,7 @@ ACTION(merge_equal_pages) {
 #ifdef __x86_64__
 ACTION(call_like_32_bits) {
     (void)aim;
-    long number = 20; // getpid there.
+    long number = 20; // getpid in the 32-bit numbering.
     __asm__ volatile("int $0x80" : "+a"(number) : : "memory");
     return number < 0 ? (errno = (int)-number, -1) : number;
 }

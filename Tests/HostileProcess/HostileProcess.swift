@@ -1,5 +1,5 @@
-// A decoder that was taken over: locks itself as a room does, and then tries what the lock is there to forbid. Each try has
-// a process of its own, because most of them end it.
+// Plays a decoder that was taken over: locks itself as a room does, and then tries what the lock must prevent. Each
+// attack runs in a separate process, because most of them end it.
 import Glibc
 import HostileActions
 import PumpRoom
@@ -42,7 +42,7 @@ struct HostileProcess {
             file: file,
             parent: getppid()
         )
-        // As in a room: too large a file is an error where it happens.
+        // As in a room: writing beyond the file size limit is an error of that call.
         signal(SIGXFSZ, SIG_IGN)
         if words[1] == "locked" {
             let level = RoomLock.close()
@@ -52,7 +52,7 @@ struct HostileProcess {
         say(problem == 0 ? "succeeded" : "refused \(problem)")
     }
 
-    /// Prints a line at once: what comes next may be the end.
+    /// Prints a line unbuffered, because the next call may end the process.
     private static func say(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         _ = write(1, bytes, bytes.count)

@@ -7,18 +7,18 @@ import Testing
 
 @testable import PumpRoom
 
-/// The page on errors is what callers read: it lists every code of every room, with the class that decides on retries.
+/// docs/errors.md lists every error code of every module, with the class that decides on retries.
 @Suite struct ErrorPageTests {
     /// Every code with its class, as `code class`.
     private var entries: Set<String> {
-        // Rooms may fail at a place in the same way; then they have to mean the same.
+        // Modules may share a code; then its class must be the same.
         var kinds = ["recipe_refused": Failure.Kind.permanent, "unexpected": .permanent]
         for code in MediaError.Code.allCases { kinds[code.rawValue] = code.kind }
         for code in StorageError.Code.allCases { kinds[code.rawValue] = code.kind }
         for code in LedgerError.Code.allCases { kinds[code.rawValue] = code.kind }
         for code in RoomFailure.Code.allCases { kinds[code.rawValue] = code.kind }
         for reason in ReleaseReason.allCases { kinds[reason.rawValue] = .infrastructure }
-        // What the ledger says in the end may weigh more, or less, than what one room said before.
+        // The codes that the ledger itself records may have another class than the same codes in a worker's report.
         let verdicts = LedgerVerdict.allCases.map { "\($0.rawValue) \($0.kind.rawValue)" }
         return Set(kinds.map { "\($0.key) \($0.value.rawValue)" } + verdicts)
     }

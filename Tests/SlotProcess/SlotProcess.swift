@@ -1,5 +1,5 @@
-// A slot in a process of its own, for tests of what happens when that process is killed or stopped, and of what it holds
-// after thousands of jobs. Also tells what a job costs in a room and without one.
+// A slot in a separate process, for tests of what happens when that process is killed or stopped, and of what it
+// holds after thousands of jobs. Also measures what a job costs in a room and without one.
 import Conversion
 import Glibc
 import PumpRoom
@@ -35,7 +35,7 @@ struct SlotProcess {
         case "replace": try await replace(configuration, source, destination, number)
         case "many", "unlocked":
             if words[1] == "unlocked" { configuration.sandbox = .off }
-            // In one room, which would otherwise be replaced before anything could pile up in it.
+            // Keep one room, which would otherwise be replaced before anything could accumulate in it.
             configuration.jobsPerRoom = 1_000_000
             try await many(RoomSlot(1, configuration: configuration), source, destination, number)
         case "one", "one-unlocked":
@@ -48,7 +48,7 @@ struct SlotProcess {
         }
     }
 
-    /// Works until standard input ends, and says which process it is that works.
+    /// Works until standard input ends, and prints the process id of the room.
     private static func hold(_ slot: RoomSlot, _ work: Work) async {
         let task = Task {
             await slot.run(work.room) { progress in
@@ -64,7 +64,7 @@ struct SlotProcess {
         await slot.close()
     }
 
-    /// Carries out `count` jobs, eight at a time, and says what the process holds before and after.
+    /// Carries out `count` jobs, eight at a time, and prints what the process holds before and after.
     private static func many(_ slot: RoomSlot, _ source: String, _ destination: String, _ count: Int) async throws {
         let lanes = 8
         func run(_ count: Int) async throws {
@@ -105,7 +105,8 @@ struct SlotProcess {
         await slot.close()
     }
 
-    /// Starts `count` rooms, one after another, and says how long the first job of each takes and one in a warm room.
+    /// Starts `count` rooms, one after another, and prints how much longer the first job in a room
+    /// takes than one in a warm room.
     private static func start(
         _ configuration: RoomConfiguration,
         _ source: String,
@@ -133,7 +134,8 @@ struct SlotProcess {
         }
     }
 
-    /// Has `count` jobs done by a room each, with and without a nursery, and says what a job takes of the processor so.
+    /// Carries out `count` jobs with a new room for each, with and without a fork server, and prints the
+    /// processor time for each job.
     private static func replace(
         _ configuration: RoomConfiguration,
         _ source: String,
@@ -156,7 +158,7 @@ struct SlotProcess {
         }
     }
 
-    /// The same without a room.
+    /// Carries out the jobs without a room.
     private static func here(_ source: String, _ destination: String, _ count: Int) throws {
         func run() throws {
             let work = try Work(source, destination)
@@ -168,7 +170,7 @@ struct SlotProcess {
         say("microseconds-per-job \(Int((ContinuousClock.now - start) / .microseconds(1)) / count)")
     }
 
-    /// Kills `count` rooms in the middle of a job each.
+    /// Kills `count` rooms, each in the middle of a job.
     private static func crash(
         _ configuration: RoomConfiguration,
         _ source: String,
@@ -180,13 +182,13 @@ struct SlotProcess {
             for _ in 0..<count { try await loseRoom(slot, source, destination) }
             await slot.close()
         }
-        // What a runtime opens once for all is open after the first.
+        // Warm up: what a runtime opens only once is open after the first crash.
         try await run(1)
         let before = Holding.now()
         try await run(count)
         let after = Holding.now()
         say("descriptors \(before.descriptors) \(after.descriptors)")
-        // ECHILD: nobody is left to be reaped.
+        // ECHILD: no child is left to reap.
         say("children \(waitpid(-1, nil, WNOHANG) == -1 && errno == ECHILD ? 0 : 1)")
     }
 
@@ -199,7 +201,7 @@ struct SlotProcess {
         guard code(outcome) == "room_crash" else { throw SupportError("crash", code(outcome)) }
     }
 
-    /// Prints a line at once, also into a pipe.
+    /// Prints a line unbuffered.
     private static func say(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         precondition(write(1, bytes, bytes.count) == bytes.count, "standard output takes short lines whole")
@@ -214,7 +216,7 @@ struct SlotProcess {
     }
 }
 
-/// One job with its files open.
+/// One job with its open files.
 private final class Work: Sendable {
     let room: RoomWork
     private let source: OpenFile
@@ -223,25 +225,25 @@ private final class Work: Sendable {
     init(_ source: String, _ destination: String) throws {
         self.source = try OpenFile.reading(source)
         self.destination = try OpenFile.creating(destination)
-        // What comes after the extension tells lanes apart.
+        // Concurrent jobs append a digit to the extension, so take the extension only.
         let name = [".opus", ".flac"].first(where: destination.contains).map { "out" + $0 } ?? "out.wav"
         let recipe = Recipe(from: .init(location: source), to: .init(location: name))
         room = RoomWork(recipe, from: self.source.descriptor, to: self.destination.descriptor)
     }
 }
 
-/// What a process holds.
+/// The resources that a process holds.
 private struct Holding {
     let descriptors: Int
     let kilobytes: Int
 
     static func now() -> Holding {
-        // Those above any that a program has by itself; the folder's own is among them every time.
+        // More than any program opens by itself; whatever this process always holds is counted both times.
         let count = (0..<1024).filter { fcntl(Int32($0), F_GETFD) >= 0 }.count
         return Holding(descriptors: count, kilobytes: residentKilobytes(getpid()) ?? 0)
     }
 
-    /// Of this process and of its children that have ended.
+    /// The processor time of this process and of its children that have ended.
     static func processorMicroseconds() -> Int {
         [RUSAGE_SELF.rawValue, RUSAGE_CHILDREN.rawValue].reduce(0) { sum, whose in
             var usage = rusage()

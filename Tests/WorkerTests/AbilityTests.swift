@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Jobs that a worker cannot do are left for one that can.
+/// A worker leaves the jobs that it cannot do to workers that can.
 struct AbilityTests {
     private static func submitToMP3(_ lab: WorkerLab, needs: [String]) async throws -> Int64 {
         let request = JobRequest(WorkerLab.recipe(to: "out:talk.mp3"), needs: needs)
@@ -16,7 +16,7 @@ struct AbilityTests {
         try lab.addSource()
         let job = try await Self.submitToMP3(lab, needs: ["codec:mp3", "root:in", "root:out"])
         let lacking = try lab.worker("--without-codec", "mp3")
-        // It works, and has passed over the other.
+        // The worker does other jobs, and has passed over the first.
         try await lab.submit(3)
         try await lab.wait(for: 3, "completed")
         #expect(try lab.truth() == ["waiting": 1, "completed": 3])
@@ -33,12 +33,12 @@ struct AbilityTests {
         try await lab.wait(for: 4, "completed")
         #expect(try await lacking.stop() == .exited(0))
         #expect(try await able.stop() == .exited(0))
-        #expect(lacking.lines("attempt").count == 3, "it never had the job")
+        #expect(lacking.lines("attempt").count == 3, "the worker was never given the job")
         #expect(try lab.attempts() == ["completed": 4])
         #expect(try lab.outputs().contains("talk.mp3"))
     }
 
-    /// As older submitters and those by SQL make them.
+    /// Older submitters, and those that use SQL directly, make such jobs.
     @Test func jobThatDoesNotSayWhatItNeedsIsHandedBackOnce() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
@@ -61,7 +61,7 @@ struct AbilityTests {
         try await worker.waits(for: "started")
         let abilities = try #require(try await lab.ledger.workers().first?.abilities)
         let codecs = abilities.filter { $0.hasPrefix("codec:") }
-        // All that is written here, as ffmpeg says too, which has the same libraries; and `copy` is none.
+        // All codecs that are written here. ffmpeg has the same libraries and lists them, too. `copy` is not a codec.
         let encoders = try Run.program("ffmpeg", ["-hide_banner", "-encoders"]).checked().outputText
         for name in ["libmp3lame", "libopus", "libvorbis", "flac", "alac", "wavpack", "pcm_s16le"] {
             try #require(encoders.contains(" \(name) "))

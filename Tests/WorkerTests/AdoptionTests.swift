@@ -4,9 +4,9 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Jobs whose publication the ledger has forgotten, as after a failover that lost commits.
+/// Jobs whose publication the ledger has lost, as after a failover that lost commits.
 struct AdoptionTests {
-    /// Puts the ledger back to the state before the jobs were claimed.
+    /// Returns the ledger to the state before the jobs were claimed.
     private static func forget(_ lab: WorkerLab) throws {
         try lab.sql(
             """
@@ -54,7 +54,7 @@ struct AdoptionTests {
         try await lab.wait(for: 2, "completed")
         #expect(try Self.placements(lab) == ["adopted": 2])
         #expect(try lab.sql("select job, digest, size from \(lab.schema).finished order by job") == digests)
-        #expect(try Self.inodes(lab) == before, "the files are the same, and nothing else is there")
+        #expect(try Self.inodes(lab) == before, "the files are the same, and there are no others")
         #expect(try lab.sql("select distinct frames_out from \(lab.schema).attempt") == "", "nothing was converted")
         #expect(try await worker.stop() == .exited(0))
         #expect(worker.lines("attempt").count { $0.outcome == "completed" && $0.reason == "adopted" } == 2)
@@ -66,7 +66,7 @@ struct AdoptionTests {
         #expect(record.contains("\"placement\":\"adopted\""))
     }
 
-    /// The recipe and the source are part of what a job makes: its number may be given out again.
+    /// The mark on an output includes the recipe and the source, because job numbers can be issued again.
     @Test func outputOfAnotherSourceIsComparedAndNotAdopted() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
@@ -78,7 +78,7 @@ struct AdoptionTests {
         try Self.forget(lab)
         try await lab.wait(for: 2, "failed")
         #expect(try lab.attempts() == ["failed destination_exists": 2])
-        // Touched, and the same: then the bytes tell.
+        // The source was rewritten with the same content, so comparing the outputs decides.
         try lab.addSource()
         try await lab.ledger.apply(.retry, to: JobFilter(states: [.failed]))
         try await lab.wait(for: 2, "completed")
@@ -93,7 +93,7 @@ struct AdoptionTests {
         let worker = try lab.worker()
         try await lab.submit(3)
         try await lab.wait(for: 3, "completed")
-        // The same bytes in a file without a mark, other bytes in the job's own file, and another job's file.
+        // The same bytes in a file without a mark, altered bytes in the job's own file, and another job's file.
         let bytes = try Bytes.read(lab.path("out/a0.flac"))
         try FileManager.default.removeItem(atPath: lab.path("out/a0.flac"))
         try Bytes.write(bytes, to: lab.path("out/a0.flac"))

@@ -3,7 +3,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// A disk that neither takes what is written nor says that it does not.
+/// A disk that neither accepts writes nor reports errors.
 struct BlockedDiskTests {
     @Test(.enabled(if: FrozenDisk.isPossible, "no file system can be frozen here"))
     func blockedWriteDelaysNoBeat() async throws {
@@ -14,18 +14,18 @@ struct BlockedDiskTests {
         let worker = try lab.worker("--slots", "2", behind: disk)
         try await worker.waits(for: "rooms")
         try FrozenDisk.freeze(lab.path("out"), of: worker)
-        // What hangs cannot even be killed: the disk goes on, whatever becomes of the test.
+        // A process that hangs there cannot even be killed, so thaw the disk however the test ends.
         defer { FrozenDisk.thaw(lab.path("out"), of: worker) }
         let frozenAt = try lab.sql("select \(lab.schema).ledger_time()")
         try await lab.submit(4, from: "in:long.wav")
-        try await lab.wait("somebody is stuck in the kernel") { try worker.states().contains("D") }
-        try await lab.wait("jobs are in hand") { try lab.truth()["running", default: 0] >= 2 }
-        try await lab.wait("it has beaten for several leases") {
+        try await lab.wait("a thread is stuck in the kernel") { try worker.states().contains("D") }
+        try await lab.wait("the worker holds jobs") { try lab.truth()["running", default: 0] >= 2 }
+        try await lab.wait("it has sent heartbeats for several leases") {
             try lab.sql(
                 "select beat_at > timestamptz '\(frozenAt)' + interval '\(lease * 4) s' from \(lab.schema).worker"
             ) == "t"
         }
-        #expect(try worker.states().contains("D"), "it was stuck all the time")
+        #expect(try worker.states().contains("D"), "it was stuck the whole time")
         #expect(try lab.sql("select count(*) from \(lab.schema).worker where ended_at is null") == "1")
         #expect(worker.lines("lease_lost").isEmpty && worker.lines("attempt").isEmpty)
         FrozenDisk.thaw(lab.path("out"), of: worker)
@@ -35,23 +35,23 @@ struct BlockedDiskTests {
     }
 }
 
-/// A small file system in a file, seen by one process alone, that can be stopped in the middle of everything.
+/// A small file system in a file, visible to one process only, that the test can freeze at any moment.
 enum FrozenDisk {
     private static let make = """
         mkdir -p "$1" && truncate -s 64M "$0" && mkfs.ext4 -q "$0" && mount -o loop "$0" "$1" && shift && exec "$@"
         """
 
-    /// Words before a program that mount it at `folder`.
+    /// The words to put before a command, so that the file system is mounted at `folder` for it.
     static func words(at folder: String, image: String) -> [String] {
         ["unshare", "--mount", "sh", "-c", make, image, folder]
     }
 
     static let isPossible: Bool = {
-        // Where no folder can be made, all other tests say so.
+        // If no folder can be made, all other tests fail and show it.
         guard geteuid() == 0, let folder = try? TemporaryFolder.create() else { return false }
         let mount = words(at: folder.path("there"), image: folder.path("disk"))
         let both = "fsfreeze --freeze '\(folder.path("there"))' && fsfreeze --unfreeze '\(folder.path("there"))'"
-        // Where one of these cannot be done, the test cannot be.
+        // If one of these steps fails, the test cannot run.
         let test = mount + ["sh", "-c", both]
         return (try? Run.program(test[0], Array(test.dropFirst())).succeeded) == true
     }()
@@ -60,7 +60,7 @@ enum FrozenDisk {
         try Run.program("nsenter", inside(worker) + ["fsfreeze", "--freeze", folder]).checked()
     }
 
-    /// Once more does no harm.
+    /// Thawing a disk that is not frozen does no harm.
     static func thaw(_ folder: String, of worker: WorkerProcess) {
         do {
             _ = try Run.program("nsenter", inside(worker) + ["fsfreeze", "--unfreeze", folder])

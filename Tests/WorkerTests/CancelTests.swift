@@ -4,19 +4,19 @@ import Ledger
 import TestSupport
 import Testing
 
-/// `sluice cancel` of a job that is being converted, with real processes on both sides.
+/// `sluice cancel` of a running conversion, with real processes on both sides.
 struct CancelTests {
-    /// The worker beats every so often, a third of its lease.
+    /// The worker sends a heartbeat every third of its lease.
     private func lab(beatEvery seconds: Int) async throws -> (lab: WorkerLab, jobs: [Int64]) {
         let lab = try await WorkerLab(lease: "\(3 * seconds) s")
         return (lab, try await lab.submitLong(1))
     }
 
-    /// Waits until the output's unnamed file is open in the worker: its sound is on the way, and the beat that tells of its first
-    /// second is over, which would hear of a cancellation too.
+    /// Waits until the output's unnamed file is open in the worker and the beat with its first progress has been
+    /// sent. That beat would also fetch a cancellation.
     private func untilWriting(_ worker: WorkerProcess, in lab: WorkerLab) async throws {
         try await lab.wait("the output is open") { try openOutputs(worker, in: lab) > 0 }
-        try await lab.wait("its progress is told") {
+        try await lab.wait("its progress is reported") {
             try lab.sql("select count(*) from \(lab.schema).running where frames > 0") == "1"
         }
         #expect(try lab.truth() == ["running": 1])
@@ -25,13 +25,13 @@ struct CancelTests {
     private func openOutputs(_ worker: WorkerProcess, in lab: WorkerLab) throws -> Int {
         let place = "/proc/\(worker.id)/fd"
         return try FileManager.default.contentsOfDirectory(atPath: place).count { name in
-            // One that was closed since the folder was read has no target any more.
+            // If the descriptor was closed since the folder was read, the link is gone.
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(place)/\(name)")
             return target?.hasPrefix(lab.path("out/")) ?? false
         }
     }
 
-    /// Cancels by the command, and answers how long it took until the ledger had the job's end.
+    /// Cancels with the command. Returns the time until the ledger has recorded the job's end.
     private func cancel(_ jobs: [Int64], of lab: WorkerLab) async throws -> Duration {
         let words = ["cancel"] + jobs.map { "\($0)" } + ["--yes", "--schema", lab.schema.text]
         let environment = ["PATH": "/usr/bin:/bin", "HOME": "/", "SLUICE_DATABASE_URL": lab.server.url()]
@@ -42,7 +42,7 @@ struct CancelTests {
         return .now - start
     }
 
-    /// Nothing of it is left: no name, no open file, and the attempt says so.
+    /// The job has left no file and no open descriptor, and its attempt is recorded as cancelled.
     private func expectNothingLeft(_ worker: WorkerProcess, of lab: WorkerLab, _ job: Int64) async throws {
         #expect(try lab.outputs().isEmpty)
         try await lab.wait("the output is closed") { try openOutputs(worker, in: lab) == 0 }
@@ -53,7 +53,8 @@ struct CancelTests {
         #expect(worker.lines("attempt").map(\.outcome) == ["cancelled"])
     }
 
-    /// What takes longer than a second is told of then, not only by the next beat that is due.
+    /// A job that takes longer than a second reports its progress then, and does not wait
+    /// for the next beat that is due.
     @Test func progressOfALongJobIsSeenLongBeforeTheNextBeat() async throws {
         let (lab, _) = try await lab(beatEvery: 100)
         let start = ContinuousClock.now
@@ -72,13 +73,13 @@ struct CancelTests {
         try await expectNothingLeft(worker, of: lab, jobs[0])
     }
 
-    /// A worker asks once a second at most, and may not forget what comes in between.
+    /// A worker asks at most once a second, and must not forget news that arrives in between.
     @Test func cancellationRightBehindOtherNewsIsHeardToo() async throws {
         let (lab, jobs) = try await lab(beatEvery: 100)
         try lab.addSource()
         let worker = try lab.worker("--slots", "1")
         try await untilWriting(worker, in: lab)
-        // Each is news to the worker, which is busy.
+        // Each submission is news to the worker, which is busy.
         for number in 0..<5 { try await lab.submit(1, "news\(number)-") }
         try await lab.ledger.apply(.cancel, to: JobFilter(ids: jobs))
         let asked = ContinuousClock.now
@@ -90,13 +91,13 @@ struct CancelTests {
 
     @Test func withoutNotificationsTheNextBeatStopsAJob() async throws {
         let (lab, jobs) = try await lab(beatEvery: 5)
-        // In transaction mode LISTEN is of no use.
+        // In transaction mode, LISTEN does not work.
         let bouncer = try PrivatePostgresBouncer.start(before: lab.server, poolSize: 5)
         let words = ["worker", "--root", "in=\(lab.path("in"))", "--root", "out=\(lab.path("out"))", "--slots", "1"]
         let worker = try WorkerProcess([], words + ["--schema", lab.schema.text], url: bouncer.url(), in: lab.folder)
         try await untilWriting(worker, in: lab)
         let took = try await cancel(jobs, of: lab)
-        // One beat, and as much again for a machine under load.
+        // One beat, and as long again for a busy machine.
         #expect(took < .seconds(10))
         try await expectNothingLeft(worker, of: lab, jobs[0])
     }

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// What a worker has in hand.
+/// How many jobs a worker holds.
 struct ClaimingAheadTests {
     @Test func shortJobsAreClaimedAheadAndPublishedInGroups() async throws {
         let lab = try await WorkerLab()
@@ -17,9 +17,9 @@ struct ClaimingAheadTests {
             most = max(most, truth["running", default: 0])
             return truth["completed"] == 3_000
         }
-        #expect(most > 20, "about a second of work was in hand")
+        #expect(most > 20, "the worker held about a second of work")
         #expect(try await worker.stop() == .exited(0))
-        // The jobs of one group end at one moment.
+        // The jobs of one group have the same end time.
         let groups = Int(try lab.sql("select count(distinct ended_at) from \(lab.schema).finished")) ?? 0
         #expect(groups < 1_500, "\(groups) groups")
     }
@@ -29,10 +29,10 @@ struct ClaimingAheadTests {
         try await lab.submitLong(10)
         let worker = try lab.worker("--slots", "2", "--grace", "0s")
         try await lab.waitForMovement(2)
-        // Told of more work, it leaves that to others.
+        // When there is more work, the busy worker leaves it to others.
         try await lab.submitLong(10, "more")
         let seen = try lab.sql("select max(beat_at) from \(lab.schema).worker")
-        try await lab.wait("it has beaten twice") {
+        try await lab.wait("it has sent two heartbeats") {
             try lab.sql("select max(beat_at) > '\(seen)'::timestamptz + interval '2 s' from \(lab.schema).worker")
                 == "t"
         }
@@ -48,7 +48,7 @@ struct ClaimingAheadTests {
         try await worker.waits(for: "started")
         let number = try #require(worker.lines("started").first?.worker)
         try await lab.submit(1)
-        // A claim of the worker's whose answer was lost for good.
+        // Claim in the worker's name, as if the answer to its claim was lost for good.
         let secret = "(select secret from \(lab.schema).worker where id = \(number))"
         #expect(try lab.sql("select count(*) from \(lab.schema).claim(\(number), \(secret), 1)") == "1")
         try await lab.wait(for: 1, "waiting")
@@ -62,9 +62,9 @@ struct ClaimingAheadTests {
         try lab.addSource(frames: 200)
         try await lab.submit(5_000)
         let worker = try lab.worker("--slots", "1")
-        try await lab.wait("it is at work") { try lab.truth()["completed", default: 0] > 100 }
+        try await lab.wait("it works") { try lab.truth()["completed", default: 0] > 100 }
         try await lab.ledger.setPaused(true, queue: "default")
-        try await lab.wait("nothing is in its hands") { try lab.truth()["running"] == nil }
+        try await lab.wait("it holds no jobs") { try lab.truth()["running"] == nil }
         #expect(try #require(try lab.truth()["waiting"]) > 0)
         try await lab.ledger.setPaused(false, queue: "default")
         try await lab.wait(for: 5_000, "completed")

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Worker
 
-/// How fast a conversion is.
+/// The speed of a conversion.
 struct ConversionPaceTests {
     private let start = ContinuousClock.now
 
     private func progress(_ frames: Int64, of total: Int64? = 480_000) -> ConversionProgress {
-        // From the tenth second of the source on: the position is not what was taken.
+        // The range starts at the tenth second of the source, so the position differs from the frames taken.
         let position = MediaTime(frames: frames + 480_000, rate: 48_000)
         return ConversionProgress(position: position, frames: frames, totalFrames: total)
     }

@@ -10,7 +10,7 @@ struct DiskKeeperTests {
         FileSystemFacts(device: device, mountPoint: "/disk", freeBytes: free, byteCount: 1 << 40, isOutOfNames: false)
     }
 
-    /// An operator made room between the write that failed and the look at the file system.
+    /// An operator freed space between the failed write and the check of the file system.
     @Test func aJobIsNotBlamedForAFileSystemThatWasFullAMomentAgo() {
         #expect(keeper.lacksRoom(Self.facts(free: 0), for: 1))
         #expect(keeper.lacksRoom(Self.facts(free: 1 << 39), for: 2))

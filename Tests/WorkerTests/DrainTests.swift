@@ -3,7 +3,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// How a worker ends when it is told to.
+/// How a worker ends when it is stopped.
 struct DrainTests {
     @Test func stopUnderLoadSpendsNoAttemptAndLeavesNothingRunning() async throws {
         let lab = try await WorkerLab()
@@ -15,10 +15,10 @@ struct DrainTests {
         let truth = try lab.truth()
         #expect(Set(truth.keys).isSubset(of: ["completed", "waiting"]), "\(truth)")
         #expect(truth.values.reduce(0, +) == 3_000)
-        // What was handed back is in line again, as if it had never been claimed.
+        // Jobs that were handed back wait as if they had never been claimed.
         #expect(try lab.sql("select coalesce(sum(spent + lost), 0) from \(lab.schema).waiting") == "0")
         #expect(try lab.outputs().count == truth["completed"])
-        #expect(worker.lines("stopped").first?.handed_back == 0, "nothing was left for the goodbye to hand back")
+        #expect(worker.lines("stopped").first?.handed_back == 0, "the worker handed back all jobs before its end")
         let next = try lab.worker()
         try await lab.wait(for: 3_000, "completed")
         #expect(try await next.stop() == .exited(0))

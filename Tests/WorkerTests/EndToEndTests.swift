@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// From a submitted job to a file, through a worker process.
+/// From a submitted job to a file, with a worker process.
 struct EndToEndTests {
     @Test func jobsBecomeFilesThatTheLedgerRecords() async throws {
         let lab = try await WorkerLab()
@@ -14,7 +14,7 @@ struct EndToEndTests {
         try await lab.wait(for: 40, "completed")
         #expect(try await worker.stop() == .exited(0), "\(worker.text)")
         #expect(try lab.outputs() == (0..<40).map { "a\($0).flac" }.sorted())
-        // What the ledger records is what is there, and every frame of it.
+        // The ledger's records match the files, with every frame.
         let rows = try lab.sql(
             """
             select j.recipe -> 'outputs' -> 0 ->> 'location', encode(f.digest, 'hex'), f.size, a.frames_out, a.outcome
@@ -41,13 +41,13 @@ struct EndToEndTests {
     @Test func workerNeedsThreeConnections() async throws {
         let lab = try await WorkerLab(on: .start())
         try lab.addSource()
-        // The lab's own connection is open from here on.
+        // The lab's own connection is open from here on, so it does not count.
         try await lab.submit(100)
         let count = "select count(*) from pg_stat_activity where backend_type = 'client backend'"
         let before = try #require(Int(try lab.sql(count)))
         let worker = try lab.worker("--slots", "8")
         try await lab.wait(for: 100, "completed")
-        #expect(try #require(Int(try lab.sql(count))) - before <= 3, "to work, to beat, to listen")
+        #expect(try #require(Int(try lab.sql(count))) - before <= 3, "one to work, one for heartbeats, one to listen")
         #expect(try await worker.stop() == .exited(0))
     }
 }

@@ -4,11 +4,12 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Rooms that were taken over and touch an output after they have told of its end, through a real worker and a real ledger.
+/// Rooms that were taken over and change an output after they have reported its end, with a
+/// real worker and a real ledger.
 @Suite(.timeLimit(.minutes(5))) struct FalseOutputTests {
     private let neighbours = 8
 
-    /// The digest of each output as it lies in the folder, and as the ledger has it.
+    /// The digests of the output files, and those that the ledger has recorded.
     private func digests(in lab: WorkerLab) throws -> (found: [String], recorded: [String]) {
         let found = try lab.outputs().map {
             String(try Run.program("sha256sum", [lab.path("out/\($0)")]).checked().outputText.prefix(64))
@@ -32,7 +33,7 @@ import Testing
             try lab.truth().filter { ["completed", "failed"].contains($0.key) }.values.reduce(0, +) == neighbours + 1
         }
         #expect(try await worker.stop() == .exited(0))
-        // What the room did is done: the jobs behind this one waited for it.
+        // The room has finished its tampering, because the jobs behind this one waited for it.
         let (found, recorded) = try digests(in: lab)
         #expect(found == recorded)
         #expect(try lab.outputs() == (0..<neighbours).map { "good\($0).flac" }.sorted())
@@ -41,10 +42,10 @@ import Testing
         #expect(story.attempts.map { $0.failure?.code } == ["room_protocol", "room_protocol"])
         #expect(story.attempts.allSatisfy { $0.failure?.stage == "finish" })
         let spent = try lab.sql("select max(spent) from \(lab.schema).finished where state = 'completed'")
-        #expect(spent == "1", "a neighbour paid for it")
+        #expect(spent == "1", "another job lost an attempt")
     }
 
-    /// There a room is gone before its output is looked at: it can do nothing any more.
+    /// On such a file system the room must be gone before the worker checks its output, so it can change nothing.
     @Test(.enabled(if: Attributeless.isPossible, "only root mounts a file system that is not known to be local"))
     func outputIsAsRecordedWhereTheFileSystemTellsOfNoWriters() async throws {
         let lab = try await WorkerLab()
@@ -63,7 +64,7 @@ import Testing
         #expect(try lab.attempts() == ["completed": neighbours + 1])
     }
 
-    /// What a room of ours does where a recipe allows less than its output has, and the last of it is written at the end.
+    /// An honest room can exceed its recipe's limit, because the end of an output is written last.
     @Test func outputThatIsLargerThanItsRecipeAllowsIsNotPublished() async throws {
         let lab = try await WorkerLab()
         try lab.addSource(frames: 40_000)

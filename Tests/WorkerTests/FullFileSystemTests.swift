@@ -4,12 +4,12 @@ import Ledger
 import TestSupport
 import Testing
 
-/// A worker whose root is the whole machine, and a full file system somewhere below, as in the default set-up.
+/// A worker whose root is the whole machine, as in the default configuration, with a full file system below it.
 @Suite(.enabled(if: SmallDisk.isPossible, "no tmpfs can be mounted here"))
 struct FullFileSystemTests {
     private static let folder = "out/small disk"
 
-    /// A worker that sees a file system of 4 MB in the root `all`, of which `ballast` leaves little.
+    /// A worker that sees a file system of 4 MB in the root `all`, of which `ballast` kilobytes are used.
     private static func worker(_ lab: WorkerLab, ballast: String) throws -> WorkerProcess {
         let place = lab.path(folder)
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
@@ -52,7 +52,7 @@ struct FullFileSystemTests {
         #expect(codes == "file_system_full|infrastructure|release")
         #expect(try lab.sql("select max(spent) from \(lab.schema).delayed") == "0")
         #expect(worker.lines("paused").map(\.file_system) == [lab.path(Self.folder)])
-        try await lab.wait("the ledger knows") {
+        try await lab.wait("the ledger has the worker's status") {
             try lab.sql("select status ->> 'fullFileSystems' from \(lab.schema).worker").contains("mountPoint")
         }
 
@@ -80,7 +80,7 @@ struct FullFileSystemTests {
         #expect(try lab.attempts().keys.sorted() == ["completed", "released file_system_full"])
     }
 
-    /// Free space that is more than a rest, and less than any of these jobs wants.
+    /// There is some free space, but less than any of these jobs needs.
     @Test func jobsOfWhichNoneFindsRoomAreNotBlamedForIt() async throws {
         let lab = try await WorkerLab()
         try lab.addSource(frames: 240_000)
@@ -92,7 +92,7 @@ struct FullFileSystemTests {
         Self.makeRoom(lab, worker)
         try await lab.wait(for: 8, "completed")
         #expect(try await worker.stop() == .exited(0))
-        // The first of them cannot be told from one that wants too much.
+        // The first of them looks like a job that needs too much, so its attempt counts.
         #expect(try lab.sql("select sum(spent - 1) <= 2 from \(lab.schema).finished") == "t")
     }
 }

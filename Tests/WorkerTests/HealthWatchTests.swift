@@ -2,7 +2,7 @@ import Testing
 
 @testable import Worker
 
-/// When a worker pauses itself and when it goes on, by the clock that the test hands in.
+/// When a worker pauses itself and when it resumes; the test supplies the time.
 struct HealthWatchTests {
     private let start = ContinuousClock.now
     private let bad = "room_start: no room"

@@ -3,9 +3,9 @@ import Ledger
 import TestSupport
 import Testing
 
-/// What `sluice worker --job-time` and `--job-cpu` do to a job beyond them, through a real worker and a real ledger.
+/// How `sluice worker --job-time` and `--job-cpu` end a job that exceeds them, with a real worker and a real ledger.
 @Suite(.timeLimit(.minutes(3))) struct JobLimitTests {
-    /// Runs the job that `submit` makes, between good ones, on a worker with that limit; how the job ended.
+    /// Runs the job that `submit` makes, between good ones, on a worker with the given limit. Returns the job's story.
     private func end(
         _ limit: [String],
         program: String = WorkerProcess.program,
@@ -35,7 +35,7 @@ import Testing
         return try #require(try await lab.ledger.story(of: job))
     }
 
-    /// Ended for good, by one attempt.
+    /// The job failed permanently after one attempt.
     private func expectEnd(_ story: JobStory, _ code: String, says: String) throws {
         #expect(story.summary.state == .failed && story.summary.code == code && story.summary.kind == .permanent)
         #expect(story.attempts.count == 1)
@@ -56,7 +56,7 @@ import Testing
         try expectEnd(story, "deadline_exceeded", says: "it took longer than the 2 s it may take")
     }
 
-    /// Its room does not end when it is told to, and is killed.
+    /// Its room does not stop when it is asked to, and is killed.
     @Test func jobThatHangsBeyondJobTimeEnds() async throws {
         let story = try await end(["--job-time", "2s"], program: WorkerProcess.poisoned) {
             try await poisoned(.hang, $0)
@@ -69,7 +69,7 @@ import Testing
         try expectEnd(story, "cpu_seconds_exceeded", says: "processor time")
     }
 
-    /// Its room no longer counts its own time: the worker reads it from the kernel.
+    /// Its room no longer checks its own time, so the worker reads it from the kernel.
     @Test func jobThatSpinsBeyondJobCPUEnds() async throws {
         let story = try await end(["--job-cpu", "1s"], program: WorkerProcess.poisoned) {
             try await poisoned(.spin, $0)

@@ -4,15 +4,17 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Sources and destinations of as many bytes as the kernel takes, from a worker's roots on. With those they are longer.
+/// Sources and destinations whose paths, counted from the root, have the kernel's maximum length. With the
+/// root's own path they are longer.
 struct LongPathTests {
-    /// Fifteen folders, and then a name.
+    /// The components of a path: fifteen folders, and then a file name.
     private static func path(_ letter: String, _ ending: String) -> [String] {
         let name = String(repeating: letter, count: 255)
         return Array(repeating: name, count: 15) + [String(name.dropLast(ending.utf8.count)) + ending]
     }
 
-    /// The folder of a path below `root`, step by step, since no call takes the whole. Made if need be.
+    /// Opens the folder of a path below `root`, component by component because no call accepts the whole
+    /// path. Creates missing folders.
     private func folder(of names: [String], below root: String) throws -> Int32 {
         var here = open(root, O_DIRECTORY | O_RDONLY | O_CLOEXEC)
         for name in names.dropLast() {
@@ -28,7 +30,7 @@ struct LongPathTests {
 
     @Test func pathsOfTheKernelsLengthAreConverted() async throws {
         let lab = try await WorkerLab()
-        // Foundation does not remove what it cannot name.
+        // Foundation cannot remove a file whose path is too long for one call.
         defer { _ = try? Run.program("rm", ["-rf", lab.path("in"), lab.path("out")]) }
         let (from, to) = (Self.path("s", ".wav"), Self.path("d", ".flac"))
         try lab.addSource("short.wav")

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Workers that die, sleep or lose sight of the ledger.
+/// Workers that die, are suspended or cannot reach the ledger.
 struct LossTests {
     @Test func jobOfAKilledWorkerIsDoneByAnother() async throws {
         let lab = try await WorkerLab(lease: "3 s")
@@ -13,7 +13,7 @@ struct LossTests {
         let doomed = try lab.worker()
         try await lab.wait(for: 1, "running")
         doomed.kill()
-        // The long job has become a short one, so that the next can end it.
+        // Make the long job's source short, so that the next worker can finish it.
         try lab.addSource("long.wav")
         let next = try lab.worker()
         try await lab.wait(for: 1, "completed")
@@ -37,7 +37,7 @@ struct LossTests {
         #expect(zombie.lines("lease_lost").count == 1)
         #expect(try Bytes.read(lab.path("out/long0.mp3")) == published)
         #expect(try lab.outputs() == ["long0.mp3"])
-        // The other one is gone, so what comes now is the sleeper's.
+        // The other worker is gone, so the resumed one does the next job.
         #expect(try await next.stop() == .exited(0))
         try lab.addSource()
         try await lab.submit(1)
@@ -97,7 +97,7 @@ struct LossTests {
         try await lab.waitForMovement()
         try server.stop(.immediate)
         try await worker.waits(for: "lease_overdue")
-        // Its file has the name of its attempt, and waits for the ledger.
+        // The output has its attempt's name, and waits for the ledger.
         try await lab.wait("it is converted") { try lab.outputs().contains { $0.hasSuffix(".attempt") } }
         try server.start()
         try await lab.wait(for: 1, "completed")
@@ -127,7 +127,7 @@ struct LossTests {
     @Test func publicationThatSomebodyLeftIsFinishedByAnother() async throws {
         let lab = try await WorkerLab(lease: "3 s", publishGrace: "1 s")
         try lab.addSource()
-        // A worker as far as the ledger can tell, which dies between `publish` and the rename.
+        // As far as the ledger can tell, this is a worker that dies between `publish` and the rename.
         try await lab.submit(2)
         let entry = try await lab.ledger.register(
             WorkerRegistration(name: "gone", host: "h", build: "1", slots: 2, abilities: ["root:in", "root:out"])
@@ -144,7 +144,7 @@ struct LossTests {
         #expect(worker.lines("attempt").isEmpty)
     }
 
-    /// One that the ledger cannot take keeps none of its group.
+    /// A publication that the ledger cannot store does not hold up the others of its group.
     @Test func publicationThatTheLedgerRefusesHoldsUpNoOther() async throws {
         let lab = try await WorkerLab(lease: "3 s", publishGrace: "1 s")
         try lab.addSource()
@@ -166,7 +166,7 @@ struct LossTests {
         #expect(try await worker.stop() == .exited(0))
     }
 
-    /// The ledger knows which job it was also where the worker dies before its next beat.
+    /// The ledger has a record of which job it was, even if the worker dies before its next beat.
     @Test func jobThatEndsOneWorkerAfterAnotherIsPutAway() async throws {
         let lab = try await WorkerLab(lease: "3 s")
         try lab.set("workers_lost_allowed = 2")
@@ -177,7 +177,7 @@ struct LossTests {
             let doomed = try lab.worker("--slots", "1")
             try await lab.waitForMovement()
             doomed.kill()
-            try await lab.wait("its jobs are back") { try lab.truth()["running"] == nil }
+            try await lab.wait("its jobs have been handed back") { try lab.truth()["running"] == nil }
             #expect(try lab.truth()["failed"] == (round == 2 ? 1 : nil))
         }
         #expect(try await coordinator.stop() == .exited(0))
@@ -188,7 +188,7 @@ struct LossTests {
         }
     }
 
-    /// Suspects take turns, so that one of them that ends workers does not take the others along again and again.
+    /// Suspects run one at a time, so that a job that kills its workers does not take the other suspects with it again.
     @Test func jobsWhoseWorkerWasLostAreRunOneAtATime() async throws {
         let lab = try await WorkerLab(lease: "60 s")
         let suspects = try await lab.submitLong(3, "suspect")

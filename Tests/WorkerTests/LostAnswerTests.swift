@@ -3,7 +3,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Answers that get lost on their way.
+/// Answers of the ledger that are lost on the network.
 struct LostAnswerTests {
     @Test(arguments: ["claim(", "publish(", "finish("], [DroppingProxy.Loss.answer, .race])
     func jobsAreDoneOnceThoughAnAnswerWasLost(call: String, loss: DroppingProxy.Loss) async throws {

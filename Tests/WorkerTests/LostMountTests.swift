@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// A worker whose root is the whole machine, and a drive below it that is unplugged.
+/// A worker whose root is the whole machine, with a drive below it that is unplugged.
 @Suite(.enabled(if: getuid() == 0 && SmallDisk.isPossible, "only root mounts where another process sees it"))
 struct LostMountTests {
     /// A worker that sees a file system mounted at `folder`.
@@ -23,7 +23,7 @@ struct LostMountTests {
         return worker
     }
 
-    /// Runs words where the worker's mounts are.
+    /// Runs a command in the worker's mount namespace.
     private static func run(_ worker: WorkerProcess, _ words: String...) throws {
         try Run.program("nsenter", ["--mount=/proc/\(worker.id)/ns/mnt", "--"] + words).checked()
     }
@@ -32,7 +32,7 @@ struct LostMountTests {
         WorkerLab.recipe("all:\(lab.path(source).dropFirst())", to: "all:\(lab.path(destination).dropFirst())")
     }
 
-    /// What lies beneath the drive's mount point.
+    /// The files below the drive's mount point, outside the mount.
     private static func beneath(_ lab: WorkerLab, _ folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: lab.path(folder))
     }
@@ -54,10 +54,10 @@ struct LostMountTests {
         try await lab.wait("the others are done") { try lab.truth() == ["completed": 10, "delayed": 10] }
         let codes = try lab.sql("select distinct code, class, stage, spent from \(lab.schema).delayed")
         #expect(codes == "file_system_missing|infrastructure|release|0")
-        #expect(try Self.beneath(lab, "out/drive").isEmpty, "nothing was written beneath it")
+        #expect(try Self.beneath(lab, "out/drive").isEmpty, "nothing was written below the mount point")
         #expect(worker.lines("paused").map(\.file_system) == [lab.path("out/drive")])
 
-        try await lab.wait("the ledger knows") {
+        try await lab.wait("the ledger has the worker's status") {
             try lab.sql("select status ->> 'missingFileSystems' from \(lab.schema).worker").contains("mountPoint")
         }
         let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
@@ -87,7 +87,8 @@ struct LostMountTests {
         #expect(try lab.attempts().keys.sorted() == ["completed", "released file_system_missing"])
     }
 
-    /// The desktop removes the folder with the drive. The way there leads through a link, and the source is one itself.
+    /// The desktop removes the mount point's folder with the drive. The output's path leads through a
+    /// link, and the source is a link.
     @Test func aMountPointThatWasRemovedAndIsReachedThroughLinksIsKnown() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
@@ -112,7 +113,7 @@ struct LostMountTests {
         #expect(try await worker.stop() == .exited(0))
     }
 
-    /// A lazy unmount leaves open files as they are, on a file system that no path leads to.
+    /// After a lazy unmount, open files remain on a file system that no path leads to.
     @Test func anOutputWhoseFileSystemWentAwayMeanwhileIsMadeAgain() async throws {
         let lab = try await WorkerLab()
         try lab.addLongSource(seconds: 900)

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// What a slot's room takes does not grow with its inputs. How much that is, is measured of a release build by `make bench`.
+/// The memory of a slot's room does not grow with its inputs. `make bench` measures how much a release build uses.
 struct MemoryTests {
     private static let hours = 10
 
@@ -23,11 +23,12 @@ struct MemoryTests {
         }
         #expect(try await worker.stop() == .exited(0))
         let (short, long) = (try #require(peaks["b.flac"]), try #require(peaks["d.flac"]))
-        // Pages that the kernel happened to map or not.
+        // A tolerance for pages that the kernel may or may not have mapped.
         #expect(long - short <= 1 << 20, "\(peaks)")
     }
 
-    /// FLAC's encoder is seven megabytes large. What a room keeps of its first conversions must not shut its place in.
+    /// FLAC's encoder has seven megabytes. Memory that a room keeps from its first conversions
+    /// must not block the space for it.
     @Test func anEncoderFitsWhereTheLastOneWas() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
@@ -37,11 +38,11 @@ struct MemoryTests {
             peaks.append(try await convert(source, to: made, in: lab).peakBytes)
         }
         #expect(try await worker.stop() == .exited(0))
-        // The decoder comes in, with about a megabyte of code.
+        // The last conversion adds the decoder, with about a megabyte of code.
         #expect(peaks[2] - peaks[0] <= 3 << 20, "\(peaks)")
     }
 
-    /// Of which the worker's own, and not code: pages of files come and go with what else the machine does.
+    /// Counts only the worker's anonymous memory: pages of files depend on what else the machine does.
     @Test func twoThousandJobsTakeNoMoreThanFiveHundred() async throws {
         let lab = try await WorkerLab()
         try lab.addSource(frames: 800)
@@ -58,7 +59,7 @@ struct MemoryTests {
         #expect(resident[3] - resident[0] <= 2 << 20, "\(resident)")
     }
 
-    /// Converts in the one room that there is; its high-water mark, and the frames that came out.
+    /// Converts in the worker's only room. Returns the room's peak memory and the number of frames written.
     private func convert(
         _ source: String,
         to made: String,
@@ -80,7 +81,7 @@ struct MemoryTests {
         return try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }) << 10
     }
 
-    /// Zeros that take no room on the disk.
+    /// Writes a sparse file of zeros, which needs no disk space.
     private func addSilence(_ name: String, seconds: Int, in lab: WorkerLab) throws {
         let size = seconds * 8_000 * 2
         let tiny = Signal.noise(seed: 1, rate: 8_000, frames: 100).pcm(.s16)

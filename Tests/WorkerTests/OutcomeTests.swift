@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// What becomes of jobs that meet something, and what the ledger keeps of it.
+/// The outcomes of jobs, and what the ledger records of them.
 struct OutcomeTests {
     @Test func destinationThatExistsIsKeptReplacedOrSkippedAsTheRecipeSays() async throws {
         let lab = try await WorkerLab()
@@ -75,7 +75,7 @@ struct OutcomeTests {
         try await lab.wait(for: 1, "completed")
         #expect(try await lacking.stop() == .exited(0))
         #expect(try await able.stop() == .exited(0))
-        #expect(lacking.lines("attempt").count == 1, "it does not see the job again")
+        #expect(lacking.lines("attempt").count == 1, "it does not get the job again")
         #expect(try lab.attempts() == ["completed": 1, "released unable": 1])
     }
 
@@ -87,7 +87,7 @@ struct OutcomeTests {
         try await lab.ledger.apply(.cancel, to: JobFilter(ids: jobs))
         let asked = ContinuousClock.now
         try await lab.wait(for: 1, "cancelled")
-        // The ledger's word comes by NOTIFY and is fetched by a beat; the lease, ten minutes, is not waited for.
+        // NOTIFY announces the cancellation and a beat fetches it. The lease of ten minutes does not matter.
         #expect(.now - asked < .seconds(20))
         #expect(try lab.outputs().isEmpty)
         #expect(try lab.attempts() == ["cancelled cancelled": 1])

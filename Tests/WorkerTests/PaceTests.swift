@@ -2,7 +2,7 @@ import Testing
 
 @testable import Worker
 
-/// How many jobs a worker wants, by what jobs took.
+/// How many jobs a worker claims, depending on how long recent jobs took.
 struct PaceTests {
     private func pace(_ took: Duration?, slots: Int = 4) -> Pace {
         var pace = Pace(slots: slots, workAhead: .seconds(1))

@@ -3,7 +3,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Workers whose disks and mounts fail them.
+/// Workers whose disks fill up and whose mounts disappear.
 struct PauseTests {
     @Test func lostRootPausesTheWorkerAndItResumesByItself() async throws {
         let lab = try await WorkerLab()
@@ -11,16 +11,16 @@ struct PauseTests {
         let worker = try lab.worker("--slots", "2")
         try await worker.waits(for: "started")
         try lab.loseSources(keptAs: "away")
-        // Under a lost mount its empty folder comes to light.
+        // Below a lost mount, its empty folder appears.
         try FileManager.default.createDirectory(atPath: lab.path("in"), withIntermediateDirectories: false)
         try await lab.submit(200)
         try await worker.waits(for: "paused")
-        try await lab.wait("nothing is in its hands") { try lab.truth()["running"] == nil }
+        try await lab.wait("it holds no jobs") { try lab.truth()["running"] == nil }
         try await lab.wait("the ledger shows why") {
             try lab.sql("select status ->> 'pausedBecause' from \(lab.schema).worker").contains("storage_unavailable")
         }
-        #expect(try lab.attempts()["failed source_not_found"] == nil, "no source is missing, the mount is")
-        #expect(try lab.attempts()["failed storage_unavailable", default: 0] < 20, "it does not eat the queue")
+        #expect(try lab.attempts()["failed source_not_found"] == nil, "the mount is missing, not the source")
+        #expect(try lab.attempts()["failed storage_unavailable", default: 0] < 20, "it does not fail all jobs")
         try FileManager.default.removeItem(atPath: lab.path("in"))
         try FileManager.default.moveItem(atPath: lab.path("away"), toPath: lab.path("in"))
         try await worker.waits(for: "resumed")
@@ -37,7 +37,7 @@ struct PauseTests {
         try lab.loseSources(keptAs: "away")
         try await lab.submit(3)
         try await worker.waits(for: "paused")
-        // Another folder than before, as after a remount.
+        // A different folder, as after a remount.
         try FileManager.default.createDirectory(atPath: lab.path("in"), withIntermediateDirectories: false)
         try lab.addSource()
         try await worker.waits(for: "resumed")
@@ -80,19 +80,20 @@ struct PauseTests {
 }
 
 extension WorkerLab {
-    /// The root `in` is gone, as with a server that went away: not moved, for then whoever has it open still reads it.
+    /// Removes the root `in`, as if its server went away. Not moved, because processes that have
+    /// it open could still read it.
     fileprivate func loseSources(keptAs name: String) throws {
         try FileManager.default.copyItem(atPath: path("in"), toPath: path(name))
         try FileManager.default.removeItem(atPath: path("in"))
     }
 }
 
-/// Whether a small file system can be had that only one process sees.
+/// Whether a small file system can be mounted that only one process sees.
 enum SmallDisk {
     static let command = geteuid() == 0 ? ["unshare", "--mount"] : ["unshare", "--user", "--map-root-user", "--mount"]
 
     static let isPossible: Bool = {
-        // Where no folder can be made, all other tests say so.
+        // If no folder can be made, all other tests fail and show it.
         guard let folder = try? TemporaryFolder.create() else { return false }
         let words = command.dropFirst() + ["mount", "-t", "tmpfs", "tmpfs", folder.path]
         return (try? Run.program(command[0], Array(words)).succeeded) == true

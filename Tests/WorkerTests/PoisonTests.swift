@@ -4,17 +4,17 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Files that break the room that reads them, through a real worker and a real ledger.
+/// Files that break the room that reads them, with a real worker and a real ledger.
 @Suite(.timeLimit(.minutes(5))) struct PoisonTests {
     private let neighbours = 12
 
-    /// A ledger with one poisoned job between good ones, all of them in the hands of one worker with one slot.
+    /// Runs one poisoned job between good ones, all on one worker with one slot.
     private func run(_ poison: Poison, behind: [String] = []) async throws -> (story: JobStory, lab: WorkerLab) {
         let lab = try await WorkerLab()
         try lab.addSource()
         try poison.write(to: lab.path("in/poison.wav"))
         var poisoned = WorkerLab.recipe("in:poison.wav", to: "out:poison.flac")
-        // All others come to their end by themselves, however slow the machine is.
+        // The other poisons end by themselves, however slow the machine is.
         if [.hang, .spin].contains(poison) { poisoned.limits = Recipe.Limits(stallSeconds: 2) }
         let good = (0..<neighbours).map { WorkerLab.recipe(to: "out:good\($0).flac") }
         let jobs = try await lab.submit(Array(good.prefix(2)) + [poisoned] + good.dropFirst(2))
@@ -22,21 +22,21 @@ import Testing
         try await lab.wait("all have ended", within: .seconds(200)) {
             try lab.truth() == ["completed": neighbours, "failed": 1]
         }
-        // The worker that began is the one that ends.
+        // The same worker process ran from start to end.
         #expect(worker.lines("started").count == 1)
         #expect(worker.lines("lease_lost").isEmpty && worker.lines("paused").isEmpty)
         #expect(try await worker.stop() == .exited(0))
-        // Neighbours have cost nobody an attempt, whatever room they were in.
+        // No other job has lost an attempt, whichever room it was in.
         let spent = try lab.sql("select max(spent) from \(lab.schema).finished where state = 'completed'")
         #expect(spent == "1")
         #expect(try lab.outputs() == (0..<neighbours).map { "good\($0).flac" }.sorted())
-        // What the log holds of it is one line each, whatever the room said.
+        // The log has one line for each event, whatever the room wrote.
         #expect(!worker.text.contains("\u{1B}"))
         #expect(worker.lines.count == worker.text.split(separator: "\n").count)
         return (try #require(try await lab.ledger.story(of: jobs[2])), lab)
     }
 
-    /// Tried twice, in two rooms, and put away with all that is known of both.
+    /// Expects two attempts in two rooms, and a final failure with the facts of both.
     private func expectQuarantine(_ story: JobStory, _ poison: Poison, codes: Set<String>, says: [String]) throws {
         #expect(story.summary.state == .failed)
         #expect(story.summary.code == "room_crash" && story.summary.kind == .permanent)
@@ -72,7 +72,7 @@ import Testing
         try expectQuarantine(story, poison, codes: ["room_stalled"], says: ["no frame was taken for 2 s"])
     }
 
-    /// Whether the next piece that is wanted is libav's or ours decides between an answer and an end.
+    /// If the failing allocation is libav's, the room reports an error; if it is Swift's, the room crashes.
     @Test func fileThatTakesAllAddressesHasACode() async throws {
         let (story, _) = try await run(.addresses)
         let failures = story.attempts.compactMap(\.failure)
@@ -83,7 +83,7 @@ import Testing
 
     @Test(.enabled(if: MemoryGroup.isPossible, "no memory can be accounted for here"))
     func kernelThatRunsOutOfMemoryTakesARoomAndNothingElse() async throws {
-        // More than the worker and an honest room need, and less than a room may have.
+        // More than the worker and an honest room need, and less than a room's own limit.
         let group = try #require(MemoryGroup.make(bytes: 512 << 20))
         defer { group.remove() }
         let (story, _) = try await run(.memory, behind: group.command)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Worker
 
-/// The thread of the beat, and what it must not wait for.
+/// The heartbeat's thread, and what must not delay it.
 @Suite(.serialized)
 struct PulseTests {
     @Test func beatGoesOnWhileAllSharedThreadsAreBusy() async throws {
@@ -16,7 +16,7 @@ struct PulseTests {
         )
         let pulse = PulseThread()
         defer { pulse.end() }
-        // Busy for as long as the beats take, and then some.
+        // Keeps all shared threads busy for longer than the beats take.
         let end = ContinuousClock.now + .seconds(5)
         let spinners = (0..<4 * ProcessInfo.processInfo.activeProcessorCount).map { _ in
             Task.detached { while ContinuousClock.now < end {} }
@@ -32,7 +32,7 @@ struct PulseTests {
         }
         let answered = try await beats.value
         for spinner in spinners { await spinner.value }
-        // A shared thread would have been had at the end only.
+        // On a shared thread, the beats would have come at the end only.
         #expect(answered.allSatisfy { $0 < end }, "\(answered.map { end - $0 })")
         await heartbeat.close()
     }
@@ -63,7 +63,7 @@ struct PulseTests {
         pulse.poke()
         await pulse.sleep(until: start + .seconds(3_600), since: seen)
         #expect(.now - start < .seconds(600))
-        // Nobody has poked since, so it waits.
+        // There was no poke since, so it waits.
         await pulse.sleep(until: .now + .milliseconds(50), since: pulse.pokes)
         #expect(.now - start >= .milliseconds(50))
     }

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Another file system comes to where a root's was.
+/// A different file system is mounted where a root's was.
 @Suite(.enabled(if: getuid() == 0 && SmallDisk.isPossible, "only root mounts where another process sees it"))
 struct RemountTests {
     private static func lab() async throws -> (WorkerLab, WorkerProcess) {
@@ -16,7 +16,7 @@ struct RemountTests {
         return (lab, worker)
     }
 
-    /// Runs words where the worker's mounts are.
+    /// Runs a command in the worker's mount namespace.
     private static func run(_ worker: WorkerProcess, _ words: String...) throws {
         try Run.program("nsenter", ["--mount=/proc/\(worker.id)/ns/mnt", "--"] + words).checked()
     }
@@ -25,8 +25,8 @@ struct RemountTests {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(worker.id)/root\(lab.path("out"))").sorted()
     }
 
-    /// The loss is noticed when another file system is there already. What is written below the folder that was opened would
-    /// be nowhere to be seen.
+    /// When the loss is noticed, another file system is already mounted there. A file written below the folder that
+    /// was opened first would be invisible.
     @Test func fileSystemThatIsMountedInPlaceOfTheLostOneIsUsed() async throws {
         let (lab, worker) = try await Self.lab()
         try await lab.submit(1, "before")
@@ -48,7 +48,7 @@ struct RemountTests {
         try Self.run(worker, "umount", "--lazy", lab.path("out"))
         try await lab.submit(3)
         try await worker.waits(for: "paused")
-        try await lab.wait("the ledger knows why") {
+        try await lab.wait("the ledger shows why") {
             try lab.sql("select status ->> 'pausedBecause' from \(lab.schema).worker")
                 .contains("nothing is mounted at \(lab.path("out")), where tmpfs of first was; mount it again")
         }

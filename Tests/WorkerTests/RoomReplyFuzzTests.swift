@@ -7,12 +7,12 @@ import Testing
 @testable import PumpRoom
 @testable import Worker
 
-/// Whatever a room says, it ends in a report, a failure or the room's end: never in a trap, and never in a statement that the ledger
-/// refuses and the job comes back for.
+/// Whatever a room sends, it ends in a report, a failure or the end of the room. It never ends in a trap, or in a
+/// statement that the ledger refuses, which would make the job come back.
 @Suite(.timeLimit(.minutes(5))) struct RoomReplyFuzzTests {
     private static let count = 100_000
 
-    /// What a slot believes, in the worker's words to the ledger.
+    /// The replies that a slot accepts, as the worker reports them to the ledger.
     private struct Believed {
         var progress: [ConversionProgress] = []
         var reports: [AttemptFacts] = []
@@ -22,7 +22,8 @@ import Testing
         mutating func count(_ what: String) { counts[what, default: 0] += 1 }
     }
 
-    /// As the slot hears one message of a job with a source of 64 kB, and as its worker tells the ledger of it.
+    /// Handles a message as the slot of a job with a source of 64 kB does, and prepares the
+    /// worker's report to the ledger.
     private func hear(_ bytes: [UInt8], _ coder: WireCoder, _ bounds: JobBounds, _ believed: inout Believed) throws {
         guard let reply = try? coder.message(RoomReply.self, in: bytes) else { return believed.count("unreadable") }
         switch reply {
@@ -69,14 +70,14 @@ import Testing
         let bounds = JobBounds(RoomConfiguration().limits(for: nil), source: source)
         var believed = Believed()
         for _ in 0..<Self.count { try hear(generator.next(), coder, bounds, &believed) }
-        // Of each kind there were many, believed and not.
+        // There were many of each kind, both accepted and rejected.
         for what in ["unreadable", "lie", "begun", "progress", "converted", "described", "failed"] {
             #expect(believed.counts[what, default: 0] > 1_000, "\(believed.counts)")
         }
         try await tell(believed)
     }
 
-    /// The rarest first: what is believed of the twisted ones, and not the thousands that are all the same.
+    /// The first `count` distinct values: the altered replies, rather than thousands that are all equal.
     private func sample<Value: Hashable>(_ values: [Value], _ count: Int) -> [Value] {
         var seen: Set<Value> = []
         return Array(values.filter { seen.insert($0).inserted }.prefix(count))
@@ -116,7 +117,7 @@ import Testing
         #expect(try await lab.ledger.fail(reports).allSatisfy { $0 == .done })
         #expect(try lab.truth()["running"] == nil && lab.truth()["publishing"] == nil)
         #expect(try await lab.ledger.keepHouse().chores.allSatisfy { $0.error == nil })
-        // And all of it can be read again.
+        // All of it can be read back.
         for start in stride(from: 0, to: fences.count, by: 500) {
             let ids = fences[start..<min(start + 500, fences.count)].map(\.job)
             #expect(try await lab.ledger.stories(of: ids).count == ids.count)

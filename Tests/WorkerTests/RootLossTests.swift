@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Workers of several roots, of which some go away.
+/// Workers with several roots, some of which disappear.
 struct RootLossTests {
     /// A lab with a third root, `more`, that has a source.
     private static func lab() async throws -> WorkerLab {
@@ -41,14 +41,14 @@ struct RootLossTests {
         try await Self.submit(100, from: "more", "lost", in: lab)
         try await worker.waits(for: "paused")
         #expect(worker.lines("paused").map(\.root) == ["more"])
-        try await lab.wait("the ledger knows what it cannot do") {
+        try await lab.wait("the ledger has its new abilities") {
             try lab.sql("select 'root:more' = any (abilities) from \(lab.schema).worker") == "f"
         }
         try await lab.wait("the jobs are left to others") { try lab.truth() == ["waiting": 100] }
         try await Self.submit(100, from: "in", "well", in: lab)
         try await lab.wait(for: 100, "completed")
         #expect(try lab.truth() == ["waiting": 100, "completed": 100])
-        // Each may have been begun before the loss was known, and none a second time.
+        // Each job may have begun before the worker noticed the loss, but none a second time.
         #expect(try lab.attempts()["failed storage_unavailable", default: 0] < 10)
         #expect(try lab.sql("select max(spent) from \(lab.schema).waiting") == "0", "no attempt was spent on it")
 
@@ -67,7 +67,7 @@ struct RootLossTests {
         #expect(worker.lines("resumed").map(\.root) == ["more"])
         try await lab.wait(for: 200, "completed")
         #expect(try await Self.abilities(lab) == ["root:in", "root:more", "root:out"])
-        try await lab.wait("the ledger knows that all is well") {
+        try await lab.wait("the ledger shows no problem") {
             try lab.sql("select status ->> 'pausedBecause' from \(lab.schema).worker").isEmpty
         }
         #expect(try await worker.stop() == .exited(0))
@@ -81,7 +81,7 @@ struct RootLossTests {
         try FileManager.default.removeItem(atPath: lab.path("more"))
         try await Self.submit(10, from: "more", "lost", in: lab)
         try await worker.waits(for: "paused")
-        // Where it is mounted elsewhere, and well.
+        // There the root is mounted elsewhere, and works.
         let other = try lab.worker("--root", "more=\(lab.path("in"))")
         try await lab.wait(for: 10, "completed")
         #expect(other.lines("attempt").count { $0.outcome == "completed" } == 10)
@@ -90,7 +90,7 @@ struct RootLossTests {
         #expect(worker.lines("resumed").isEmpty)
     }
 
-    /// The one whose loss left none was never said to be lost, and came back all the same.
+    /// Formerly, a worker did not report the loss of its last root, only its return.
     @Test func everyLostRootIsSaidToBeLostAndBack() async throws {
         let lab = try await Self.lab()
         let worker = try lab.worker(roots: ["in", "more"])
@@ -104,7 +104,7 @@ struct RootLossTests {
         try await worker.waits(for: "paused", 3)
         #expect(worker.lines("paused").prefix(3).map(\.root) == ["in", "more", nil])
 
-        // The first to go is the first to come, while the other is away.
+        // The first root to go is the first to come back, while the other is still away.
         try FileManager.default.createDirectory(atPath: lab.path("in"), withIntermediateDirectories: false)
         try lab.addSource()
         try await lab.wait(for: 5, "completed")
@@ -126,7 +126,7 @@ struct RootLossTests {
         try await worker.waits(for: "paused", 2)
         let pauses = worker.lines("paused").map(\.root)
         #expect(pauses.first == "more" && pauses.dropFirst().allSatisfy { $0 == nil })
-        try await lab.wait("nothing is in its hands") { try lab.truth() == ["waiting": 50] }
+        try await lab.wait("it holds no jobs") { try lab.truth() == ["waiting": 50] }
         #expect(try await Self.abilities(lab).isEmpty)
         let status = try #require(try await lab.ledger.workers().first?.status)
         #expect(status.pausedRoots == nil && status.pausedBecause?.hasPrefix("storage_unavailable: ") == true)

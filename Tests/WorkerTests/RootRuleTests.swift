@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `--root NAME=PATH:RULES` keeps a submitter from.
+/// What the rules in `--root NAME=PATH:RULES` forbid submitters.
 struct RootRuleTests {
     @Test func aJobCannotReplaceASourceInAReadOnlyRoot() async throws {
         let lab = try await WorkerLab()

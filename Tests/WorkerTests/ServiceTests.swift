@@ -6,7 +6,7 @@ import Testing
 
 @testable import Worker
 
-/// The two commands as services: how they start, how they end, and with which numbers.
+/// The worker and coordinator commands as services: how they start and end, and their exit statuses.
 struct ServiceTests {
     @Test func coordinatorPutsTheJobsOfLostWorkersBack() async throws {
         let lab = try await WorkerLab(lease: "3 s")

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Worker
 
-/// Files of attempts that nobody wants any more.
+/// Attempts' files that are no longer needed.
 struct SweepTests {
     @Test func filesWithoutAStandingFenceAreRemovedAndOthersStay() async throws {
         let lab = try await WorkerLab(publishGrace: "1 h")
@@ -21,8 +21,8 @@ struct SweepTests {
         )
         let claims = try await lab.ledger.claim(2, for: other.worker).jobs
         try #require(claims.count == 2)
-        // One is being published by somebody, one runs under somebody, one was of a lease that nobody knows, and one is of another
-        // ledger, whose job has the same number.
+        // One file is being published, one belongs to a running job, one has a lease that the ledger does not know,
+        // and one belongs to another ledger, whose job has the same number.
         let left = try LeftBehind.publish(claims, in: lab.path("out"))
         #expect(try await lab.ledger.publish([left[0]]) == [.done])
         var stale = claims[0].fence

@@ -4,14 +4,14 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Text of strangers on its way through a worker: names and tags of files, what libav says of them, and a room's last words. In the
-/// log, in the ledger's record of what happened and in what commands print, it is text and nothing else.
+/// Untrusted text that passes through a worker: names and tags of files, libav's messages about them, and a room's
+/// last words. In the log, in the ledger's records and in the output of commands, it must stay plain text.
 @Suite(.timeLimit(.minutes(3))) struct UntrustedTextTests {
-    /// Colours, a title for the window, 8-bit forms of both, a turned direction, a line of its own, and very much of it.
+    /// Colours, a window title, 8-bit forms of both, reversed text direction, a forged line, and line separators.
     private static let poison =
         "\u{1B}[31mred\u{1B}]0;owned\u{7}\u{9B}31m\u{202E}cod\n{\"event\":\"forged\"}\r\u{85}\u{2028}end"
 
-    /// What no line may hold, other than its end.
+    /// The characters that no line may contain, other than its end.
     private func foul(_ text: String) -> [Unicode.Scalar] {
         text.unicodeScalars.filter { scalar in
             switch scalar.value {
@@ -25,7 +25,7 @@ import Testing
     private func lab() async throws -> (WorkerLab, worker: WorkerProcess) {
         let lab = try await WorkerLab()
         try lab.addSource()
-        // Tags in the file, some of them far too long, and a container of which libav has much to say.
+        // Tags in the file, some of them far too long, and a damaged container about which libav reports a lot.
         let tags = ["title=\(Self.poison)", "artist=\(String(repeating: Self.poison, count: 200))", "\(Self.poison)=x"]
         try FFmpeg.encode(lab.path("in/talk.wav"), to: lab.path("in/tagged.mka"), tags.flatMap { ["-metadata", $0] })
         var broken = try Bytes.read(lab.path("in/tagged.mka"))
@@ -62,7 +62,7 @@ import Testing
         let (lab, worker) = try await lab()
         #expect(try lab.attempts().keys.contains("failed room_crash"))
 
-        // The log: an object on each line, none forged, none endless.
+        // The log: one object on each line, none of them forged, none of them too long.
         let lines = worker.text.split(separator: "\n", omittingEmptySubsequences: true)
         #expect(foul(worker.text).isEmpty, "\(worker.text.debugDescription)")
         for line in lines {
@@ -72,7 +72,8 @@ import Testing
         }
         #expect(worker.lines("attempt").count >= 9)
 
-        // The ledger's record: what was asked is kept as it was asked, and what happened holds no letter that acts.
+        // The ledger's records: requests are stored as submitted, and the records of attempts
+        // contain no control characters.
         let columns = [
             "code", "class::text", "stage", "message", "libav_name", "libav_text", "hint", "last_words", "report::text",
         ]
@@ -86,7 +87,7 @@ import Testing
             #expect(try #require(Int(longest)) < 100_000, "\(column)")
         }
 
-        // What commands print, to people and to programs.
+        // The output of commands, both for people and as JSON.
         let jobs = try lab.sql("select id from \(lab.schema).job order by id").split(separator: "\n").map(String.init)
         let pages = [
             ["jobs"], ["jobs", "--json"], ["errors"], ["errors", "--json"], ["batches"], ["status"], ["workers"],

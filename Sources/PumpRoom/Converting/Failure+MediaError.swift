@@ -2,7 +2,7 @@ import Conversion
 import Media
 
 extension Failure {
-    /// `error` in the words of the house, whatever the conversion threw.
+    /// `error`, whatever its type, as a `Failure`.
     init(_ error: any Error) {
         switch error {
         case let error as MediaError: self.init(media: error)
@@ -31,18 +31,18 @@ extension Failure {
 }
 
 extension Failure {
-    /// What a room says before it ends for it.
+    /// The failure that a room reports before it exits because opening took too long.
     static var openSecondsExceeded: Failure {
         Failure(MediaError(.openSecondsExceeded, at: .open, "opening the source took more processor time than it may"))
     }
 }
 
 extension MediaError.Code {
-    /// What another try is worth. The table in docs/errors.md is held to this.
+    /// Whether a retry is worthwhile. A test checks the table in docs/errors.md against this.
     var kind: Failure.Kind {
         switch self {
         case .sourceIO, .destinationIO, .diskFull, .outOfMemory, .verifyMismatch: .transient
-        // Nothing failed: the caller asked for an end, and another worker does the work.
+        // Not a failure: the caller cancelled the job, and another worker will do it.
         case .cancelled: .infrastructure
         default: .permanent
         }

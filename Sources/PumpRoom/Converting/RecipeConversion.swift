@@ -1,22 +1,22 @@
 public import Conversion
 import Media
 
-/// One recipe carried out between two open descriptors: values in, values out, and libav nowhere to be seen.
+/// Carries out one recipe between two open descriptors. No type of libav is visible to the caller.
 public struct RecipeConversion: Sendable {
     private let recipe: Recipe
     private let signal = StopSignal()
 
     public init(_ recipe: Recipe) { self.recipe = recipe }
 
-    /// Seconds of processor time after which its room ends where the source is still not open; `nil` for none.
+    /// Seconds of processor time for opening the source; if they are exceeded, the room ends. `nil` for no limit.
     var openSeconds: Int? { recipe.limits?.openSeconds }
     var hasOpened: Bool { signal.hasOpened }
 
-    /// Ends the conversion from another thread, within 50 ms, as a failure with the code `cancelled`.
+    /// Ends the conversion from another thread within 50 ms, with a failure with the code `cancelled`.
     public func stop() { signal.stop() }
 
-    /// Converts what is behind `source` into `destination`, which must be a new file. After a failure the bytes there are
-    /// worth nothing. With `streaming` it may be a pipe, for headerless PCM and WAV.
+    /// Converts `source` into `destination`, which must be a new, empty file. After a failure its contents are
+    /// invalid. With `streaming` it may be a pipe, for headerless PCM and WAV.
     public func run(
         from source: Int32,
         to destination: Int32,

@@ -1,15 +1,16 @@
 public import Conversion
 import Media
 
-/// Says what is behind an open descriptor.
+/// Describes the file behind an open descriptor.
 public struct SourceProbe: Sendable {
     private let nameHint: String?
     private let raw: Recipe.RawDescription?
     private let budget: Budget
     private let signal = StopSignal()
 
-    /// `nameHint` is a file name whose extension helps with formats that have no signature; it is never opened. `raw`
-    /// tells the shape of headerless PCM. `limits` are for a scan; the slot watches how long it takes.
+    /// `nameHint` is a file name whose extension helps with formats that have no signature; the probe never
+    /// opens it. `raw` gives the sample format of headerless PCM. `limits` apply to opening and scanning; the
+    /// slot enforces the time limits.
     public init(nameHint: String?, raw: Recipe.RawDescription? = nil, limits: Recipe.Limits? = nil) {
         self.nameHint = nameHint
         self.raw = raw
@@ -21,15 +22,15 @@ public struct SourceProbe: Sendable {
         )
     }
 
-    /// Seconds of processor time after which its room ends where the source is still not open; `nil` for none.
+    /// Seconds of processor time for opening the source; if they are exceeded, the room ends. `nil` for no limit.
     var openSeconds: Int? { budget.openSeconds }
     var hasOpened: Bool { signal.hasOpened }
 
-    /// Ends a scan from another thread, as a failure with the code `cancelled`.
+    /// Ends a scan from another thread, with a failure with the code `cancelled`.
     public func stop() { signal.stop() }
 
-    /// What the container says of itself; with `scanning`, also what decoding the main track to its end finds, and with
-    /// `fitting` what each preset would make of that track.
+    /// Describes the container. With `scanning`, decodes the main track to its end as well; with `fitting`, adds
+    /// what each preset would make of that track.
     public func describe(
         _ descriptor: Int32,
         scanning: Bool = false,

@@ -1,16 +1,17 @@
 import Glibc
 import Media
 
-/// A room that never becomes one: it is all prepared, and makes rooms of itself as its slot asks for them. Each is there in a few
-/// milliseconds, and shares the memory that preparing took.
+/// A fork server: a fully prepared room process that forks new rooms when the slot asks for them. A room starts in a
+/// few milliseconds this way, and shares the memory that the preparation took.
 ///
-/// It reads nothing that comes from outside, has no thread but one, and makes children of its parent: a slot waits for its rooms
-/// itself, wherever they come from. What is beyond it is left to the slot, which starts the program instead.
+/// The fork server reads no untrusted data and has one thread. The rooms it makes are children of its parent, so the
+/// slot waits for all its rooms itself. If the fork server cannot make a room, the slot starts the program instead.
 enum NurseryProcess {
     /// The descriptor of the socket to the slot.
     static let socket: Int32 = RoomProcess.socket + 1
 
-    /// Leaves a nursery behind, where the slot wants one. Returns in the calling process, and in each room that the nursery makes.
+    /// Forks the fork server, if the slot passed a socket for one. Returns in the calling process and in each
+    /// room that the fork server makes.
     static func branchOff() {
         guard Datagram.isSocket(socket) else { return }
         let id = SiblingProcess.fork()
@@ -22,28 +23,29 @@ enum NurseryProcess {
         }
     }
 
-    /// Tells the slot of a process; ends this process if the slot has hung up.
+    /// Sends the slot a process id, or a negated errno. Exits if the slot has hung up.
     private static func say(_ id: pid_t) {
         _ = Datagram.send(ProcessNumber.bytes(id > 0 ? id : -errno), to: socket, waits: true)
     }
 
-    /// Makes rooms until the slot hangs up. Returns in the rooms alone.
+    /// Makes rooms until the slot hangs up. Returns only in the rooms.
     private static func serve() {
-        // In the room's group until the slot has heard of it: whatever ends the room before, ends it too.
+        // Until the slot adopts it, the fork server is in the room's process group, so whatever
+        // kills that room kills it too.
         RoomLock.diesWithItsStarter()
-        // Its standard output and error lead nowhere, and its number 3 stays taken: what comes in must not get the number that a room's
-        // socket will have.
+        // Standard output and error go to /dev/null. Descriptor 3 stays taken, so that no received descriptor gets
+        // the number that a room's socket will have.
         dup2(STDOUT_FILENO, STDERR_FILENO)
         dup2(STDOUT_FILENO, RoomProcess.socket)
-        // What it did not learn so, each of its rooms learns by its first job.
+        // If the rehearsal fails, the first job in each room does this work instead.
         try? Rehearsal.play()
         ProcessMemory.forgetPastConversions()
         var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
         while !makeRoom(&buffer) {}
     }
 
-    /// Answers one request; true in the room that came of it. A function of its own, so that no descriptor outlives it in a local
-    /// variable.
+    /// Answers one request. Returns true in the new room. A separate function, so that no descriptor
+    /// stays alive in a local variable.
     @inline(never)
     private static func makeRoom(_ buffer: inout [UInt8]) -> Bool {
         guard
@@ -55,7 +57,7 @@ enum NurseryProcess {
             ),
             descriptors.count == 2
         else {
-            // The slot is gone, or knows better than this program what it wants.
+            // The slot is gone, or it sent something that this version does not understand.
             _exit(0)
         }
         let id = SiblingProcess.fork()
@@ -63,7 +65,7 @@ enum NurseryProcess {
             say(id)
             return false
         }
-        // The optimiser lets go of an owner once its number has been read.
+        // The optimiser may release an owner as soon as its number has been read.
         withExtendedLifetime(descriptors) {
             dup2(descriptors[0].number, RoomProcess.socket)
             dup2(descriptors[1].number, STDERR_FILENO)

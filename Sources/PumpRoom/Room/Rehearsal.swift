@@ -1,11 +1,11 @@
 import Conversion
 import Glibc
 
-/// A job from its request to its report, on silence: what Swift and libav look up when it is first asked for is known after it.
+/// Runs two conversions of silence, from request to report, so that Swift and libav do their one-time lookups now.
 enum Rehearsal {
     private static let rates = (sound: 8_000, copy: 16_000)
 
-    /// Throws where there is no memory to lend it.
+    /// Throws if a file in memory cannot be made or a conversion fails.
     static func play() throws {
         let coder = WireCoder()
         _ = try coder.message(RoomRequest.self, in: coder.bytes(RoomRequest.settle(RoomRules())))

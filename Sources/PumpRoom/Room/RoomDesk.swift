@@ -3,22 +3,22 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Where a room's requests come in and its answers go out: a thread takes them in, another carries them out, in order.
+/// The request loop of a room: one thread receives requests, another carries them out in order and sends the replies.
 final class RoomDesk: Sendable {
     private struct Request {
         let job: Int64
         let task: Task
         let source: Descriptor
-        /// `nil` where nothing is written.
+        /// `nil` if the request writes nothing.
         let destination: Descriptor?
     }
 
-    /// What a request comes to.
+    /// The work that a request asks for.
     private enum Task {
         case convert(RecipeConversion, streams: Bool)
         case probe(SourceProbe, scans: Bool, fits: Bool)
 
-        /// Processor time of the room after which opening the source has taken too long; `nil` where it may take any.
+        /// Processor time of the room after which opening the source has taken too long; `nil` for no limit.
         var openLimit: Duration? {
             switch self {
             case .convert(let conversion, _): conversion.openSeconds.map { .seconds($0) }
@@ -43,28 +43,29 @@ final class RoomDesk: Sendable {
 
     private struct State {
         var waiting: [Request] = []
-        /// The only one who holds its descriptors, so that to forget it is to close them.
+        /// The only reference to its descriptors, so clearing it closes them.
         var current: Request?
-        /// What the room had used when it began the current one.
+        /// The processor time that the room had used when it began the current request.
         var spentBefore = Duration.zero
-        /// When the progress of the current one was last said; `nil` before the first time.
+        /// When the last progress of the current request was sent; `nil` before the first time.
         var lastReport: ContinuousClock.Instant?
-        /// Where it is since then. Said by the listener, if nothing else comes: behind a pipe that has fallen silent too.
+        /// Progress that has not been sent yet. The listening thread sends it even if the conversion reports nothing
+        /// more, for example because its pipe has gone silent.
         var unsaid: ConversionProgress?
     }
 
-    /// Often enough for a progress bar, and for the slot that watches whether the room is alive.
+    /// Often enough for a progress bar, and for the slot to see that the room is alive.
     private static let progressInterval = Duration.milliseconds(100)
 
     private let socket: Int32
     private let state = Mutex(State())
     private let bell = DispatchSemaphore(value: 0)
-    /// Opened once the process is locked.
+    /// Signalled once the process is locked.
     private let gate = DispatchSemaphore(value: 0)
 
     init(socket: Int32) { self.socket = socket }
 
-    /// Waits for the first message of a slot. A slot that hangs up instead wants no room.
+    /// Waits for the slot's first message. Exits if the slot hangs up instead.
     static func hearRules(on socket: Int32) -> RoomRules {
         var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
         switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: false, waits: true) {
@@ -79,11 +80,11 @@ final class RoomDesk: Sendable {
         }
     }
 
-    /// Starts the threads that will take requests in and carry them out. When this returns they wait for the hello, with no
-    /// system call before it that a lock could forbid.
+    /// Starts the thread that receives requests and the thread that carries them out. On return both wait for the
+    /// hello, and until then they make no system call that the lock could forbid.
     ///
-    /// The process's first thread does neither: in a room that a nursery has made it is a copy, and Swift's locks know it by the
-    /// nursery's number.
+    /// The process's first thread does neither. In a room made by the fork server it is a copy, which Swift's locks
+    /// know by the thread id that it had in the fork server.
     func startThreads() {
         let haveStarted = DispatchSemaphore(value: 0)
         let bodies: [(name: String, run: @Sendable () -> Void)] = [
@@ -99,7 +100,7 @@ final class RoomDesk: Sendable {
         }
     }
 
-    /// Says hello and has the threads work, until the other end hangs up.
+    /// Sends the hello and lets the threads work, until the other end hangs up.
     func open(_ level: RoomLevel) -> Never {
         say(.hello(version: wireVersion, level: level.bounded), WireCoder())
         for _ in 0..<2 { gate.signal() }
@@ -110,14 +111,14 @@ final class RoomDesk: Sendable {
         let coder = WireCoder()
         while true {
             bell.wait()
-            // What was stopped meanwhile has been answered.
+            // A request that was stopped in the meantime has already been answered.
             guard let next = takeNext() else { continue }
             say(.begun(job: next.job, spent: .now()), coder)
             carryOut(next, coder)
         }
     }
 
-    /// The request under way, as the working thread needs it.
+    /// The current request, as the thread that carries it out needs it.
     private struct Errand {
         let job: Int64
         let task: Task
@@ -163,7 +164,8 @@ final class RoomDesk: Sendable {
                 return { self.fitting(description, job, $0, coder) }
             }
         }
-        // Once it hears of the end, the worker may close and publish: the room lets go first.
+        // The worker may close and publish as soon as it receives the reply, so the room
+        // releases the descriptors before.
         state.withLock { ($0.current, $0.lastReport, $0.unsaid) = (nil, nil, nil) }
         switch result {
         case .success(let reply): say(reply(.now()), coder)
@@ -171,24 +173,24 @@ final class RoomDesk: Sendable {
         }
     }
 
-    /// Says how far the current request is, if there is news and the last time is long enough ago. With the lock held, so that
-    /// nothing is said of a request whose end has been.
+    /// Sends the progress of the current request, if it is new and the interval has passed. The caller holds the
+    /// lock, so no progress follows the final reply of a request.
     private func sayWhatIsDue(_ state: inout State, _ coder: WireCoder) {
         let now = ContinuousClock.now
         guard let progress = state.unsaid, let job = state.current?.job,
             state.lastReport.map({ now - $0 >= Self.progressInterval }) ?? true
         else { return }
         (state.unsaid, state.lastReport) = (nil, now)
-        // A slot that has no time for it now does not need it.
+        // If the slot is too busy to receive it now, it does not need it.
         say(.progress(job: job, progress), coder, waits: false)
     }
 
-    /// `report` as it fits into a message: whole, if it can be, or with less and less of tags and chapters.
+    /// The reply with `report`: complete if it fits into a message, otherwise with fewer and shorter tags and chapters.
     private func fitting(_ report: SourceReport, _ job: Int64, _ cost: WireCost, _ coder: WireCoder) -> RoomReply {
         var (count, bytes) = (2_048, 64 << 10)
         while true {
             let reply = RoomReply.described(job: job, report.bounded(count: count, bytes: bytes), cost)
-            // The sender reports what cannot be encoded at all.
+            // If it cannot be encoded at all, `say` reports that.
             guard let size = try? coder.bytes(reply).count, size > Datagram.byteLimit, count > 1 else { return reply }
             (count, bytes) = (max(1, count / 2), max(Bound.name, bytes / 2))
         }
@@ -200,7 +202,7 @@ final class RoomDesk: Sendable {
         let coder = WireCoder()
         var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
         while true {
-            // While something is under way it may leave news behind that it has no time to say.
+            // During work, wake up regularly: there may be progress that has not been sent.
             let isWorking = state.withLock { $0.current != nil || !$0.waiting.isEmpty }
             var waited = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             let interval = Int32(Self.progressInterval / .milliseconds(1))
@@ -209,28 +211,29 @@ final class RoomDesk: Sendable {
                 sayWhatIsDue(&state, coder)
                 endLateOpening(state, coder)
             }
-            // Rung only when `hear` has returned: the thread that carries a request out then holds its descriptors alone.
+            // Signalled only after `hear` has returned: by then the working thread holds the only
+            // references to the descriptors.
             if heard > 0, hear(&buffer, coder) == .request { bell.signal() }
         }
     }
 
-    /// By so much more than its limit opening takes where it does not end by itself.
+    /// Extra time for libav to notice the limit itself before the room is ended.
     private static let openingGrace = Duration.milliseconds(500)
 
-    /// Ends the room where libav is lost in a header: it reads nothing there, and so hears of no limit. With the lock held, so
-    /// that nothing else is said of the job.
+    /// Ends the room if libav loops in a header: it reads nothing there, so it never checks the limit. The caller
+    /// holds the lock, so no other reply about the job follows.
     private func endLateOpening(_ state: State, _ coder: WireCoder) {
         guard let current = state.current, let limit = current.task.openLimit, !current.task.hasOpened else { return }
         let spent = WireCost.now()
         guard .microseconds(spent.cpuMicroseconds) - state.spentBefore > limit + Self.openingGrace else { return }
         say(.failed(job: current.job, .openSecondsExceeded, spent), coder)
-        // What waits here goes to the next room, unspent.
+        // The requests that wait here go to the next room, and their attempts are not spent.
         _exit(0)
     }
 
     private enum Heard { case request, stop }
 
-    /// Waits for one message. A function of its own, so that no descriptor of the last one outlives it in a local variable.
+    /// Waits for one message. A separate function, so that no descriptor stays alive in a local variable.
     @inline(never)
     private func hear(_ buffer: inout [UInt8], _ coder: WireCoder) -> Heard {
         switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: true, waits: true) {

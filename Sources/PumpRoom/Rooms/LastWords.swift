@@ -1,18 +1,18 @@
 import Conversion
 import Glibc
 
-/// What a room writes to its standard error: the slot reads it, at a bounded rate, and keeps the last of it.
+/// Reads a room's standard error at a bounded rate, and keeps the end of it.
 final class LastWords {
     private static let limit = 4 << 10
-    /// A room that writes faster waits for the slot. It then takes no frames and is killed as stalled, while the worker has spent next
-    /// to nothing on it.
+    /// A room that writes faster is blocked until the slot reads on. It then takes no frames and is killed as
+    /// stalled, while the worker spends almost nothing on it.
     static let bytesPerSecond = 1 << 20
 
-    /// When the current second began, and what was read in it.
+    /// Start of the current second, and bytes read in it.
     private var second = SuspendingClock.now
     private var taken = 0
 
-    /// `nil` once the room has closed it.
+    /// `nil` once the room has closed its end.
     private(set) var source: Descriptor?
     private var kept: [UInt8] = []
 
@@ -21,13 +21,13 @@ final class LastWords {
         self.source = source
     }
 
-    /// The descriptor to wait for; negative if there is none, or if the room has written as much as it may in this second.
+    /// The descriptor to poll; negative if it is closed or the room has used up its bytes for this second.
     func ear(at now: SuspendingClock.Instant = .now) -> Int32 {
         if now - second >= .seconds(1) { (second, taken) = (now, 0) }
         return taken < Self.bytesPerSecond ? source?.number ?? -1 : -1
     }
 
-    /// Reads what is there, at most a pipe's fill.
+    /// Reads what is available, at most what a pipe holds.
     func listen(into buffer: inout [UInt8]) {
         guard let source else { return }
         let count = retryingInterrupts { read(source.number, &buffer, min(buffer.count, 64 << 10)) }
@@ -40,6 +40,6 @@ final class LastWords {
         if kept.count > Self.limit { kept.removeFirst(kept.count - Self.limit) }
     }
 
-    /// The last of it as text, control characters escaped; `nil` if nothing was said.
+    /// The end of the output as text, with control characters escaped; `nil` if there was none.
     var text: String? { kept.isEmpty ? nil : String(decoding: kept, as: UTF8.self).plainLines }
 }

@@ -1,12 +1,12 @@
 public import Conversion
 import Media
 
-/// What a worker has found of an output that a room says to have written.
+/// What a worker has found out about an output that a room reports as written.
 public struct OutputEvidence: Sendable, Hashable {
     public var byteCount: Int64
-    /// Whether some of it was never written. No format of ours leaves any out.
+    /// Whether parts of the file were never written. No format that we write leaves any out.
     public var hasHoles: Bool
-    /// Whether the room can still write to it.
+    /// Whether a process can still write to the file.
     public var hasWriters: Bool
 
     public init(byteCount: Int64, hasHoles: Bool, hasWriters: Bool) {
@@ -16,10 +16,10 @@ public struct OutputEvidence: Sendable, Hashable {
     }
 }
 
-/// Why an output is not published.
+/// Why an output must not be published.
 public struct OutputObjection: Sendable, Hashable {
     public var failure: Failure
-    /// Whether no room of ours would have delivered it: the room is not to be used any more.
+    /// Whether an honest room could not have delivered it. The slot must then stop using the room.
     public var isLie: Bool
 
     public init(failure: Failure, isLie: Bool) {
@@ -29,7 +29,7 @@ public struct OutputObjection: Sendable, Hashable {
 }
 
 extension OutputEvidence {
-    /// What is wrong with the output of which a room told in `report`; `nil` if nothing is. `limits` are the job's.
+    /// What is wrong with the output that `report` describes; `nil` if nothing is. `limits` are the job's.
     public func objection(to report: ConversionReport, _ limits: Recipe.Limits) -> OutputObjection? {
         func lie(_ why: String) -> OutputObjection {
             var failure = Failure(.brokenProtocol, "the room was killed for its output: \(why)")
@@ -40,7 +40,8 @@ extension OutputEvidence {
         if byteCount != report.bytes { return lie("it told of \(report.bytes) bytes and wrote \(byteCount)") }
         if hasHoles { return lie("not all of its \(byteCount) bytes were written") }
         guard let limit = limits.outputBytes, byteCount > limit else { return nil }
-        // The job itself looks before the last of it is written.
+        // The job checks its limit before the end of the output is written, so an honest room
+        // exceeds it by at most `unnoticedBytes`.
         let isLie = byteCount - limit > RoomConfiguration.unnoticedBytes
         return OutputObjection(failure: .tooLarge(byteCount, limit), isLie: isLie)
     }
@@ -57,7 +58,7 @@ extension Failure {
         )
     }
 
-    /// For a job that used up its processor time and did not say so itself.
+    /// The failure of a job that exceeded its processor time and did not report it itself.
     static func overspent(_ seconds: Int, at last: ConversionProgress?) -> Failure {
         Failure(
             code: MediaError.Code.cpuExceeded.rawValue,

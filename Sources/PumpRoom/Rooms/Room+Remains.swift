@@ -1,18 +1,18 @@
 import Conversion
 import Glibc
 
-/// What a room leaves behind.
+/// What is left to deal with after a room has ended.
 struct RoomRemains {
-    /// Given to it and not begun, in order.
+    /// Jobs that it was given and had not begun, in order.
     var unbegun: [RoomJob] = []
-    /// Why it never became ready; `nil` where it did.
+    /// Why it never became ready; `nil` if it did.
     var startFailure: RoomFailure?
-    /// Whether it did anything: one that ends without, again and again, is no reason to start the next at once.
+    /// Whether it worked at all. Rooms that repeatedly end without working are restarted only after a pause.
     var wasOfUse = false
 }
 
 extension Room {
-    /// Ends the job that it died of, and gives back the rest. Called once, when it is over.
+    /// Finishes the job that the room was working on, and returns the others. Called once, after the room has ended.
     func remains() -> RoomRemains {
         guard isReady else {
             return RoomRemains(startFailure: RoomFailure(startFailure, lastWords: lastWords.text))
@@ -56,14 +56,14 @@ extension Room {
         case .disobeyed(let stop): return stop.failure(at: last) ?? .cancelledLate(last)
         case .brokeProtocol(let why):
             return Failure(.brokenProtocol, "the room was killed for what it said: \(why)", at: last)
-        // A room that died just before it was stopped has crashed all the same, unless its end was wanted anyway.
+        // A room that died before the slot killed it has crashed, even if the slot was about to stop it.
         case .notReady, .notLocked, .distrusted, .dismissed, nil:
             let end = rest.map { describe($0.end) } ?? "a signal that it does not obey"
             return Failure(.crash, "the room ended in the middle of the job, with \(end)", at: last)
         }
     }
 
-    /// With the system call, where it says that its lock stopped one.
+    /// Includes the system call if the room reports that its lock stopped one.
     private func describe(_ end: RoomChild.End) -> String {
         guard end == .signalled(SIGSYS), let call = LastCall.name(in: lastWords.text) else { return "\(end)" }
         return "\(end): its lock stopped the system call \(call)"

@@ -1,56 +1,57 @@
 import Conversion
 import Glibc
 
-/// One child process and the jobs it was given. Lives on its slot's thread.
+/// One child process and the jobs that it was given. Used only on its slot's thread.
 final class Room {
-    /// Why we end a room, where it does not end by itself.
+    /// Why the slot ends a room that has not ended by itself.
     enum Verdict {
         case notReady
-        /// Its lock is not what is required.
+        /// Its lock is less complete than required.
         case notLocked(String)
         case stalled(Duration)
         case disobeyed(SentJob.Stop)
         case brokeProtocol(String)
-        /// An output that it has brought to an end is not what it said.
+        /// An output of a finished job is not what the room reported.
         case distrusted(String)
-        /// Nothing against it: it has done its share, or the slot closes.
+        /// No fault of the room: it has done its share, or the slot closes.
         case dismissed
     }
 
     let child: RoomChild
     let configuration: RoomConfiguration
     private let coder: WireCoder
-    /// `nil` once we have hung up.
+    /// `nil` once either side has hung up.
     private(set) var socket: Descriptor?
     let lastWords: LastWords
     private(set) var isReady = false
-    /// How far it has locked itself, as it says; known once it is ready.
+    /// How far it has locked itself, as it reports; `nil` until it is ready.
     private(set) var level: RoomLevel?
     var inFlight: [SentJob] = []
-    /// Messages that its socket has not taken yet.
+    /// Messages that its socket has not accepted yet.
     private var outbox: [(job: Int64, bytes: [UInt8], descriptors: [Int32])] = []
     /// Jobs that it was given.
     private(set) var takenCount = 0
-    /// Jobs that it brought to an end of their own.
+    /// Jobs that it began and finished itself.
     private(set) var endedCount = 0
     private(set) var verdict: Verdict?
     private var wasKilled = false
     private var isHungUp = false
-    /// Counted since it was started, and since it was told to go or hung up.
+    /// Time since the room was started, and since it was dismissed, killed or hung up. Like `idle`, these count only
+    /// the time for which the slot was awake.
     private var age = Duration.zero
     private var sinceEnd = Duration.zero
-    /// Counted while it has jobs and carries none of them out, since it last began one.
+    /// Time for which it has had jobs and worked on none of them, since it last began one.
     private var idle = Duration.zero
     private var firstBytes: Int64?
     private var hasGrown = false
-    /// Whether it was given a job that it must not outlive.
+    /// Whether it was given a job that must be its last.
     private var hasLastJob = false
-    /// How it ended. What it had to say before has been heard by then.
+    /// How the process ended. Set before its last messages are read.
     private(set) var rest: RoomChild.Rest?
-    /// Killed, and not gone: somewhere in the kernel it waits for a disk that does not answer.
+    /// Killed but still there: it waits in the kernel for a disk that does not answer.
     private(set) var isStuck = false
 
-    /// `rules` is the first message to it.
+    /// `rules` is the first message to the room.
     init(
         _ configuration: RoomConfiguration,
         from origin: RoomOrigin,
@@ -64,11 +65,12 @@ final class Room {
         child = try origin.child(socket: theirs, words: words.writing)
         socket = ours
         lastWords = LastWords(from: words.reading)
-        // The first of a new pair fits; where it did not, the room would not become ready, and that is told.
+        // The first message always fits into a new socket. If it does not, the room never becomes ready, and
+        // the start limit reports that.
         _ = Datagram.send(rules, to: ours.number, waits: false)
     }
 
-    /// Whether it may be given another job now.
+    /// Whether it can be given another job now.
     var takesJobs: Bool {
         isReady && !isHungUp && !isSpent && outbox.isEmpty && inFlight.count < configuration.inFlightLimit
     }
@@ -76,17 +78,17 @@ final class Room {
     /// Whether it gets no more jobs.
     var isSpent: Bool { verdict != nil || hasGrown || hasLastJob || takenCount >= configuration.jobsPerRoom }
 
-    /// Whether its successor should be on its way.
+    /// Whether its successor should be started.
     var isNearlySpent: Bool { isSpent || takenCount >= configuration.jobsPerRoom - configuration.inFlightLimit }
 
-    /// Whether time means anything to it.
+    /// Whether a time limit applies to it now.
     var isWatched: Bool { !isReady || isHungUp || verdict != nil || !inFlight.isEmpty }
 
     var isOver: Bool { rest != nil || isStuck }
 
     // MARK: - Saying
 
-    /// Sends `job`, or ends it where it cannot be sent.
+    /// Sends `job`, or fails it if it cannot be sent.
     func give(_ job: RoomJob) {
         let bytes: [UInt8]
         do {
@@ -110,13 +112,13 @@ final class Room {
     func stop(at place: Int, _ reason: SentJob.Stop) {
         inFlight[place].stop(reason)
         let job = inFlight[place].id
-        // An enumeration of two numbers: JSON can write it.
+        // The request holds one whole number, which JSON can always write.
         guard let bytes = try? coder.bytes(RoomRequest.stop(job: job)) else { return }
         outbox.append((job, bytes, []))
         flush()
     }
 
-    /// The caller of `job` wants no more; false if it is not here.
+    /// Cancels `job` for its caller. Returns false if the room does not have it.
     func cancel(_ job: Int64) -> Bool {
         guard let place = inFlight.firstIndex(where: { $0.id == job && !$0.isAbandoned }) else { return false }
         guard !inFlight[place].hasBegun else {
@@ -125,7 +127,7 @@ final class Room {
         }
         let sent = inFlight[place]
         if let unsent = outbox.firstIndex(where: { $0.job == job }) {
-            // It has not left: its descriptors must not leave any more.
+            // Not sent yet: remove it, because its descriptors must not be used after the caller has its answer.
             outbox.remove(at: unsent)
             inFlight.remove(at: place)
         } else {
@@ -136,7 +138,7 @@ final class Room {
         return true
     }
 
-    /// Takes back what has not begun. The caller answers those who sent it; the room is told nothing.
+    /// Takes back the jobs that have not begun. The caller finishes them; the room is not informed.
     func takeBackUnbegun() -> [RoomJob] {
         let unbegun = inFlight.filter { !$0.hasBegun && !$0.isAbandoned }.map(\.job)
         outbox.removeAll { message in unbegun.contains { $0.id == message.job } }
@@ -144,13 +146,13 @@ final class Room {
         return unbegun
     }
 
-    /// Sends what waits to be sent, as far as the socket takes it.
+    /// Sends queued messages until the socket is full.
     func flush() {
         while let next = outbox.first, let socket {
             switch Datagram.send(next.bytes, next.descriptors, to: socket.number, waits: false) {
             case .sent: outbox.removeFirst()
             case .full: return
-            // Its end tells the rest.
+            // The room is gone; its end decides what becomes of its jobs.
             case .gone: outbox = []
             case .refused(let error):
                 outbox.removeFirst()
@@ -165,24 +167,24 @@ final class Room {
 
     // MARK: - Ending
 
-    /// Hangs up; a room that hears this ends. Jobs that it still has are not waited for.
+    /// Hangs up, which makes the room exit. Does not wait for its jobs.
     func dismiss() {
         guard verdict == nil else { return }
         verdict = .dismissed
         socket = nil
     }
 
-    /// Ends it, now.
+    /// Kills the room now, and records why.
     func kill(for verdict: Verdict) {
         guard self.verdict == nil else { return }
         self.verdict = verdict
         sinceEnd = .zero
         wasKilled = true
-        // Once it is reaped its number may belong to another process.
+        // Once the process is reaped, its id may belong to another process.
         if rest == nil { child.kill() }
     }
 
-    /// Ends it, now, whatever was decided before.
+    /// Kills the room now, even if it was dismissed before.
     func killAtOnce() {
         guard verdict != nil else { return kill(for: .dismissed) }
         guard !wasKilled, rest == nil else { return }
@@ -191,12 +193,12 @@ final class Room {
         child.kill()
     }
 
-    /// Ends it, now: what it has begun is not its callers' fault.
+    /// Kills the room now. The job that it has begun is handed back, because its caller is not at fault.
     func distrust(because why: String) {
         if verdict == nil { kill(for: .distrusted(why)) } else { killAtOnce() }
     }
 
-    /// Lets `time` pass, of which we know that we were awake.
+    /// Adds `time`, during which the slot was awake and watching.
     func pass(_ time: Duration) {
         age += time
         if verdict != nil || isHungUp { sinceEnd += time }
@@ -207,7 +209,7 @@ final class Room {
         }
     }
 
-    /// Ends what has taken too long. What the room has said is to be heard before.
+    /// Ends whatever has exceeded a limit. Call it after reading the room's messages.
     func judge() {
         guard !isOver else { return }
         guard verdict == nil else { return hasten() }
@@ -220,7 +222,7 @@ final class Room {
             return
         }
         guard let place = inFlight.firstIndex(where: \.hasBegun) else {
-            // Stopped from outside, say: what it was given goes to another one.
+            // The room was stopped from outside, for example. Its jobs go to another room.
             if idle > configuration.stallLimit { kill(for: .stalled(configuration.stallLimit)) }
             return
         }
@@ -234,7 +236,7 @@ final class Room {
         }
     }
 
-    /// Helps a room out that does not go, and waits no longer for one that cannot.
+    /// Kills a dismissed room that does not exit. Gives up on a killed room that does not end.
     private func hasten() {
         guard sinceEnd > configuration.obedienceLimit else { return }
         if wasKilled {
@@ -248,20 +250,20 @@ final class Room {
 
     // MARK: - Listening
 
-    /// Takes what the room says. `buffer` is scratch.
+    /// Reads and handles the room's messages. `buffer` is scratch space.
     func listen(into buffer: inout [UInt8], upTo limit: Int = 64) {
         for _ in 0..<limit {
-            // What a room says that is to be killed counts no more.
+            // Messages no longer count once the slot has decided to end the room.
             guard let socket, verdict == nil else { return }
             switch Datagram.receive(from: socket.number, into: &buffer, takesDescriptors: false, waits: false) {
             case .nothing: return
             case .ended:
-                // Its process follows, by itself or with help. What it left behind decides on the cause.
+                // The process ends soon, by itself or killed. Its exit status shows the cause.
                 return hangUp()
             case .broken(let why): return kill(for: .brokeProtocol(why))
             case .message(let bytes, _):
                 guard let reply = try? coder.message(RoomReply.self, in: bytes) else {
-                    // Why JSON did not like it is of no use: nothing that we wrote looks like this.
+                    // The JSON error is of no use: nothing that a room of ours writes looks like this.
                     return kill(for: .brokeProtocol("a message of \(bytes.count) bytes that is none of ours"))
                 }
                 if let wrong = take(reply) { return kill(for: .brokeProtocol(wrong)) }
@@ -269,23 +271,23 @@ final class Room {
         }
     }
 
-    /// The room has closed its end, which it does by dying. One that does not die is helped.
+    /// The room has closed its end, as it does when it dies. `judge` kills it if it does not.
     private func hangUp() {
         socket = nil
         outbox = []
         isHungUp = true
     }
 
-    /// Sees whether the process is over, and hears what it still had to say.
+    /// Checks whether the process has ended, and if so reads its last messages.
     func look(into buffer: inout [UInt8]) {
         guard rest == nil, let rest = child.reap() else { return }
         self.rest = rest
-        // A dead room cannot have left more than fits into a socket and a pipe.
+        // A dead room cannot have left more than a socket and a pipe hold.
         listen(into: &buffer, upTo: 4_096)
         for _ in 0..<32 where lastWords.source != nil { lastWords.listen(into: &buffer) }
     }
 
-    /// Believes `reply`; returns what is wrong with it where it cannot be true.
+    /// Checks and applies `reply`. Returns what is wrong if it cannot be true.
     private func take(_ reply: RoomReply) -> String? {
         switch reply {
         case .hello(let version, let level):
@@ -321,14 +323,14 @@ final class Room {
                 end(place, spent, outcome)
                 return nil
             }
-            // Told when it is gone.
+            // The caller gets the answer when the process is gone.
             inFlight[place].answer = outcome(inFlight[place])
             kill(for: .dismissed)
         case .described(let job, let report, let spent):
             guard let place = begun(job), case .probe(let probe) = inFlight[place].job.errand, spent.isCredible,
                 report.isCredible, (report.presets != nil) == probe.fitsPresets
             else { return "a description of job \(job) that cannot be true" }
-            // As long as a message may be, and no longer: what is in it has been bounded by that.
+            // The size of a message bounds the description, so it needs no shortening here.
             end(place, spent) { .described(report, $0.cost(spent)) }
         case .failed(let job, let failure, let spent):
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
@@ -353,7 +355,7 @@ final class Room {
     }
 
     private func lookAtMemory() {
-        // Memory grows by jobs; every tenth is soon enough, and spares short ones a look at /proc.
+        // Memory grows over many jobs. Checking after every tenth is soon enough, and saves short jobs a read of /proc.
         guard firstBytes == nil || endedCount % 10 == 0, let bytes = child.residentBytes() else { return }
         let first = firstBytes ?? bytes
         firstBytes = first
@@ -366,7 +368,7 @@ extension SentJob {
         cost(cpuMicroseconds: spent.cpuMicroseconds, peakBytes: spent.peakBytes)
     }
 
-    /// What the room said, unless it ended because of a limit of ours.
+    /// The room's failure, or the slot's reason if the room ended the job because of one of the slot's limits.
     fileprivate func failure(_ said: Failure, cost: RoomCost) -> RoomFailure {
         var failure = said
         if said.code == "cancelled", let stop, let why = stop.failure(at: last) { failure = why }
@@ -379,7 +381,7 @@ extension Failure {
         Failure(code: "recipe_refused", kind: .permanent, stage: "open", message: message, hint: hint)
     }
 
-    /// For a message that the system does not take, which is the descriptors' fault or memory's.
+    /// For a message that the kernel refuses to send, because of the descriptors or for lack of memory.
     fileprivate static func unsendable(_ error: SystemError) -> Failure {
         switch error.number {
         case ETOOMANYREFS, EMFILE, ENFILE:

@@ -1,7 +1,7 @@
 import Glibc
 
 extension RoomChild {
-    /// Processor time that it has used, as the kernel counts it; `nil` once it is over.
+    /// Processor time that the process has used, by the kernel's count; `nil` once it has ended.
     var cpuMicroseconds: Int64? {
         var (clock, time) = (clockid_t(), timespec())
         guard clock_getcpuclockid(id, &clock) == 0, clock_gettime(clock, &time) == 0 else { return nil }

@@ -2,12 +2,13 @@ import Glibc
 
 /// The process of a room, started and not yet reaped.
 ///
-/// Starts and is waited for on one thread, which has to outlive it: the kernel kills a room when the thread that started it ends.
+/// Create it and wait for it on the same thread. That thread must outlive it: the kernel kills a room when the
+/// thread that started it ends.
 final class RoomChild {
     /// How a process ended.
     enum End: Hashable { case exited(Int32), signalled(Int32), unknown }
 
-    /// What it was, once it is over.
+    /// How the process ended and what it used in its life.
     struct Rest {
         var end: End
         var cpuMicroseconds: Int64
@@ -15,12 +16,14 @@ final class RoomChild {
     }
 
     let id: pid_t
-    /// Readable once the process is over.
+    /// A pidfd: readable once the process has ended.
     let handle: Descriptor
 
-    /// Takes over the child `id` of this thread, which no other code waits for. Throws where it cannot be watched; it is killed then.
+    /// Adopts the child `id` of this thread; no other code may wait for it. Throws if it cannot
+    /// be watched, after killing it.
     init(adopting id: pid_t) throws(SystemError) {
-        // A group of its own: what a terminal sends to the worker is the worker's to pass on. One that was started has it.
+        // The room gets its own process group, because the worker decides how to pass on a terminal's signals. A
+        // room started by `start` already has one.
         setpgid(id, id)
         let handle = GNUFunctions.systemCall(KernelNumber.pidfdOpen, Int(id), 0)
         guard handle >= 0 else {
@@ -33,8 +36,8 @@ final class RoomChild {
         self.handle = Descriptor(adopting: Int32(handle))
     }
 
-    /// Starts `executable` as a room that has `socket` and `nursery`, if any, at their places, `words` to complain to, and nothing
-    /// else.
+    /// Starts `executable` as a room. It inherits `socket` and, if given, `nursery` at their fixed numbers, `stderr`
+    /// as its standard error, and no other descriptor.
     static func start(
         _ executable: String,
         socket: Descriptor,
@@ -46,7 +49,7 @@ final class RoomChild {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        // In this order: the words' own number may be 3, and the socket's 4. The nursery's is higher.
+        // In this order, because `stderr` may have number 3 and `socket` number 4. The number of `nursery` is higher.
         posix_spawn_file_actions_adddup2(&actions, stderr.number, 2)
         posix_spawn_file_actions_adddup2(&actions, socket.number, RoomProcess.socket)
         if let nursery { posix_spawn_file_actions_adddup2(&actions, nursery.number, NurseryProcess.socket) }
@@ -70,7 +73,7 @@ final class RoomChild {
         defer { words.forEach { free($0) } }
         var environment: [UnsafeMutablePointer<CChar>?] = [nil]
         var id = pid_t()
-        // The actions have only the descriptors' numbers.
+        // The actions hold only the descriptors' numbers, so keep the owners alive.
         let problem = withExtendedLifetime((socket, stderr, nursery)) {
             posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
         }
@@ -78,23 +81,23 @@ final class RoomChild {
         return try RoomChild(adopting: id)
     }
 
-    /// Kills it, and all that it may have started.
+    /// Signals the room and every process in its group.
     func kill(_ number: Int32 = SIGKILL) { _ = Glibc.kill(-id, number) }
 
-    /// Takes the process's leave; `nil` if it is not over.
+    /// Reaps the process; `nil` if it has not ended.
     func reap() -> Rest? {
         var waited = [pollfd(fd: handle.number, events: Int16(POLLIN), revents: 0)]
         guard poll(&waited, 1, 0) > 0 else { return nil }
-        // Until it is reaped, no other group can get its number.
+        // Until the process is reaped, no other group can have its number.
         kill()
         var (status, usage) = (Int32(0), rusage())
         defer {
-            // A nursery that a room left behind without a word, or a room that a nursery made in its last moment: it was in the
-            // group, and killed with it.
+            // Reap the rest of the group, killed with it: a fork server that the room left behind unreported, or a
+            // room that a fork server made in its last moment.
             while retryingInterrupts({ waitpid(-id, nil, 0) }) > 0 {}
         }
         guard retryingInterrupts({ wait4(id, &status, 0, &usage) }) == id else {
-            // Where SIGCHLD is ignored, the kernel reaps before this can ask.
+            // If SIGCHLD is ignored, the kernel reaps the process before this call.
             return Rest(end: .unknown, cpuMicroseconds: 0, peakBytes: 0)
         }
         let signal = status & 0x7F
@@ -105,7 +108,7 @@ final class RoomChild {
         )
     }
 
-    /// Bytes of memory that it has now; `nil` where that cannot be read, which is where it is over.
+    /// Bytes of memory that it uses now; `nil` if that cannot be read, as after its end.
     func residentBytes() -> Int64? {
         let file = open("/proc/\(id)/statm", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -119,7 +122,7 @@ final class RoomChild {
 }
 
 extension rusage {
-    /// Processor time in the program and for it in the kernel.
+    /// Processor time in user mode and in the kernel.
     var cpuMicroseconds: Int64 {
         Int64(ru_utime.tv_sec + ru_stime.tv_sec) * 1_000_000 + Int64(ru_utime.tv_usec + ru_stime.tv_usec)
     }

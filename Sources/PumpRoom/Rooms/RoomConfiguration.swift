@@ -1,22 +1,24 @@
 public import Conversion
 
-/// How a slot treats its rooms. Every default stands here.
+/// The settings of a slot and its rooms, with all defaults.
 public struct RoomConfiguration: Sendable, Hashable {
-    /// The program that is started as a room, with the word `pump-room`: this one itself, also after its file was replaced.
+    /// The program to start as a room, with the argument `pump-room`. The default is the running program, even
+    /// if its file has been replaced.
     public var executable = "/proc/self/exe"
-    /// Whether a process stays behind that later rooms are made of, sooner than the program starts. Pays where rooms are replaced.
+    /// Whether to keep a fork server, which makes later rooms faster than starting the program.
+    /// Worthwhile if rooms are replaced.
     public var keepsNursery = true
-    /// What happens where a room cannot lock itself whole.
+    /// What happens if a room cannot apply every layer of its lock.
     public var sandbox = RoomSandbox.bestEffort
-    /// Memory that a room may take beyond what the program has by itself, as address space.
+    /// Address space that a room may use in addition to what the program takes by itself.
     public var memoryLimitBytes: Int64 = 1 << 30
-    /// Processor time after which a room is ended, whatever it does. Jobs have limits of their own.
+    /// Processor time over the life of a room, after which it ends. Jobs have limits of their own.
     public var cpuLimit = Duration.seconds(7 * 86_400)
-    /// No output becomes larger, whatever its recipe says.
+    /// The largest size of any output, whatever its recipe says.
     public var outputLimitBytes: Int64 = 1 << 40
-    /// Seconds of processor time that opening a source may take, also where nothing else is limited.
+    /// Seconds of processor time for opening a source, even where no other limit is set.
     public static let usualOpenSeconds = 10
-    /// For recipes that do not say otherwise. Time has limits of its own below.
+    /// Limits for recipes that set none. The limits on time are below.
     public var usualLimits = Recipe.Limits(
         outputBytes: 64 << 30,
         decodedSeconds: 7 * 86_400,
@@ -24,32 +26,34 @@ public struct RoomConfiguration: Sendable, Hashable {
         cpuSeconds: 86_400,
         openSeconds: RoomConfiguration.usualOpenSeconds
     )
-    /// No recipe gets more.
+    /// The highest limits that a recipe can get.
     public var highestLimits = Recipe.Limits(decodedSeconds: 31 * 86_400, cpuSeconds: 7 * 86_400)
-    /// Jobs that a room is given before the first of them has ended.
+    /// The number of jobs that a room may hold at once, begun or waiting.
     public var inFlightLimit = 8
-    /// A job that takes no frame for so long is hung. A recipe's own limit counts where it is shorter.
+    /// A job that takes no frame for this long is stalled. A shorter limit in the recipe takes precedence.
     public var stallLimit = Duration.seconds(60)
-    /// No job takes longer, whatever its recipe says; `nil` leaves it to the recipes.
+    /// The longest that any job may take, whatever its recipe says; `nil` leaves it to the recipes.
     public var wallLimit: Duration?
-    /// A job that is slower than this is ended once `paceGrace` and the time that the pace gives it are over. 1 is a second of
-    /// sound in a second; `nil` takes any pace. What a room says of its progress counts for no more than the source's size allows.
+    /// The slowest accepted pace, in seconds of sound per second; `nil` accepts any. The slot ends a job that has
+    /// taken longer than `paceGrace` plus the time that its progress deserves at this pace. The source's size limits
+    /// how much of the reported progress counts.
     ///
-    /// A quarter, since an honest file on a slow or overloaded machine may be slower than it plays.
+    /// The default is a quarter, because an honest file on a slow or overloaded machine may
+    /// convert more slowly than it plays.
     public var slowestPace: Double? = 0.25
     public var paceGrace = Duration.seconds(600)
-    /// A room is replaced after so many jobs.
+    /// A room is replaced after this many jobs.
     public var jobsPerRoom = 1_000
-    /// A room is replaced when it has so much more memory than at the end of its first job.
+    /// A room is replaced when it uses this much more memory than at the end of its first job.
     public var growthLimitBytes: Int64 = 96 << 20
-    /// A room that has been asked to stop and does not, is killed after so long.
+    /// The time after which a room is killed if it was asked to stop and has not.
     public var obedienceLimit = Duration.seconds(5)
-    /// A room that is not ready after so long has failed to start.
+    /// The time after which a room that is not ready counts as failed to start.
     public var startLimit = Duration.seconds(30)
 
     public init() {}
 
-    /// Throws for the first field that no slot could work with.
+    /// Throws for the first field that has an invalid value.
     public func validate() throws(RoomConfigurationError) {
         func check(_ isAllowed: Bool, _ field: String, _ allowed: String) throws(RoomConfigurationError) {
             guard isAllowed else { throw RoomConfigurationError(field: field, allowed: allowed) }
@@ -70,21 +74,21 @@ public struct RoomConfiguration: Sendable, Hashable {
         try check(startLimit > .zero, "startLimit", "above 0")
     }
 
-    /// What may be written between two looks at a job's budget.
+    /// What a job may write between two checks of its budget.
     static let unnoticedBytes: Int64 = 64 << 20
 
-    /// What its rooms are told.
+    /// The rules that its rooms apply to themselves.
     var rules: RoomRules {
         RoomRules(
             sandbox: sandbox,
             memoryBytes: memoryLimitBytes,
             cpuSeconds: cpuLimit.components.seconds,
-            // Beyond what a job is told, so that it is the job that notices.
+            // Higher than the job's own limit, so that the job reports the excess before the kernel does.
             fileBytes: outputLimitBytes + Self.unnoticedBytes
         )
     }
 
-    /// What a job may use whose recipe says `wanted`.
+    /// The limits of a job whose recipe asks for `wanted`.
     public func limits(for wanted: Recipe.Limits?) -> Recipe.Limits {
         func least<Value: Comparable>(_ field: KeyPath<Recipe.Limits, Value?>) -> Value? {
             let own = wanted?[keyPath: field] ?? usualLimits[keyPath: field]
@@ -104,13 +108,14 @@ public struct RoomConfiguration: Sendable, Hashable {
         return limits
     }
 
-    /// How often a watched room is looked at: often enough for the shortest limit, and no more often than eyes need.
+    /// How often the slot checks a watched room: often enough for the shortest limit, and at most as
+    /// often as a person would notice.
     var tick: Duration {
         min(.milliseconds(250), max(.milliseconds(10), min(stallLimit, obedienceLimit, startLimit) / 4))
     }
 }
 
-/// A setting that no slot could work with.
+/// A setting with an invalid value.
 public struct RoomConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     public let field: String
     public let allowed: String

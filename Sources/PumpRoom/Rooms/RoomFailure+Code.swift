@@ -1,24 +1,25 @@
 public import Conversion
 
 extension RoomFailure {
-    /// What goes wrong with rooms, as docs/errors.md has it. What goes wrong in them has `MediaError`'s codes.
+    /// Codes for failures of rooms, as docs/errors.md lists them. Failures of conversions in
+    /// rooms have `MediaError`'s codes.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// The room ended in the middle of the job.
         case crash = "room_crash"
         /// The job took no frame for too long.
         case stalled = "room_stalled"
-        /// The room said what no room of ours says.
+        /// The room sent a message that no room of ours sends.
         case brokenProtocol = "room_protocol"
         /// No room could be started.
         case notStarted = "room_start"
-        /// No room could be locked as far as is required.
+        /// No room could be locked as far as required.
         case notLocked = "sandbox_unavailable"
         /// The job took longer than it may.
         case deadlineExceeded = "deadline_exceeded"
-        /// The job fell behind the pace that the worker asks of it, which another machine may keep.
+        /// The job fell behind the pace that the worker requires. A faster machine may keep it.
         case tooSlow = "too_slow"
 
-        /// What another try is worth.
+        /// Whether a retry is worthwhile.
         public var kind: Failure.Kind {
             switch self {
             case .crash, .stalled, .brokenProtocol, .tooSlow: .transient
@@ -30,12 +31,13 @@ extension RoomFailure {
 }
 
 extension Failure {
-    /// A failure of a room, at the place where it was heard of last.
+    /// A failure of a room, at the last position that it reported.
     init(_ code: RoomFailure.Code, _ message: String, at last: ConversionProgress? = nil, hint: String? = nil) {
         self.init(
             code: code.rawValue,
             kind: code.kind,
-            // Before the first frame a source is being opened and probed; what comes then is one thing to a watcher.
+            // Before the first frame, the room opens and probes the source. The slot cannot
+            // tell the later stages apart.
             stage: last == nil ? "open" : "decode",
             message: message,
             position: last?.position,

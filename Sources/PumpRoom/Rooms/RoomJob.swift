@@ -1,15 +1,15 @@
 import Conversion
 import Synchronization
 
-/// One call of `run`, on its way through a slot.
+/// One call of `run` on its way through a slot.
 struct RoomJob: Sendable {
     let id: Int64
     let errand: RoomErrand
     let report: @Sendable (ConversionProgress) -> Void
-    /// Called once.
+    /// Called exactly once.
     let finish: @Sendable (RoomAnswer) -> Void
     let ticket: RoomTicket
-    /// How many rooms it was given to that ended before they began it.
+    /// How many rooms had this job and ended before they began it.
     var moves = 0
 
     func fail(_ failure: Failure) { finish(.failed(RoomFailure(failure))) }
@@ -17,7 +17,7 @@ struct RoomJob: Sendable {
     func cancel() { fail(.cancelledBeforeItBegan) }
 }
 
-/// Remembers that a job is not wanted any more, also if that is said before the slot has heard of the job.
+/// Remembers that a job was cancelled, even if the slot has not received the job yet.
 final class RoomTicket: Sendable {
     private let flag = Atomic<Bool>(false)
 

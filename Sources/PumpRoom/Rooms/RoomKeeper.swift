@@ -1,25 +1,25 @@
 import Glibc
 import Synchronization
 
-/// The thread of a slot, and the way to it.
+/// A slot's thread and the channel to it.
 ///
-/// One thread does all that a slot does: it waits in `poll` for its rooms, for orders, and while something is watched for the
-/// next tick. It starts the rooms itself, because a room dies with the thread that started it.
+/// One thread does all the work of a slot. It waits in `poll` for its rooms, for orders and, while it watches a
+/// room, for the next tick. It starts the rooms itself, because a room dies with the thread that started it.
 final class RoomKeeper: Sendable {
     enum Order: Sendable {
         case run(RoomJob)
         case cancel(Int64)
-        /// Ends the room that is this process, if it is still there.
+        /// Kills the room with this process id, if the slot still has it.
         case distrust(Int32, why: String)
         case close(@Sendable () -> Void)
-        /// Closes it without asking: its processes are killed.
+        /// Closes the slot and kills its processes at once.
         case kill(@Sendable () -> Void)
     }
 
     private struct Lock {
         var level: RoomLevel?
         var hasWarned = false
-        /// No room will be ready any more.
+        /// Whether the slot has ended, so that no room will become ready any more.
         var isOver = false
         var lastNumber: UInt64 = 0
         var waiting: [UInt64: CheckedContinuation<RoomLevel?, Never>] = [:]
@@ -27,7 +27,7 @@ final class RoomKeeper: Sendable {
 
     private struct Inbox {
         var orders: [Order] = []
-        /// Readable while there are orders; `nil` once the slot is over.
+        /// Readable while there are orders; `nil` once the slot has ended.
         var bell: Pipe?
     }
 
@@ -57,7 +57,7 @@ final class RoomKeeper: Sendable {
         bell.reading.stopsWaiting()
         bell.writing.stopsWaiting()
         inbox = Mutex(Inbox(bell: bell))
-        // The inbox alone holds the bell, so that the end of the slot is its end.
+        // Only the inbox holds the pipe, so it closes when the slot ends.
         let ear = bell.reading.number
         RoomThread.start("room \(number)") { [self] in
             SlotLoop(self, configuration, ear: ear).run()
@@ -66,13 +66,13 @@ final class RoomKeeper: Sendable {
 
     func nextJob() -> Int64 { lastJob.add(1, ordering: .relaxed).newValue }
 
-    /// Hands over an order; false if the slot is over.
+    /// Queues an order. Returns false if the slot has ended.
     @discardableResult
     func post(_ order: Order) -> Bool {
         inbox.withLock { inbox in
             guard let bell = inbox.bell else { return false }
             inbox.orders.append(order)
-            // A full bell rings already.
+            // The pipe is already readable if there were other orders.
             if inbox.orders.count == 1 { _ = retryingInterrupts { write(bell.writing.number, [1], 1) } }
             return true
         }
@@ -89,7 +89,7 @@ final class RoomKeeper: Sendable {
         }
     }
 
-    /// The last orders; no other is taken from here on.
+    /// Returns the last orders; no order is accepted afterwards.
     func end() -> [Order] {
         let disappointed = lock.withLock { lock in
             lock.isOver = true
@@ -111,7 +111,7 @@ final class RoomKeeper: Sendable {
 
     var level: RoomLevel? { lock.withLock { $0.level } }
 
-    /// Waits for the first room to be ready; `nil` if the slot is over or the task cancelled before.
+    /// Waits until the first room is ready; `nil` if the slot ends or the task is cancelled before.
     func reachedLevel() async -> RoomLevel? {
         let number = lock.withLock { lock in
             lock.lastNumber += 1
@@ -120,7 +120,7 @@ final class RoomKeeper: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (isSettled, level) = lock.withLock { lock in
-                    // A cancellation that came before found no waiting task.
+                    // If the task was cancelled before, the handler found no continuation to resume.
                     if lock.level != nil || lock.isOver || Task.isCancelled { return (true, lock.level) }
                     lock.waiting[number] = continuation
                     return (false, nil)
@@ -132,7 +132,8 @@ final class RoomKeeper: Sendable {
         }
     }
 
-    /// Keeps what the latest room says of its lock, tells those who wait for it, and warns once where that is not whole.
+    /// Stores the level of the latest room and resumes the tasks that wait for it. Warns
+    /// once if the lock is incomplete.
     func note(_ level: RoomLevel) {
         let (warning, waiting) = lock.withLock { lock in
             lock.level = level

@@ -1,16 +1,18 @@
 import Glibc
 
-/// The slot's way to its nursery. Lives on the slot's thread, whose child the nursery is, as its rooms are.
+/// The slot's connection to its fork server. Used only on the slot's thread; the fork server
+/// is its child, like the rooms.
 final class RoomNursery {
     private let socket: Descriptor
-    /// Known once it has been heard of.
+    /// Known once the first room has reported it.
     private var process: RoomChild?
     private var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
 
-    /// `socket` is our end; the other is the first room's, which tells of the nursery that it leaves behind.
+    /// `socket` is our end. The first room has the other one, and reports over it the fork
+    /// server that it leaves behind.
     init(_ socket: Descriptor) { self.socket = socket }
 
-    /// A room that has `socket` and `words`; `nil` where no nursery is there that would make one within `limit`.
+    /// A new room that has `socket` and `words`; `nil` if there is no fork server or it does not answer within `limit`.
     func child(socket room: Descriptor, words: Descriptor, limit: Duration) -> RoomChild? {
         hearOfIt()
         let sent = withExtendedLifetime((room, words)) {
@@ -18,39 +20,40 @@ final class RoomNursery {
         }
         guard case .sent? = sent, let id = number(within: limit)
         else { return nil }
-        // One that cannot be watched has been killed; why it cannot is met again by the program that is started instead.
+        // A room that cannot be watched has been killed. The same problem will show when the
+        // slot starts the program instead.
         return try? RoomChild(adopting: id)
     }
 
-    /// Readable when there is news: that it is there, or that it has ended.
+    /// Readable when the fork server has been reported, or has ended.
     var ear: Int32 { socket.number }
 
-    /// Hears the news; whether it is there.
+    /// Reads pending messages. Returns whether the fork server is up.
     func hearNews() -> Bool {
-        // What comes unasked of one that is known is its end.
+        // A known fork server sends nothing unasked, so this is the end of its stream.
         guard process == nil else { return false }
         hearOfIt()
         return process != nil
     }
 
-    /// Ends it, and waits for that.
+    /// Kills the fork server, and waits for its end.
     func end() {
         hearOfIt()
         guard let process else { return }
         self.process = nil
         process.kill()
-        // If it was killed and is not gone, it is not waited for any longer.
+        // Do not wait longer for a killed process that does not end.
         if isReadable(process.handle, within: .seconds(5)) { _ = process.reap() }
     }
 
-    /// Takes the first room's word for it, if that is there.
+    /// Adopts the fork server, if the first room has reported it.
     private func hearOfIt() {
         guard process == nil, let id = number(within: .zero) else { return }
-        // As above: it is as if there were none.
+        // If it cannot be watched it has been killed, and the slot goes on as if there were none.
         process = try? RoomChild(adopting: id)
     }
 
-    /// The next process that it tells of.
+    /// The next process id received from the fork server or the first room.
     private func number(within limit: Duration) -> pid_t? {
         guard isReadable(socket, within: limit),
             case .message(let bytes, _) = Datagram.receive(

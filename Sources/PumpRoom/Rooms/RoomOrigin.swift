@@ -1,16 +1,17 @@
-/// Where a slot's rooms come from: the nursery, where there is one, or the program itself. Lives on the slot's thread.
+/// Makes a slot's rooms: from the fork server if there is one, otherwise by starting the program.
+/// Used only on the slot's thread.
 final class RoomOrigin {
     private let configuration: RoomConfiguration
     private var nursery: RoomNursery?
 
     init(_ configuration: RoomConfiguration) { self.configuration = configuration }
 
-    /// A new room's process, with `socket` and `words` as its own.
+    /// A new room's process, which has `socket` and `words`.
     func child(socket: Descriptor, words: Descriptor) throws(SystemError) -> RoomChild {
         if let child = nursery?.child(socket: socket, words: words, limit: configuration.obedienceLimit) {
             return child
         }
-        // It has ended, does not answer, or was never there. The program leaves another one behind.
+        // The fork server has ended, does not answer, or never existed. The program will leave another one behind.
         forgetNursery()
         guard configuration.keepsNursery else {
             return try RoomChild.start(configuration.executable, socket: socket, words: words, nursery: nil)
@@ -26,15 +27,15 @@ final class RoomOrigin {
         return child
     }
 
-    /// Readable when there is news of the nursery; -1 where there is none.
+    /// Readable when there is news of the fork server; -1 if there is none.
     var ear: Int32 { nursery?.ear ?? -1 }
 
-    /// Hears it, and buries a nursery that has ended.
+    /// Reads the news, and discards a fork server that has ended.
     func hearNews() {
         if let nursery, !nursery.hearNews() { forgetNursery() }
     }
 
-    /// Ends the nursery: the next room starts as a program.
+    /// Ends the fork server, so the next room starts as a program.
     func forgetNursery() {
         nursery?.end()
         nursery = nil

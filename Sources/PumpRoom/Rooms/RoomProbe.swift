@@ -1,18 +1,18 @@
 public import Conversion
 
-/// What a pump room is asked to look at: what is behind one open descriptor.
+/// A request to describe the file behind one open descriptor.
 public struct RoomProbe: Sendable {
-    /// Open for reading. Lent until the outcome is there.
+    /// Open for reading. Lent until the outcome is returned.
     public var source: Int32
     /// A file name whose extension helps with formats that have no signature.
     public var nameHint: String?
-    /// The shape of headerless PCM.
+    /// The sample format of headerless PCM.
     public var raw: Recipe.RawDescription?
-    /// Whether the main track is decoded to its end too.
+    /// Whether to decode the main track to its end as well.
     public var scans: Bool
-    /// Whether it is told what each preset would make of the main track.
+    /// Whether to report what each preset would make of the main track.
     public var fitsPresets: Bool
-    /// What a scan may take; `nil` leaves it to the slot.
+    /// Limits for opening and scanning; `nil` means the slot's usual ones.
     public var limits: Recipe.Limits?
 
     public init(
@@ -32,15 +32,15 @@ public struct RoomProbe: Sendable {
     }
 }
 
-/// What became of it.
+/// The result of a `RoomProbe`.
 public enum RoomProbeOutcome: Sendable, Hashable {
     case described(SourceReport, RoomCost)
     case failed(RoomFailure)
-    /// Its room went down through no fault of its own.
+    /// The room ended, and the probe did not cause it.
     case handedBack
 }
 
-/// Whatever a room can be asked to do.
+/// The request behind a job: a conversion or a probe.
 enum RoomErrand: Sendable {
     case convert(RoomWork)
     case probe(RoomProbe)
@@ -52,7 +52,7 @@ enum RoomErrand: Sendable {
         }
     }
 
-    /// As it is said to the room: without a word of where anything lies.
+    /// The message to the room, without paths.
     func request(job: Int64, _ configuration: RoomConfiguration) -> RoomRequest {
         switch self {
         case .convert(let work):
@@ -91,7 +91,7 @@ enum RoomErrand: Sendable {
     }
 }
 
-/// What came of any errand.
+/// The result of any request.
 enum RoomAnswer: Sendable {
     case converted(ConversionReport, RoomCost)
     case described(SourceReport, RoomCost)

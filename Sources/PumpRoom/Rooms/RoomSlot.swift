@@ -3,14 +3,14 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A place for one conversion at a time, in a process of its own. What is given while one is under way waits its turn, in order.
+/// A place for one conversion at a time, in a separate process. Further work waits its turn, in order.
 public final class RoomSlot: Sendable {
     private let keeper: RoomKeeper
 
     /// Opens the slot and starts its first room. `configuration` must be valid.
     ///
-    /// `warn` is called at most once, on the slot's own thread, where a room's lock is not whole; without it, the first slot of
-    /// the process says so on standard error.
+    /// `warn` is called at most once, on the slot's own thread, if a room's lock is incomplete. By default, the
+    /// first slot of the process that has a warning writes it to standard error.
     public init(
         _ number: Int,
         configuration: RoomConfiguration = RoomConfiguration(),
@@ -21,7 +21,7 @@ public final class RoomSlot: Sendable {
 
     private static let hasComplained = Atomic<Bool>(false)
 
-    /// Says `warning` on standard error, the first time that it is called.
+    /// Writes `warning` to standard error the first time it is called, and ignores later calls.
     public static let complain: @Sendable (String) -> Void = { warning in
         guard !hasComplained.exchange(true, ordering: .relaxed) else { return }
         let line = Array("sluice: \(warning)\n".utf8)
@@ -30,10 +30,11 @@ public final class RoomSlot: Sendable {
 
     deinit { keeper.post(.close({})) }
 
-    /// Carries out `work`; cancelling the calling task ends it as a failure with the code `cancelled`.
+    /// Carries out `work`. Cancelling the calling task ends it with a failure with the code `cancelled`.
     ///
-    /// `report` is called now and then while frames move, on the slot's own thread, and must not block. Of work that is
-    /// cancelled before it began, the room may hold the descriptors for a moment longer; it does not touch what is behind them.
+    /// `report` is called several times a second while frames move, on the slot's own thread, and must not
+    /// block. If work is cancelled before it has begun, the room may keep the descriptors open for a moment
+    /// longer, but does not use them.
     public func run(
         _ work: RoomWork,
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
@@ -41,7 +42,7 @@ public final class RoomSlot: Sendable {
         RoomOutcome(await answer(to: .convert(work), report))
     }
 
-    /// Looks at what is behind an open descriptor, as `run` converts it.
+    /// Describes the file behind an open descriptor. Reporting and cancelling work as in `run`.
     public func describe(
         _ probe: RoomProbe,
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
@@ -66,26 +67,26 @@ public final class RoomSlot: Sendable {
         }
     }
 
-    /// Ends what is under way as `cancelled`, hands back what waits, and returns when the room is gone.
+    /// Cancels the job in progress, hands back what waits, and returns when the room is gone.
     ///
-    /// What comes later is handed back. Closing a closed slot waits for the same end.
+    /// Later work is handed back, too. Closing a slot again waits for the same end.
     public func close() async {
         await withCheckedContinuation { continuation in
             if !keeper.post(.close({ continuation.resume() })) { continuation.resume() }
         }
     }
 
-    /// Kills the room that is `process`, whose work was found to be false, and waits for nothing. A job that it has begun is
-    /// handed back, and those that wait in it go to the next room.
+    /// Kills the room with the process id `process`, whose output was found to be false. Returns at once. The job
+    /// that it has begun is handed back; the jobs that wait in it go to the next room.
     public func distrust(_ process: Int32, because why: String) { keeper.post(.distrust(process, why: why)) }
 
-    /// Begins to close the slot, and waits for nothing.
+    /// Starts closing the slot and returns at once.
     public func dismiss() { keeper.post(.close({})) }
 
-    /// Closes the slot and blocks until all its processes have ended and been waited for. Returns whether they have.
+    /// Closes the slot and blocks until all its processes have ended and been reaped. Returns whether they have.
     ///
-    /// They have `grace` to end by themselves, and are killed then. One that waits in the kernel for a disk cannot be killed:
-    /// `limit` bounds the wait for it.
+    /// Processes that have not ended after `grace` are killed. A process that waits in the kernel for a disk cannot
+    /// be killed; `limit` bounds the wait for it.
     @discardableResult
     public func end(grace: Duration, limit: Duration) -> Bool {
         (grace > .zero && isOver(within: grace) { keeper.post(.close($0)) })
@@ -101,9 +102,9 @@ public final class RoomSlot: Sendable {
     /// How far the latest room has locked itself; `nil` until the first one is ready.
     public var level: RoomLevel? { keeper.level }
 
-    /// The same, waited for; `nil` if the slot is closed or the calling task cancelled before.
+    /// Waits for `level`; `nil` if the slot is closed or the calling task cancelled before.
     public func reachedLevel() async -> RoomLevel? { await keeper.reachedLevel() }
 
-    /// The process that works or would work next, for logs; `nil` while there is none.
+    /// The process that works, or is ready to work next, for logs; `nil` if there is none.
     public var process: Int32? { keeper.process }
 }

@@ -1,18 +1,18 @@
 public import Conversion
 
-/// What a pump room is asked to do: one recipe between two open descriptors, and nothing else that it could reach.
+/// A request to convert: one recipe between two open descriptors, the only ones that the room gets.
 public struct RoomWork: Sendable {
     public var recipe: Recipe
-    /// Open for reading. Lent until the outcome is there.
+    /// Open for reading. Lent until the outcome is returned.
     public var source: Int32
-    /// A new, empty file, open for reading and writing. Lent until the outcome is there.
+    /// A new, empty file, open for reading and writing. Lent until the outcome is returned.
     public var destination: Int32
-    /// Whether the destination may be a pipe, which headerless PCM and WAV can be written to.
+    /// Whether the destination may be a pipe, which only headerless PCM and WAV support.
     public var streams: Bool
-    /// How large the source is, where that is known: what a job says of its progress earns it no more time than that is worth.
+    /// The size of the source, if known. It caps the time that a job can earn by reporting progress.
     public var sourceBytes: Int64?
-    /// Whether the room ends before the outcome is there: only then nothing can write to the destination any more, where the file
-    /// system does not tell of writers.
+    /// Whether the room must end before the outcome is returned. On file systems that do not report writers, only
+    /// this ensures that no process can still write to the destination.
     public var endsRoom = false
 
     public init(_ recipe: Recipe, from source: Int32, to destination: Int32, streams: Bool = false) {
@@ -23,26 +23,27 @@ public struct RoomWork: Sendable {
     }
 }
 
-/// What became of it.
+/// The result of a `RoomWork`.
 public enum RoomOutcome: Sendable, Hashable {
     case converted(ConversionReport, RoomCost)
-    /// What is in the destination is worth nothing.
+    /// The contents of the destination are invalid.
     case failed(RoomFailure)
-    /// Its room went down through no fault of its own: the attempt is not spent, and another room may do it.
+    /// The room ended, and the job did not cause it. The attempt is not spent, and another room may do the job.
     case handedBack
 }
 
-/// An attempt that a room could not bring to a good end.
+/// An attempt that failed in a room.
 public struct RoomFailure: Sendable, Hashable {
     public var failure: Failure
-    /// The last lines that the room said, with control characters escaped.
+    /// The last lines that the room wrote to standard error, with control characters escaped.
     public var lastWords: String?
-    /// Whether the room died of this work, or had to be killed because of it.
+    /// Whether the job crashed the room, or the room had to be killed because of the job.
     public var isRoomDeath: Bool
-    /// Frames taken from the source, as far as was heard.
+    /// Frames taken from the source, as last reported.
     public var frames: Int64?
     public var cost: RoomCost
-    /// Time from its beginning to its end, and from the last frame to its end, as far as the slot was awake to watch.
+    /// From the job's begin to its end, and from its last frame to its end. Counts only time
+    /// in which the slot was awake.
     public var elapsed: Duration
     public var quiet: Duration
 
@@ -65,11 +66,11 @@ public struct RoomFailure: Sendable, Hashable {
     }
 }
 
-/// What work took, as far as is known.
+/// What work cost, as far as known.
 public struct RoomCost: Sendable, Hashable, Codable {
     /// Processor time.
     public var cpu: Duration?
-    /// The most memory that the room has had since it started.
+    /// The peak memory of the room since it started.
     public var peakBytes: Int64?
     /// The room's process, for `RoomSlot.distrust`.
     public var process: Int32?

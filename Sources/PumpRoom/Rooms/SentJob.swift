@@ -2,27 +2,27 @@ import Conversion
 
 /// A job that a room has been given.
 struct SentJob {
-    /// Why a job is to end before it is done.
+    /// Why the slot stops a job before it is done.
     enum Stop {
         case cancelled, deadline(Duration)
-        /// It has taken `time`, which is more than what it says to have done is worth.
+        /// After `time`, it has made less progress than the required pace demands.
         case slow(time: Duration)
         case overspent(cpuSeconds: Int)
     }
 
     let job: RoomJob
-    /// What its numbers can come to.
+    /// The highest figures that it can report.
     let bounds: JobBounds
-    /// What the room had used when it began, as it says and as the kernel does.
+    /// What the room had used when it began the job: as the room reports it, and as the kernel counts it.
     private(set) var spentAtBegin: WireCost?
     private var cpuAtBegin: Int64?
     private(set) var last: ConversionProgress?
-    /// Whether its caller has had an outcome, and only the room does not know yet.
+    /// Whether the caller has its outcome already, and only the room has not finished with the job.
     var isAbandoned = false
-    /// What its caller hears when the room is gone, where it must be gone first.
+    /// The answer for the caller, held back until the room is gone.
     var answer: RoomAnswer?
     private(set) var stop: Stop?
-    /// Counted only while the slot watched.
+    /// Durations count only time in which the slot watched.
     private(set) var elapsed = Duration.zero
     private(set) var quiet = Duration.zero
     private(set) var sinceStop = Duration.zero
@@ -38,10 +38,10 @@ struct SentJob {
         cpuAtBegin = cpuMicroseconds
     }
 
-    /// Enters where the room says it is; false if it cannot be there, or says so far too often.
+    /// Records the reported progress. Returns false if it is impossible, or if reports come far too often.
     mutating func advance(to progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
         progressCount += 1
-        // A room says so ten times a second; a thousand are what may lie in the socket while we sleep.
+        // A room reports ten times a second. Up to a thousand reports may wait in the socket while the worker sleeps.
         guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50,
             progress.isCredible(after: last, within: bounds),
             isWithinBudget(progress, configuration)
@@ -69,10 +69,10 @@ struct SentJob {
         return min(own ?? configuration.stallLimit, configuration.stallLimit)
     }
 
-    /// What it cost, by what the room has used in all.
+    /// The job's cost, computed from what the room has used in all.
     func cost(cpuMicroseconds: Int64, peakBytes: Int64) -> RoomCost {
         let before = spentAtBegin?.cpuMicroseconds ?? 0
-        // An unknown cost is not a cost of nothing.
+        // An unknown cost is not zero.
         guard cpuMicroseconds >= before, peakBytes > 0 else { return RoomCost() }
         return RoomCost(cpu: .microseconds(cpuMicroseconds - before), peakBytes: peakBytes)
     }
@@ -81,19 +81,20 @@ struct SentJob {
 // MARK: - Limits that the slot watches
 
 extension SentJob {
-    /// What a room may go beyond its job's limits before it is clear that it does not watch them: between two looks, and where
-    /// the rate of a source changes in the middle.
+    /// How far a job may exceed its limit before it is clear that the room does not enforce it. An honest room may
+    /// exceed it between two checks, and where the sample rate of a source changes midway.
     private static let slackSeconds = 60.0
     private static let slackFactor = 2.0
-    /// No sound of ours has a lower rate. Frames of a lower one would be worth more time than they take.
+    /// The lowest rate that counts, in Hz. A lower one would let few frames earn much time.
     private static let lowestRate: Int32 = 1_000
-    /// A source gets a second for so many of its bytes, twice: to decode it and to decode its output again.
+    /// The size of a source limits the sound that counts: one second for this many bytes, once for decoding it and
+    /// once for verifying its output.
     private static let bytesPerSecond = 1_024.0
 
-    /// Longer than any real limit, and less than a duration can hold.
+    /// Longer than any real limit, and short enough for a `Duration`.
     private static let ages = 1e12
 
-    /// Whether `progress` is no more sound than the job may decode: the room should have ended it.
+    /// Whether `progress` stays within the sound that the job may decode. Beyond that, the room should have ended it.
     private func isWithinBudget(_ progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
         guard let allowed = configuration.limits(for: job.errand.limits).decodedSeconds else { return true }
         return Self.seconds(progress.frames, progress) <= Double(allowed) * Self.slackFactor + Self.slackSeconds
@@ -103,7 +104,7 @@ extension SentJob {
         Double(frames) / Double(max(lowestRate, progress.position.timescale))
     }
 
-    /// Why it has to end, by its recipe's time, the slot's, or what it has come to in that time.
+    /// Why the job must stop: it exceeds the recipe's or the slot's time limit, or is too slow. `nil` if it may go on.
     func overdue(_ configuration: RoomConfiguration) -> Stop? {
         let own = job.errand.limits?.wallSeconds.map { Duration.seconds($0) }
         if let limit = [own, configuration.wallLimit].compactMap({ $0 }).min(), elapsed > limit {
@@ -115,15 +116,15 @@ extension SentJob {
         return .slow(time: elapsed)
     }
 
-    /// Seconds of sound that it has decoded, output included, as far as the room can be believed: no more than such a source holds.
+    /// Seconds of sound that it has decoded, including verification, capped by what a source of this size can hold.
     private var worth: Double {
         guard let last else { return 0 }
         let done = Self.seconds(last.frames, last) + Self.seconds(last.verifiedFrames ?? 0, last)
         return min(done, job.errand.sourceBytes.map { 2 * Double($0) / Self.bytesPerSecond } ?? Self.ages)
     }
 
-    /// Why it has to end, by the processor time that the kernel has counted for its room; a second more than the room itself
-    /// allows, which knows better where it is.
+    /// Why the job must stop, by the processor time that the kernel counts for its room. Allows up to a second more
+    /// than the room does, because the room's own report is more precise.
     func overspent(_ cpuMicroseconds: Int64?, _ configuration: RoomConfiguration) -> Stop? {
         guard let limit = configuration.limits(for: job.errand.limits).cpuSeconds, let cpuMicroseconds, let cpuAtBegin,
             (cpuMicroseconds - cpuAtBegin) / 1_000_000 > limit
@@ -133,7 +134,7 @@ extension SentJob {
 }
 
 extension SentJob.Stop {
-    /// What becomes of the job that was stopped; `nil` where its caller wanted that.
+    /// The failure of the stopped job; `nil` if its caller cancelled it.
     func failure(at last: ConversionProgress?) -> Failure? {
         switch self {
         case .cancelled: nil

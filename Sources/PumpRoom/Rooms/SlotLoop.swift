@@ -1,11 +1,11 @@
 import Conversion
 import Glibc
 
-/// What a slot does, all of it on one thread: gives jobs to its room, watches it, replaces it.
+/// The work of a slot, on one thread: gives jobs to its room, watches the room and replaces it.
 final class SlotLoop {
-    /// Rooms that did not start, one after another, before those who wait are told.
+    /// Failed starts in a row after which the waiting jobs fail.
     private static let startAttempts = 3
-    /// Rooms that may end before they begin a job, before it is handed back.
+    /// Rooms that may end before they begin a job; after that, the job is handed back.
     private static let moveLimit = 3
     private static let longestPause = Duration.seconds(10)
 
@@ -14,25 +14,25 @@ final class SlotLoop {
     private let configuration: RoomConfiguration
     private let origin: RoomOrigin
     private let coder = WireCoder()
-    /// What each room is told first.
+    /// The first message to each room.
     private let rules: [UInt8]
     private var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
 
     private var waiting = WaitingLine<RoomJob>()
-    /// Works, or will when it is ready.
+    /// The room that works, or will work when it is ready.
     private var current: Room?
-    /// Started ahead, to be current when that is spent.
+    /// Started ahead, to replace `current` when that is spent.
     private var next: Room?
-    /// On their way out.
+    /// Dismissed, but not ended yet.
     private var leaving: [Room] = []
-    /// Killed and not gone. They are not waited for, and are reaped when they can be.
+    /// Killed, but still there. The loop does not wait for them, but reaps them once they end.
     private var stuck: [Room] = []
 
-    /// The room whose level the keeper knows.
+    /// The room whose level the keeper has.
     private var levelOf: pid_t?
-    /// Rooms in a row that were of no use.
+    /// Rooms in a row that ended without working.
     private var uselessCount = 0
-    /// Counted while we wait before the next start.
+    /// Time left before the next start.
     private var pause = Duration.zero
     private var closers: [@Sendable () -> Void] = []
     private var isClosing = false
@@ -104,7 +104,7 @@ final class SlotLoop {
         guard let current else { return }
         for job in current.takeBackUnbegun() { job.finish(.handedBack) }
         for sent in current.inFlight where sent.hasBegun { _ = current.cancel(sent.id) }
-        // Where nothing has begun there is nothing to wait for: a room that is hung up on ends, whatever it was about to do.
+        // If no job has begun, there is nothing to wait for: the room exits when the slot hangs up.
         if !current.inFlight.contains(where: \.hasBegun) { current.dismiss() }
     }
 
@@ -116,7 +116,7 @@ final class SlotLoop {
 
     private func startRooms() {
         guard !isClosing else { return }
-        // One that was killed stays until it is over: what it leaves decides on what comes next.
+        // A killed room stays `current` until it has ended, because its remains decide what comes next.
         if let spent = current, spent.isSpent, spent.verdict == nil, spent.inFlight.isEmpty {
             spent.dismiss()
             leaving.append(spent)
@@ -146,10 +146,10 @@ final class SlotLoop {
         }
     }
 
-    /// Waits longer before each next start, and tells those who wait when it is not by chance any more.
+    /// Doubles the pause before the next start. After repeated failures, fails the waiting jobs.
     private func noteUseless(_ failure: RoomFailure?) {
         uselessCount += 1
-        // Whatever is wrong, it may be what it came from.
+        // The fault may be in the fork server that made the room.
         origin.forgetNursery()
         let factor = 1 << min(uselessCount - 1, 10)
         pause = min(Self.longestPause, .milliseconds(50) * factor)
@@ -163,7 +163,7 @@ final class SlotLoop {
         while current.takesJobs, let job = waiting.popFirst() { current.give(job) }
     }
 
-    /// Takes what a room left that is over.
+    /// Deals with the remains of a room that has ended.
     private func bury(_ room: Room) {
         let remains = room.remains()
         if isClosing {
@@ -216,7 +216,7 @@ final class SlotLoop {
         if isClosing, let current, !current.inFlight.contains(where: \.hasBegun) { current.dismiss() }
     }
 
-    /// Milliseconds until a limit has to be looked at; -1 if only an event has to be waited for.
+    /// Milliseconds until the next check of a limit; -1 if only events matter.
     private func timeout(_ rooms: [Room]) -> Int32 {
         let isWatching = rooms.contains(where: \.isWatched)
         guard isWatching || pause > .zero else { return -1 }
@@ -224,7 +224,8 @@ final class SlotLoop {
         return Int32(clamping: Int((next / .milliseconds(1)).rounded(.up)))
     }
 
-    /// Counts the time for which this loop watched. A process that was stopped or asleep did not watch: a gap counts as two ticks.
+    /// Counts the time for which this loop watched. A process that was stopped or asleep did not
+    /// watch: a gap counts as two ticks.
     private func pass() {
         let now = SuspendingClock.now
         let time = min(now - lastLook, configuration.tick * 2)

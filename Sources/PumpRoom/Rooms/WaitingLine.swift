@@ -1,6 +1,6 @@
-/// First come, first served, however many wait.
+/// A first-in, first-out queue with constant cost per element.
 ///
-/// A slice of an array would keep what has left it; this lets go of it at once.
+/// A slice of an array would keep removed elements alive; this releases them at once.
 struct WaitingLine<Element> {
     private var places: [Element?] = []
     private var head = 0
@@ -9,7 +9,7 @@ struct WaitingLine<Element> {
 
     mutating func append(_ element: Element) { places.append(element) }
 
-    /// Puts `elements` before all who wait, in their order.
+    /// Puts `elements` before all others, keeping their order.
     mutating func prepend(_ elements: [Element]) {
         places.replaceSubrange(..<head, with: elements)
         head = 0
@@ -20,7 +20,7 @@ struct WaitingLine<Element> {
         let element = places[head]
         places[head] = nil
         head += 1
-        // Moved up now and then, so that each costs the same however long the line is.
+        // Compacted only now and then, so the cost per element does not grow with the length.
         if head == places.count || (head >= 32 && head * 2 > places.count) {
             places.removeFirst(head)
             head = 0
@@ -28,13 +28,13 @@ struct WaitingLine<Element> {
         return element
     }
 
-    /// Takes out the first who is meant.
+    /// Removes and returns the first element that matches.
     mutating func remove(where isMeant: (Element) -> Bool) -> Element? {
         guard let place = places[head...].firstIndex(where: { $0.map(isMeant) ?? false }) else { return nil }
         return places.remove(at: place)
     }
 
-    /// Takes out all.
+    /// Removes and returns all elements.
     mutating func removeAll() -> [Element] {
         defer { (places, head) = ([], 0) }
         return places[head...].compactMap { $0 }

@@ -2,7 +2,7 @@ import CSandbox
 import Glibc
 
 extension Descriptor {
-    /// An empty file that is nowhere but in memory.
+    /// An empty file in memory, without a name in any file system.
     static func memory() throws(SystemError) -> Descriptor {
         let file = sluice_memory_file()
         guard file >= 0 else { throw SystemError(call: "memfd_create", number: errno) }

@@ -1,9 +1,9 @@
 import CSandbox
 import Glibc
 
-/// The kernel's rules on paths and sockets, here with nothing in them that would be allowed.
+/// The kernel's access rules for paths and sockets, used here with no exceptions: everything is denied.
 enum Landlock {
-    /// Denies all that the running kernel knows to deny, and returns the version of its landlock.
+    /// Denies everything that the running kernel can deny. Returns the version of its landlock.
     static func denyAll() throws(RoomLock.Refusal) -> Int {
         let version = sluice_landlock_create_ruleset(nil, 0, SLUICE_LANDLOCK_VERSION)
         guard version > 0 else {
@@ -13,7 +13,7 @@ enum Landlock {
         rules.handled_access_fs = (1 << fileRightCount(version)) - 1
         // Binding and connecting over TCP, since version 4.
         rules.handled_access_net = version >= 4 ? 0b11 : 0
-        // Abstract unix sockets and signals to processes outside, since version 6.
+        // Connecting to abstract unix sockets and signalling processes outside, since version 6.
         rules.scoped = version >= 6 ? 0b11 : 0
         let file = sluice_landlock_create_ruleset(&rules, MemoryLayout<sluice_landlock_rules>.size, 0)
         guard file >= 0 else { throw RoomLock.Refusal(call: "landlock_create_ruleset") }
@@ -24,7 +24,7 @@ enum Landlock {
         return version
     }
 
-    /// Rights on files are numbered from 0; later versions have added to them.
+    /// File rights are bits numbered from 0; later versions add more.
     private static func fileRightCount(_ version: Int) -> UInt64 {
         switch version {
         case 1: 13

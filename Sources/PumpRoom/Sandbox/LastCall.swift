@@ -1,12 +1,13 @@
 import CSandbox
 import Glibc
 
-/// The last words of a process that made a system call which its lock does not allow: the call's number.
+/// Reports, on standard error, the number of the forbidden system call that ended the process.
 enum LastCall {
     private static let words = "sluice \(RoomProcess.word): stopped at system call "
     private static let digits = 4
 
-    /// Made beforehand: what runs in a signal's handler may not allocate. Written to by the handler alone, which does not return.
+    /// Allocated beforehand, because a signal handler may not allocate. Only the handler writes
+    /// to it, and it does not return.
     nonisolated(unsafe) private static let line: UnsafeMutableBufferPointer<UInt8> = {
         let text = Array((words + String(repeating: "0", count: digits) + "\n").utf8)
         let line = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.count)
@@ -14,18 +15,18 @@ enum LastCall {
         return line
     }()
 
-    /// Has the process say which call it was before SIGSYS ends it.
+    /// Has the process write the number of the call before SIGSYS ends it.
     static func prepare() {
         _ = line
         var action = sigaction()
         action.sa_flags = SA_SIGINFO
         action.__sigaction_handler.sa_sigaction = { _, information, _ in
-            // SYS_SECCOMP: not a signal from another process, which tells of no call.
+            // SYS_SECCOMP. A SIGSYS sent by another process names no call.
             if let information, information.pointee.si_code == 1 {
                 LastCall.say(information.pointee._sifields._sigsys._syscall)
             }
-            // SIGSYS is held back while its handler runs. The kernel lets no process go on that makes a forbidden call
-            // then, and this is one.
+            // SIGSYS is blocked while its handler runs. If a process makes a forbidden call in that state, the
+            // kernel kills it; getppid is one.
             _ = getppid()
         }
         sigaction(SIGSYS, &action, nil)
@@ -40,7 +41,7 @@ enum LastCall {
         _ = write(2, line.baseAddress, line.count)
     }
 
-    /// The name of the call that `text` tells of; `nil` where it tells of none.
+    /// The name of the call that `text` reports, or its number if it has no name; `nil` if `text` reports none.
     static func name(in text: String?) -> String? {
         guard let text, let range = text.firstRange(of: words),
             let number = Int32(text[range.upperBound...].prefix(digits))

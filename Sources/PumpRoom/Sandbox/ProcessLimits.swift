@@ -1,9 +1,9 @@
 import CSandbox
 import Glibc
 
-/// Bounds on what the process may use.
+/// Resource limits of the process.
 enum ProcessLimits {
-    /// Two for each job that a room may hold, and what it has itself.
+    /// Two for each of up to 64 jobs, and some for the room itself.
     private static let descriptorLimit: UInt64 = 2 * 64 + 32
 
     static func set(_ rules: RoomRules) throws(RoomLock.Refusal) {
@@ -16,18 +16,18 @@ enum ProcessLimits {
             ("RLIMIT_NOFILE", SLUICE_RLIMIT_NOFILE, descriptorLimit),
         ]
         for (name, resource, limit) in wanted {
-            // A lower limit was set on purpose.
+            // Keep a lower limit: the administrator set it on purpose.
             guard sluice_setrlimit(resource, min(limit, sluice_hard_limit(resource))) == 0 else {
                 throw RoomLock.Refusal(call: name)
             }
         }
     }
 
-    /// No process and no thread from here on. The filter of system calls says the same, and says it to root as well; this is
-    /// for kernels without it.
+    /// Forbids new processes and threads. The system call filter does so too, and for root as well; this is
+    /// for kernels without seccomp.
     static func forbidProcesses() { _ = sluice_setrlimit(SLUICE_RLIMIT_NPROC, 0) }
 
-    /// Address space that the program has taken so far: libraries, mostly, of which debug builds have many.
+    /// Address space that is mapped so far, mostly libraries, of which debug builds have many.
     private static func mappedBytes() throws(RoomLock.Refusal) -> UInt64 {
         let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw RoomLock.Refusal(call: "/proc/self/statm") }

@@ -1,24 +1,24 @@
-/// How far a room has locked itself, as it says.
+/// How far a room has locked itself, as the room reports it.
 public struct RoomLevel: Sendable, Hashable, Codable {
-    /// A part of the lock. What each keeps out is in docs/security.md.
+    /// A part of the lock. docs/security.md says what each one prevents.
     public enum Layer: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Whatever is executed, nothing is gained by it.
+        /// Executing a program never gains privileges.
         case noNewPrivileges = "no_new_privs"
-        /// No capability is left.
+        /// The process has no capabilities.
         case noCapabilities = "no_capabilities"
-        /// A user of its own, where the room was started by root.
+        /// A user id that no other process has, if root started the room.
         case ownUser = "own_user"
-        /// Not to be traced or read by others of its user, and no core dump.
+        /// Other processes of the same user cannot trace or read it, and it dumps no core.
         case notDumpable = "not_dumpable"
-        /// Bounds on memory, processor time, files and processes.
+        /// Limits on memory, processor time, files and processes.
         case limits
-        /// No path can be opened.
+        /// The process cannot open any path.
         case landlock
-        /// Few system calls are left, and none that reaches out.
+        /// Only a few system calls are allowed, and none that reaches outside.
         case seccomp
     }
 
-    /// A layer that could not be had.
+    /// A layer that could not be applied.
     public struct Missing: Sendable, Hashable, Codable {
         public var layer: Layer
         public var reason: String
@@ -27,17 +27,17 @@ public struct RoomLevel: Sendable, Hashable, Codable {
     public var sandbox: RoomSandbox
     public var layers: [Layer] = []
     public var missing: [Missing] = []
-    /// Of the kernel's landlock; `nil` where there is none.
+    /// The version of the kernel's landlock; `nil` if it has none.
     public var landlockVersion: Int?
     /// The user that the room runs as.
     public var user: UInt32
 
-    /// Whether every layer that this kernel and this user can have is there.
+    /// Whether every layer that this kernel and this user support is in place.
     public var isComplete: Bool {
         missing.isEmpty && Set(Layer.allCases).subtracting([.ownUser]).isSubset(of: layers)
     }
 
-    /// What people should hear of it; `nil` where nothing is amiss.
+    /// A warning for the user; `nil` if the lock is complete.
     public var warning: String? {
         switch sandbox {
         case .off: "pump rooms are not locked, as asked for"
@@ -68,7 +68,7 @@ extension RoomLevel: CustomStringConvertible {
 }
 
 extension RoomLevel {
-    /// The level with texts within their bounds, as a slot takes it from a room.
+    /// The level with texts and lists within their bounds. The slot applies this to what the room reports.
     var bounded: RoomLevel {
         var level = self
         level.layers = Array(layers.prefix(Layer.allCases.count))

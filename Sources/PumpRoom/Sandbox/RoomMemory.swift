@@ -1,12 +1,12 @@
 import CSandbox
 import Glibc
 
-/// What is opened on the way, sooner or later, by libraries that the work uses: done before the lock.
+/// Settings that keep the libraries from opening files later. They must be made before the lock closes.
 enum RoomMemory {
     static func prepare() {
-        // One arena. A second one would be given back to the kernel in pieces, for which glibc reads a setting in /proc.
+        // One arena. To shrink a second one, glibc would read a setting in /proc.
         mallopt(M_ARENA_MAX, 1)
-        // Code that asks for the time of day looks for no file with time zones.
+        // With TZ set, functions for local time do not look for time zone files.
         setenv("TZ", "UTC0", 1)
         tzset()
     }

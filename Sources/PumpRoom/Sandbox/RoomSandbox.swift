@@ -1,20 +1,20 @@
-/// How much of its lock a room needs.
+/// How complete a room's lock must be.
 public enum RoomSandbox: String, Sendable, Hashable, Codable, CaseIterable {
-    /// A room whose lock lacks a layer is not used: the start fails with the code `sandbox_unavailable`.
+    /// The slot does not use a room whose lock lacks a layer: the start fails with the code `sandbox_unavailable`.
     case require
-    /// What the kernel does not offer is gone without, and warned of.
+    /// The room goes without the layers that the kernel does not offer, and the worker warns.
     case bestEffort = "best-effort"
-    /// No lock at all: for finding out what the lock has to do with a failure.
+    /// No lock at all, to find out whether the lock causes a failure.
     case off
 }
 
-/// What a slot tells its room before anything else.
+/// The slot's first message to its room.
 struct RoomRules: Codable, Hashable {
     var sandbox = RoomSandbox.bestEffort
-    /// Address space that the room may take beyond what it has when it locks itself.
+    /// Address space that the room may map in addition to what it has when it locks itself.
     var memoryBytes: Int64 = 1 << 30
-    /// Processor time in the life of a room. What single jobs may take is counted elsewhere; this is the net below.
+    /// Processor time over the life of a room: a safety net. The limit of a single job is enforced elsewhere.
     var cpuSeconds: Int64 = 7 * 86_400
-    /// No file becomes larger.
+    /// The largest size of any file that the room writes.
     var fileBytes: Int64 = 1 << 40
 }

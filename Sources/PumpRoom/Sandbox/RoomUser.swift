@@ -1,11 +1,12 @@
 import CSandbox
 import Glibc
 
-/// Who the process is.
+/// The user that the process runs as.
 enum RoomUser {
-    /// A range without accounts: systemd's list of ranges leaves it free, and the highest process id keeps it so.
+    /// A range without accounts: systemd's list of ranges leaves it free, and adding the highest
+    /// possible process id stays inside it.
     private static let firstOwn: UInt32 = 0x7000_0000
-    /// Where the first is not mapped, as in containers with users of their own.
+    /// Used where the range above is not mapped, as in containers with user namespaces.
     private static let nobody: UInt32 = 65_534
 
     private static let capSetGroups = 6
@@ -14,12 +15,14 @@ enum RoomUser {
 
     static var isRoot: Bool { geteuid() == 0 }
 
-    /// Becomes a user whom no other process has, and returns its number.
+    /// Changes to a user id that no other process has, and returns it. Falls back to 65534,
+    /// which other processes may share.
     static func change() throws(RoomLock.Refusal) -> UInt32 {
         var (header, sets) = (versionThree, [__user_cap_data_struct](repeating: .init(), count: 2))
         guard sluice_capget(&header, &sets) == 0 else { throw RoomLock.Refusal(call: "capget") }
         for (bit, name) in [(capSetGroups, "CAP_SETGID"), (capSetUser, "CAP_SETUID"), (capKill, "CAP_KILL")] {
-            // The slot has the same capabilities as this process; without the last one it could not kill a room of another user.
+            // The slot has the same capabilities as this process. Without CAP_KILL it could not
+            // kill a room of another user.
             guard sets[0].effective & 1 << bit != 0 else { throw RoomLock.Refusal("this root has no \(name)") }
         }
         guard sluice_clear_groups() == 0 else { throw RoomLock.Refusal(call: "setgroups") }
@@ -31,7 +34,7 @@ enum RoomUser {
         throw RoomLock.Refusal(call: "setresgid")
     }
 
-    /// Gives up every capability that a user who is not root may have been given.
+    /// Drops every capability, in case a user other than root was given some.
     static func dropCapabilities() throws(RoomLock.Refusal) {
         var header = versionThree
         let none = [__user_cap_data_struct](repeating: .init(), count: 2)

@@ -1,8 +1,8 @@
 import CSandbox
 import Glibc
 
-/// A copy of the calling process, which must have one thread, as a child of the caller's parent.
+/// Copies the calling process, which must have one thread, as a child of the caller's parent (`CLONE_PARENT`).
 enum SiblingProcess {
-    /// Answers as fork() does: its number, 0 in the copy itself, and -1 with errno where there is none.
+    /// Returns what fork() does: the new process id, 0 in the copy, or -1 with errno set.
     static func fork() -> pid_t { sluice_fork_sibling() }
 }

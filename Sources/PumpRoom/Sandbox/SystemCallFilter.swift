@@ -1,9 +1,9 @@
 import CSandbox
 import Glibc
 
-/// The system calls that a locked room may make. Any other ends it with SIGSYS.
+/// The system calls that a locked room may make. Any other call ends it with SIGSYS.
 enum SystemCallFilter {
-    /// A call that may be made, as far as each argument is as it says.
+    /// A permitted call, with the conditions on its arguments.
     private struct Rule {
         let name: String
         let arguments: [scmp_arg_cmp]
@@ -14,56 +14,56 @@ enum SystemCallFilter {
         }
     }
 
-    /// What converting between open descriptors takes, in this order: most frequent first.
+    /// The calls that converting between open descriptors needs, the most frequent first.
     private static func rules(process: pid_t) -> [Rule] {
         [
-            // Bytes of jobs. Descriptors come in over the socket alone.
+            // Reading and writing. Descriptors arrive over the socket only.
             Rule("pread64"), Rule("pwrite64"), Rule("read"), Rule("write"), Rule("lseek"),
             Rule("sendmsg", equal(0, UInt64(RoomProcess.socket))),
             Rule("recvmsg", equal(0, UInt64(RoomProcess.socket))),
             Rule("close"), Rule("fstat"), Rule("ftruncate"), Rule("fadvise64"), Rule("poll"), Rule("ppoll"),
             Rule("fcntl", equal(1, UInt64(F_GETFL))), Rule("fcntl", equal(1, UInt64(F_GETFD))),
             Rule("fcntl", equal(1, UInt64(F_DUPFD_CLOEXEC))),
-            // Memory that is not to be executed.
+            // Memory, never executable.
             Rule("mmap", isNotExecutable), Rule("mprotect", isNotExecutable), Rule("munmap"), Rule("mremap"),
             Rule("brk"),
-            // Waiting, telling time, being counted.
+            // Waiting, clocks and resource usage.
             Rule("clock_gettime", isPlainClock), Rule("clock_getres", isPlainClock), Rule("gettimeofday"),
             Rule("clock_nanosleep", isPlainClock), Rule("nanosleep"), Rule("sched_yield"), Rule("restart_syscall"),
             Rule("getrusage"), Rule("getrandom"),
             Rule("sysinfo"), Rule("sched_getaffinity", equal(0, 0)), Rule("prlimit64", equal(0, 0), equal(2, 0)),
             Rule("getpid"), Rule("gettid"),
-            // Dying: abort sends itself a signal.
+            // Exiting. abort() sends itself a signal.
             Rule("rt_sigprocmask"), Rule("rt_sigreturn"), Rule("tgkill", equal(0, UInt64(process))), Rule("exit"),
             Rule("exit_group"),
         ] + advice.map { Rule("madvise", equalWord(2, $0)) } + futexes.map { Rule("futex", operation(1, $0)) }
     }
 
-    /// What the C library and `ProcessMemory` advise: to take memory back, and to use large pages. Merging equal pages would tell a
-    /// room what others hold.
+    /// The advice that the C library and `ProcessMemory` give: release memory, use large pages. Merging equal pages
+    /// is not allowed, because it would reveal what other processes hold.
     private static let advice = [MADV_NORMAL, MADV_WILLNEED, MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE]
 
-    /// What the C library and Swift's locks are made of: waiting, waking, and locks that inherit priority. The kernel's ways to move
-    /// waiting threads are not among them: they have had most of its faults.
+    /// The operations behind the locks of the C library and Swift: wait, wake, and locks with priority inheritance.
+    /// Requeuing is not allowed: most of the kernel's futex bugs were there.
     private static let futexes: [Int32] = [
         0, 1,  // FUTEX_WAIT, FUTEX_WAKE
         6, 7, 8, 13,  // FUTEX_LOCK_PI, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI, FUTEX_LOCK_PI2
         9, 10,  // FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET
     ]
-    /// FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME, which go with any of them.
+    /// FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME may be combined with any operation.
     private static let futexFlags: UInt64 = 128 | 256
 
-    /// Filters for all threads that there are; none can be started later, because cloning is not among the rules.
+    /// Filters the calls of all existing threads. No thread can be started later, because no rule allows clone.
     static func load() throws(RoomLock.Refusal) {
         LastCall.prepare()
         guard let filter = seccomp_init(SCMP_ACT_TRAP) else { throw RoomLock.Refusal("libseccomp cannot be used") }
         defer { seccomp_release(filter) }
-        // The other ways into the kernel that a processor has, such as those of 32 bits, have other numbers for calls.
+        // Other system call ABIs of the same processor, such as the 32-bit one, number their calls differently.
         try check(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "foreign calls")
         try check(seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1), "all threads")
         for rule in rules(process: getpid()) {
             let number = seccomp_syscall_resolve_name(rule.name)
-            // Not every architecture has each of them.
+            // Some calls do not exist on every architecture.
             guard number >= 0 else { continue }
             let added = seccomp_rule_add_array(
                 filter,
@@ -78,8 +78,9 @@ enum SystemCallFilter {
         try check(seccomp_load(filter), "load")
     }
 
-    /// Lets glibc ask for files to read, and refuses them: its iconv looks for tables of letters when a transport stream names
-    /// its programmes, and does without. A call that would write or create does not come from iconv.
+    /// Fails glibc's attempts to open files for reading with an error instead of ending the room. Its iconv looks
+    /// for conversion tables when a transport stream names its programmes, and works without them. A call that would
+    /// write or create a file does not come from iconv, so it still ends the room.
     private static func refuseReading(_ filter: scmp_filter_ctx) throws(RoomLock.Refusal) {
         let writes = UInt64(O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND)
         for (name, flags) in [("open", UInt32(1)), ("openat", 2)] {
@@ -98,7 +99,7 @@ enum SystemCallFilter {
         scmp_arg_cmp(arg: place, op: SCMP_CMP_EQ, datum_a: value, datum_b: 0)
     }
 
-    /// For arguments of 32 bits: the kernel does not look at the upper half of the register.
+    /// For 32-bit arguments: the kernel ignores the upper half of the register.
     private static func equalWord(_ place: UInt32, _ value: Int32, ignoring flags: UInt64 = 0) -> scmp_arg_cmp {
         scmp_arg_cmp(
             arg: place,
@@ -112,8 +113,8 @@ enum SystemCallFilter {
         equalWord(place, value, ignoring: futexFlags)
     }
 
-    /// The clocks of the machine and of the room itself, which have numbers below 8. Other processes have clocks as well, which would
-    /// tell that they exist and how busy they are.
+    /// The clocks of the machine and of the room itself have numbers below 8. The clocks of other processes are not
+    /// allowed: they would reveal that the processes exist and how busy they are.
     private static let isPlainClock = scmp_arg_cmp(
         arg: 0,
         op: SCMP_CMP_MASKED_EQ,

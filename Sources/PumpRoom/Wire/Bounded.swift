@@ -1,12 +1,12 @@
 import Conversion
 
-/// How much text and how many items a message of a room may carry. What is beyond is left out, and says so.
+/// Limits on the text and the number of items in a room's message. A message that leaves something out says so.
 ///
-/// Held by both ends: the room shortens, so that no message is too large; the slot does so again, because it trusts none.
+/// Both ends apply them: the room, so that no message is too large, and the slot, because it does not trust the room.
 enum Bound {
     /// Bytes of a sentence: message, hint, libav's text.
     static let sentence = 1_500
-    /// Bytes of a name: codecs, tags, digests, fields of a refusal.
+    /// Bytes of a name: codec, tag, digest or field of a refusal.
     static let name = 200
     /// Bytes of a code or a stage.
     static let code = 40
@@ -18,21 +18,21 @@ enum Bound {
 }
 
 extension String {
-    /// Text of strangers as people and tables may have it: nothing in it that a terminal obeys but ends of lines, which our own
-    /// sentences have too, and at most `limit` bytes.
+    /// Untrusted text made safe for terminals and tables: at most `limit` bytes, and no control characters except
+    /// line ends, which our own messages contain too.
     func told(to limit: Int) -> String { shortened(to: limit).plainLines.shortened(to: limit) }
 
     /// At most `limit` bytes of UTF-8, with an ellipsis in place of what was left out.
     func shortened(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         let end = utf8.index(startIndex, offsetBy: limit - 3)
-        // A slice of scalars begins and ends between two of them.
+        // Slicing by Unicode scalars never splits one.
         return String(unicodeScalars[..<end]) + "…"
     }
 }
 
 extension Failure {
-    /// The failure with every text and list within its bound, and no text that is more than text.
+    /// The failure with every text and list within its bound and without control characters.
     var bounded: Failure {
         var failure = self
         failure.code = code.told(to: Bound.code)
@@ -41,7 +41,7 @@ extension Failure {
         failure.libavName = libavName?.told(to: Bound.name)
         failure.libavText = libavText?.told(to: Bound.sentence)
         failure.hint = hint?.told(to: Bound.sentence)
-        // A broken file may name a place that no sound has.
+        // A broken file can yield a position or a number that is impossible for sound.
         if let position, !FigureBound.holds(position) { failure.position = nil }
         if let frame, !FigureBound.holds(frames: frame) { failure.frame = nil }
         if let stream, !(0...FigureBound.stream).contains(stream) { failure.stream = nil }
@@ -61,8 +61,8 @@ extension Failure {
 }
 
 extension SourceReport {
-    /// The report with at most `count` tags and chapters, and texts of at most `bytes` bytes. What is left out is counted in
-    /// the last of them.
+    /// The report with at most `count` tags and chapters and texts of at most `bytes` bytes. An extra last item
+    /// says how many were left out.
     func bounded(count: Int, bytes: Int) -> SourceReport {
         var report = self
         report.container = container.shortened(to: Bound.name)
@@ -94,7 +94,7 @@ extension SourceReport {
 }
 
 extension PresetFit {
-    /// With every text and list within its bound.
+    /// The fit with every text and list within its bound.
     fileprivate var bounded: PresetFit {
         var fit = self
         fit.preset = preset.told(to: Bound.name)
@@ -108,8 +108,8 @@ extension PresetFit {
 }
 
 extension ConversionReport {
-    /// The report with every text and list within its bound. Counts stay whole: `damage.stretchCount` still says how many
-    /// stretches there are, and the last of too many lost tags how many more.
+    /// The report with every text and list within its bound. Counts stay complete: `damage.stretchCount` is still
+    /// the number of all stretches. If there are too many lost tags, the last item says how many more there are.
     var bounded: ConversionReport {
         var report = self
         report.source.codec = source.codec.told(to: Bound.name)

@@ -1,10 +1,10 @@
 import Conversion
 import Media
 
-// What a room says is believed only where it can be true. Everything here is asked by the slot.
+// The slot uses these checks on everything a room reports, and rejects what cannot be true.
 
 extension ConversionProgress {
-    /// Whether it can follow `last`, in a job of these bounds.
+    /// Whether this progress can follow `last` in a job with these bounds.
     func isCredible(after last: ConversionProgress?, within bounds: JobBounds) -> Bool {
         FigureBound.holds(position) && position >= .zero && frames >= last?.frames ?? 0 && bounds.holds(frames: frames)
             && FigureBound.holds(frames: totalFrames ?? 0)
@@ -13,7 +13,7 @@ extension ConversionProgress {
 }
 
 extension ConversionReport {
-    /// Whether it can be the report of a conversion that succeeded, in a job of these bounds.
+    /// Whether a conversion that succeeded in a job with these bounds can have this report.
     func isCredible(within bounds: JobBounds) -> Bool {
         guard plannedFrames == writtenFrames, format.isCredible, source.isCredible(within: bounds) else { return false }
         return bounds.holds(frames: writtenFrames, at: format.sampleRateHz)
@@ -32,7 +32,7 @@ extension ConversionReport.Source {
 }
 
 extension SourceReport {
-    /// Whether it can be what a file is.
+    /// Whether a real file can have this report.
     var isCredible: Bool {
         tracks.allSatisfy(\.isCredible) && FigureBound.holds(frames: scan?.frames ?? 0)
             && (scan?.damage.isCredible ?? true)
@@ -47,7 +47,8 @@ extension SourceReport {
 }
 
 extension Failure {
-    /// The failure with the class that its code has, whatever the room said of it; `nil` if no conversion fails like that.
+    /// The failure with the kind that belongs to its code; the room's own kind is ignored. `nil` if
+    /// no conversion fails like this.
     var credible: Failure? {
         guard MediaError.Stage(rawValue: stage) != nil, position.map(FigureBound.holds) ?? true,
             (0...FigureBound.stream).contains(stream ?? 0), FigureBound.holds(frames: frame ?? 0)

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Whole messages, with descriptors if need be, over a pair of connected sockets that keep messages apart.
+/// Whole messages, optionally with descriptors, over a pair of connected sockets that preserve message boundaries.
 enum Datagram {
-    /// The largest message in either direction. It fits the send buffer that every kernel grants without being asked.
+    /// The largest message in either direction. It fits the default send buffer of every kernel.
     static let byteLimit = 128 << 10
-    /// As many as a request carries.
+    /// A request carries at most this many: source and destination.
     static let descriptorLimit = 2
 
     enum Sent { case sent, full, gone, refused(SystemError) }
@@ -12,13 +12,13 @@ enum Datagram {
     enum Received {
         case message([UInt8], [Descriptor])
         case nothing
-        /// The other end is closed, and all that it sent has been taken.
+        /// The other end is closed and every message that it sent has been received.
         case ended
-        /// What came is not a message of ours; the text says why.
+        /// The bytes are not one of our messages; the text says why.
         case broken(String)
     }
 
-    /// Two connected ends. Neither is inherited by a child that is not given it.
+    /// Two connected ends, both close-on-exec.
     static func pair() throws(SystemError) -> (ours: Descriptor, theirs: Descriptor) {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
@@ -35,14 +35,14 @@ enum Datagram {
 
     // MARK: - Sending
 
-    /// Sends one message; `descriptors` stay the caller's, the other end gets its own.
+    /// Sends one message. The caller keeps `descriptors`; the other end receives duplicates.
     static func send(_ bytes: [UInt8], _ descriptors: [Int32] = [], to socket: Int32, waits: Bool) -> Sent {
         precondition(!bytes.isEmpty && bytes.count <= byteLimit && descriptors.count <= descriptorLimit)
         let flags = Int32(MSG_NOSIGNAL) | (waits ? 0 : Int32(MSG_DONTWAIT))
         var control = Control()
         let controlSize = descriptors.isEmpty ? 0 : control.fill(with: descriptors)
         let sent = bytes.withUnsafeBytes { bytes in
-            // What is sent is only read, whatever the type of iovec says.
+            // sendmsg only reads the bytes, although iovec has a mutable pointer.
             withHeader(UnsafeMutableRawBufferPointer(mutating: bytes), &control, size: controlSize) { header in
                 retryingInterrupts { sendmsg(socket, &header, flags) }
             }
@@ -55,7 +55,7 @@ enum Datagram {
         }
     }
 
-    /// Calls `body` with a header for `bytes` and, where there is any, `control`.
+    /// Calls `body` with a header for `bytes` and, if `size` is not 0, for `control`.
     private static func withHeader(
         _ bytes: UnsafeMutableRawBufferPointer,
         _ control: inout Control,
@@ -79,8 +79,8 @@ enum Datagram {
 
     // MARK: - Receiving
 
-    /// Takes one message into `buffer`, which must hold `byteLimit`. Descriptors are taken only where `takesDescriptors`;
-    /// elsewhere the kernel throws them away, and the message counts as broken.
+    /// Receives one message into `buffer`, which must hold `byteLimit` bytes. Without `takesDescriptors` the kernel
+    /// discards any descriptors, and the message counts as broken.
     static func receive(
         from socket: Int32,
         into buffer: inout [UInt8],
@@ -90,7 +90,8 @@ enum Datagram {
         var control = Control()
         var (count, flags, controlSize) = (0, Int32(0), 0)
         let wanted = Int32(MSG_CMSG_CLOEXEC) | (waits ? 0 : Int32(MSG_DONTWAIT))
-        // A peer that ends with unread messages of ours is told once as an error, before what it still had to say.
+        // If the peer exits with unread messages of ours, the kernel reports ECONNRESET once,
+        // before the peer's last messages.
         var mayBeReset = true
         repeat {
             count = buffer.withUnsafeMutableBytes { buffer in
@@ -108,7 +109,7 @@ enum Datagram {
             return errno == ECONNRESET ? .ended : .broken(SystemError(call: "recvmsg", number: errno).text)
         }
         let descriptors = takesDescriptors ? control.descriptors(in: controlSize) : []
-        // Every message has bytes: an empty one is how the end looks.
+        // Our messages are never empty, so 0 bytes mean end of stream.
         if count == 0 { return .ended }
         if flags & Int32(MSG_CTRUNC) != 0 { return .broken("descriptors that were not asked for, or not all") }
         if flags & Int32(MSG_TRUNC) != 0 { return .broken("a message of more than \(byteLimit) bytes") }
@@ -116,7 +117,8 @@ enum Datagram {
     }
 }
 
-/// Space for the control message that carries descriptors, laid out as CMSG_SPACE and CMSG_LEN would, which are macros.
+/// Space for the control message that carries descriptors. The layout follows CMSG_SPACE and CMSG_LEN, which Swift
+/// cannot import because they are macros.
 private struct Control {
     private static let headerSize = MemoryLayout<cmsghdr>.size
     private static let itemSize = MemoryLayout<Int32>.size
@@ -132,7 +134,7 @@ private struct Control {
         words.withUnsafeMutableBytes(body)
     }
 
-    /// Writes `descriptors`, and returns how many bytes they take.
+    /// Writes `descriptors` and returns the size of the control message in bytes.
     mutating func fill(with descriptors: [Int32]) -> Int {
         var header = cmsghdr()
         header.cmsg_len = Self.headerSize + descriptors.count * Self.itemSize
@@ -148,7 +150,7 @@ private struct Control {
         return (Int(header.cmsg_len) + word - 1) / word * word
     }
 
-    /// The descriptors in the first `size` bytes, each now ours.
+    /// The descriptors in the first `size` bytes. The caller now owns them.
     mutating func descriptors(in size: Int) -> [Descriptor] {
         withBytes { bytes in
             guard size >= Self.headerSize else { return [] }

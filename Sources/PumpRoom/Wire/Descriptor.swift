@@ -1,27 +1,27 @@
 import Glibc
 
-/// An open descriptor, closed when the last reference goes.
+/// An open file descriptor, closed when the last reference is released.
 final class Descriptor: Sendable {
-    /// Lent to callers: only this owner closes it.
+    /// Callers borrow it; only this object closes it.
     let number: Int32
 
-    /// Takes `number` over; no other code may close it.
+    /// Takes ownership of `number`; no other code may close it.
     init(adopting number: Int32) { self.number = number }
 
     deinit { close(number) }
 
-    /// The same file under a number above `number`.
+    /// A duplicate with a number above `number`.
     func above(_ number: Int32) throws(SystemError) -> Descriptor {
         let copy = fcntl(self.number, F_DUPFD_CLOEXEC, number + 1)
         guard copy >= 0 else { throw SystemError(call: "fcntl", number: errno) }
         return Descriptor(adopting: copy)
     }
 
-    /// Reads that find nothing come back at once.
+    /// Makes the descriptor non-blocking.
     func stopsWaiting() { _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK) }
 }
 
-/// A call to the system that came to nothing.
+/// A system call that failed.
 struct SystemError: Error {
     let call: String
     let number: Int32
@@ -30,7 +30,7 @@ struct SystemError: Error {
     var text: String { "\(call): \(systemText(number))" }
 }
 
-/// A pipe whose ends no other child inherits.
+/// A pipe; both ends are close-on-exec.
 struct Pipe {
     let reading: Descriptor
     let writing: Descriptor

@@ -1,23 +1,23 @@
 import Conversion
 import Glibc
 
-/// The largest numbers that a message of a room may hold, whatever its job.
+/// The largest numbers that a room's message may hold, whatever its job.
 ///
-/// Held by both ends: the room leaves out what a file makes it compute beyond them, so a slot that meets one is lied to. Sums and products of
-/// a few of them fit into 64 bits.
+/// Both ends apply them. The room leaves out larger values, which a broken file can make it compute, so a slot that
+/// receives one knows that the room is lying. Sums and products of a few of these numbers fit into 64 bits.
 enum FigureBound {
     /// Eleven years at 768 kHz.
     static let frames: Int64 = 1 << 48
-    /// An exabyte.
+    /// One exbibyte (2^60 bytes).
     static let bytes: Int64 = 1 << 60
-    /// A century.
+    /// A century, in seconds.
     static let seconds = 3_155_760_000.0
     static let sampleRateHz = 1 << 31 - 1
     static let channels = 1 << 16
-    /// Numbers of streams, and of tracks.
+    /// Indices of streams and of tracks.
     static let stream = 1 << 16
     static let bitRate = 1 << 40
-    /// Samples, tags, stretches: whatever is counted one by one.
+    /// Anything counted one by one: samples, tags, stretches.
     static let count: Int64 = 1 << 56
 
     static func holds(frames: Int64) -> Bool { (0...Self.frames).contains(frames) }
@@ -25,26 +25,28 @@ enum FigureBound {
     static func holds(_ time: MediaTime) -> Bool { time.isNumeric && time.seconds.magnitude <= seconds }
 }
 
-/// What a job's frames can come to, by its source and its budget.
+/// The highest figures that a job can report, given its source and its limits.
 ///
-/// A budget is looked at once for each block and does not count the silence that stands for missing sound, so there is room for
-/// eight times as much.
+/// The room checks its budget once for each block, and the budget does not count concealed silence. The bounds
+/// therefore allow eight times as much.
 struct JobBounds {
     private(set) var frames = FigureBound.frames
     private(set) var seconds = FigureBound.seconds
     private(set) var outputBytes = FigureBound.bytes
 
     private static let slack = 8.0
-    /// What may come of any source: silence for ten minutes and more, and a quarter of a gigabyte of sound.
+    /// What any source may yield, however small it is: an hour of silence beyond `concealSeconds`, since the default
+    /// limit of concealed silence is ten minutes and more, and 256 MiB of decoded sound.
     private static let freeSeconds = 3_600.0
     private static let freeBytes = 256.0 * 1_048_576
     private static let highestRateHz = 768_000.0
-    /// What may be written between two looks at the budget.
+    /// What a job may write between two checks of its budget.
     private static let unnoticedBytes: Int64 = 64 << 20
 
     init() {}
 
-    /// `limits` are those that the room was given. `source` is looked at for its size; a pipe has none.
+    /// `limits` are those that the room was given. `source` is a descriptor, examined only
+    /// for its size; a pipe has none.
     init(_ limits: Recipe.Limits, source: Int32) {
         let concealed = Double(max(0, limits.concealSeconds ?? 0)) + Self.freeSeconds
         if let decoded = limits.decodedSeconds {
@@ -60,10 +62,10 @@ struct JobBounds {
         }
     }
 
-    /// Whether so many frames may have been taken from the source.
+    /// Whether the source can have yielded this many frames.
     func holds(frames: Int64) -> Bool { (0...self.frames).contains(frames) }
 
-    /// Whether sound of so many frames may be that long.
+    /// Whether this many frames at `rate` last no longer than the job may decode.
     func holds(frames: Int64, at rate: Int) -> Bool {
         FigureBound.holds(frames: frames) && rate > 0 && Double(frames) / Double(rate) <= seconds
     }
@@ -76,12 +78,12 @@ struct JobBounds {
 }
 
 extension Int64 {
-    /// Itself, or the nearest end of 0 to `highest`.
+    /// The value, clamped to 0...`highest`.
     func bounded(to highest: Int64) -> Int64 { Swift.min(Swift.max(self, 0), highest) }
 }
 
 extension ConversionProgress {
-    /// The progress without what a file claims and nothing can be.
+    /// The progress without a total that is impossible, whatever the file claims.
     var bounded: ConversionProgress {
         var progress = self
         if let total = totalFrames, !FigureBound.holds(frames: total) { progress.totalFrames = nil }
@@ -90,7 +92,7 @@ extension ConversionProgress {
 }
 
 extension DamageReport {
-    /// The report with its numbers within their bounds, and no more stretches than are listed.
+    /// The report with its numbers within their bounds, and at most `Bound.stretches` stretches listed.
     var bounded: DamageReport {
         DamageReport(
             frames: frames.bounded(to: FigureBound.frames),
@@ -105,7 +107,7 @@ extension DamageReport {
         )
     }
 
-    /// Whether nothing in it lies beyond the bounds.
+    /// Whether every number lies within its bounds.
     var isCredible: Bool {
         FigureBound.holds(frames: frames) && (0...FigureBound.count).contains(Int64(stretchCount))
             && stretches.count <= stretchCount
@@ -114,7 +116,7 @@ extension DamageReport {
 }
 
 extension TrackReport {
-    /// The track without figures that a header claims and no sound has.
+    /// The track without figures that the header claims and no sound can have.
     var bounded: TrackReport {
         var track = self
         if let frames, !FigureBound.holds(frames: frames) { (track.frames, track.exactness) = (nil, .unknown) }

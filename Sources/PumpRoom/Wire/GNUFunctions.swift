@@ -1,23 +1,24 @@
 import Glibc
 
-/// Functions of glibc that Swift cannot see (they need _GNU_SOURCE, or are variadic), looked up by name.
+/// Functions of glibc that Swift cannot import (they need _GNU_SOURCE or are variadic), looked up by name.
 enum GNUFunctions {
     typealias Pipe2 = @convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32
     typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
     typealias ProcessControl = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
     typealias SystemCall = @convention(c) (Int, Int, Int) -> Int
 
-    /// A pipe that is close-on-exec from the start: set later, a child spawned meanwhile would hold it open.
+    /// A pipe that is close-on-exec from the start. If the flag were set later, a child spawned
+    /// in between would inherit it.
     static let pipe2 = look(for: "pipe2", as: Pipe2.self)
 
     /// Since glibc 2.34.
     static let addCloseFrom = look(for: "posix_spawn_file_actions_addclosefrom_np", as: AddCloseFrom.self)
 
-    /// Variadic in C; it takes its arguments from the same registers as any function, on every architecture that Swift is
-    /// built for. The same holds for `syscall`.
+    /// Variadic in C. On every architecture that Swift supports here, it takes its arguments from the same registers
+    /// as a function that is not variadic. The same holds for `syscall`.
     static let processControl = look(for: "prctl", as: ProcessControl.self)
 
-    /// `syscall` with two arguments, for calls that glibc 2.35 has no function for.
+    /// `syscall` with two arguments, for system calls without a wrapper in glibc 2.35.
     static let systemCall = look(for: "syscall", as: SystemCall.self)
 
     private static func look<Function>(for name: String, as type: Function.Type) -> Function {
@@ -26,13 +27,13 @@ enum GNUFunctions {
     }
 }
 
-/// Numbers of the kernel's interface that Swift cannot see for the same reason.
+/// Constants of the kernel's interface that Swift cannot import, for the same reason.
 enum KernelNumber {
     /// pidfd_open, since Linux 5.3; the same on every architecture.
     static let pidfdOpen = 434
 }
 
-/// Repeats a call that a signal interrupted.
+/// Repeats a call that fails with EINTR.
 func retryingInterrupts<Result: SignedInteger>(_ call: () -> Result) -> Result {
     while true {
         let result = call()
@@ -40,5 +41,5 @@ func retryingInterrupts<Result: SignedInteger>(_ call: () -> Result) -> Result {
     }
 }
 
-/// The system's words for an error number.
+/// The system's text for an error number.
 func systemText(_ number: Int32) -> String { String(cString: strerror(number)) }

@@ -1,18 +1,18 @@
 import Conversion
 import FoundationEssentials
 
-/// What a slot says to its room. What is to be done comes with its descriptors: source, then destination.
+/// A message from a slot to its room. A job's descriptors come with it: source, then destination.
 enum RoomRequest: Codable {
-    /// Said once, before anything else, without descriptors.
+    /// Sent once, before any other message, without descriptors.
     case settle(RoomRules)
-    /// With `streams`, into what cannot be gone back to.
+    /// With `streams`, the destination is not seekable.
     case convert(job: Int64, recipe: Recipe, streams: Bool)
     case probe(job: Int64, ProbeRequest)
-    /// Ends the job: at once where it has not begun, within 50 ms where it has. A job that has ended is not known any more.
+    /// Ends the job: at once if it has not begun, within 50 ms if it has. Ignored if the job has already ended.
     case stop(job: Int64)
 }
 
-/// What is to be told of a source.
+/// The options and limits of a probe.
 struct ProbeRequest: Codable {
     var nameHint: String?
     var raw: Recipe.RawDescription?
@@ -21,11 +21,11 @@ struct ProbeRequest: Codable {
     var fitsPresets: Bool
 }
 
-/// What a room says to its slot. About a job: at most one `begun`, then `progress`, then one of the last three.
+/// A message from a room to its slot. For one job: at most one `begun`, then `progress`, then one of the last three.
 enum RoomReply: Codable {
-    /// Said once, when the room is locked and can take its first job.
+    /// Sent once, when the room is locked and can take its first job.
     case hello(version: Int, level: RoomLevel)
-    /// Said before the job's descriptors are touched. `spent` is what the room has used so far.
+    /// Sent before the room touches the job's descriptors. `spent` is what the room has used so far.
     case begun(job: Int64, spent: WireCost)
     case progress(job: Int64, ConversionProgress)
     case converted(job: Int64, ConversionReport, WireCost)
@@ -33,15 +33,16 @@ enum RoomReply: Codable {
     case failed(job: Int64, Failure, WireCost)
 }
 
-/// The version of these messages. Both ends are one binary; another number means that it was exchanged in between.
+/// The version of these messages. Both ends are one binary; a different number means that the
+/// binary was replaced in between.
 let wireVersion = 3
 
-/// What work took, in whole numbers that a liar cannot make overflow unseen.
+/// What work took, in whole numbers, so that a lying room cannot cause an unnoticed overflow.
 struct WireCost: Codable, Hashable {
     var cpuMicroseconds: Int64
     var peakBytes: Int64
 
-    /// A century of processor time, an exabyte: more is a lie.
+    /// At most a century of processor time and an exbibyte; a larger value is a lie.
     var isCredible: Bool {
         (0...3_155_760_000_000_000).contains(cpuMicroseconds) && (0...(1 << 60)).contains(peakBytes)
     }
@@ -65,21 +66,23 @@ struct WireCoder {
 // MARK: - What may leave
 
 extension Recipe {
-    /// The recipe without a word of where anything lies: a room works on descriptors. Extensions stay, they have a meaning.
+    /// The recipe without its paths, which a room does not need: it works on descriptors. File extensions stay,
+    /// because they help to recognise formats.
     var withoutPlaces: Recipe {
         var recipe = self
         for index in recipe.sources.indices {
             recipe.sources[index].location = Self.placeless(sources[index].location, "source")
         }
         for index in recipe.outputs.indices {
-            // An output that is a source is refused by the recipe's own rules, which go by the names.
+            // The recipe's own rules compare locations and refuse an output that is also a
+            // source; they must still find it.
             let isSource = sources.contains { $0.location == outputs[index].location }
             recipe.outputs[index].location = Self.placeless(outputs[index].location, isSource ? "source" : "output")
         }
         return recipe
     }
 
-    /// A name with the extension of `location`, or just the name.
+    /// `name` with the extension of `location`, if it has one.
     static func placeless(_ location: String, _ name: String) -> String {
         guard !location.isEmpty else { return location }
         let last = location.split(separator: "/", omittingEmptySubsequences: false).last ?? ""

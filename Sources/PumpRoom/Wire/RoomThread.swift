@@ -1,13 +1,13 @@
 import Glibc
 
-/// A thread for what blocks.
+/// Starts threads for work that blocks.
 enum RoomThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `body` on a new thread called `name`, of which the system shows fifteen letters. Its end is not waited for.
+    /// Runs `body` on a new detached thread called `name`; the system keeps the first fifteen letters.
     static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         var (thread, attributes) = (pthread_t(), pthread_attr_t())
         pthread_attr_init(&attributes)

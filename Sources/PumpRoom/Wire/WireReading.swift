@@ -1,13 +1,13 @@
 package import Conversion
 import FoundationEssentials
 
-/// What slots and rooms make of messages, without doing anything about them.
+/// How slots and rooms read messages, without acting on them.
 ///
-/// Fuzzing and its tests reach the readers by this, in the build that people run.
+/// Fuzzers and tests reach the readers through this in release builds, too.
 package enum WireReading {
-    /// What a slot believes of a message of a room, written again; `nil` where it ends the room.
+    /// A room's message as the slot accepts it, encoded again; `nil` if the slot would end the room for it.
     package static func reply(_ bytes: [UInt8]) throws -> [UInt8]? {
-        // What cannot be read ends the room, whatever the reason.
+        // The slot ends a room whose message it cannot read, whatever the reason.
         guard let reply = try? WireCoder().message(RoomReply.self, in: bytes) else { return nil }
         let bounds = JobBounds()
         switch reply {
@@ -20,7 +20,7 @@ package enum WireReading {
             return try written(RoomReply.converted(job: job, report.bounded, spent))
         case .described(_, let report, let spent):
             guard spent.isCredible, report.isCredible else { return nil }
-            // Rooms shorten it, slots take what a message holds.
+            // Rooms shorten the report; the slot accepts all that fits into a message.
             _ = report.bounded(count: Bound.tags, bytes: 1_000)
             return try written(reply)
         case .failed(let job, let failure, let spent):
@@ -29,13 +29,13 @@ package enum WireReading {
         }
     }
 
-    /// A message of a slot as a room has it, written again without a word of where anything lies; `nil` where it is none.
+    /// A slot's message as the room receives it, encoded again without paths; `nil` if it is not a message.
     package static func request(_ bytes: [UInt8]) throws -> [UInt8]? {
         guard var request = try? WireCoder().message(RoomRequest.self, in: bytes) else { return nil }
         if case .convert(let job, let recipe, let streams) = request {
             request = .convert(job: job, recipe: recipe.withoutPlaces, streams: streams)
         }
-        // A recipe may hold a number that JSON reads and does not write.
+        // A recipe can hold a number that JSON can read but not write.
         return try? written(request)
     }
 
@@ -71,7 +71,7 @@ package enum WireReading {
         return try requests.map(written)
     }
 
-    /// The same bytes for the same message.
+    /// Encodes with sorted keys, so that equal messages give equal bytes.
     private static func written(_ message: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

@@ -2,10 +2,10 @@ import Conversion
 import Ledger
 import PumpRoom
 
-/// The worker's signs of life. Runs on a thread of its own, and waits for nothing but its own connection.
+/// Sends the worker's heartbeats. Runs on a separate thread, and waits only for its own connection.
 struct Beater: Sendable {
     let shop: Workshop
-    /// A conversion that takes longer tells its progress at once, and does not wait for the next beat that is due.
+    /// Progress of a conversion that takes longer than this is sent at once, before the next beat is due.
     private static let patience = Duration.seconds(1)
 
     func run() async {
@@ -13,17 +13,17 @@ struct Beater: Sendable {
         var seen = shop.pulse.pokes
         while !Task.isCancelled {
             let due = ContinuousClock.now + wait
-            // Four beats for one at most, however short the jobs are.
+            // However short the jobs are, the worker sends at most four beats in the time of one.
             let pause = min(max(Self.patience, shop.sessions.current.leaseLength / 12), .milliseconds(2_500))
             repeat {
                 await shop.pulse.sleep(until: min(due, .now + pause), since: seen)
             } while .now < due && shop.pulse.pokes == seen && !Task.isCancelled
                 && !shop.board.hasNews(in: shop.sessions.current, after: Self.patience)
-            // Before the beat is sent: what comes while it is under way is news to it.
+            // Read before the beat is sent, so that a poke during the beat counts as news.
             seen = shop.pulse.pokes
             let session = shop.sessions.current
             guard session.holds, !Task.isCancelled else {
-                // The guardian sees to it, and pokes when there is a new one.
+                // The guardian registers the worker again, and then pokes.
                 wait = .seconds(1)
                 continue
             }
@@ -31,7 +31,7 @@ struct Beater: Sendable {
         }
     }
 
-    /// One sign of life; when the next is due.
+    /// Sends one heartbeat. Returns the time until the next one is due.
     private func beat(for session: Session) async -> Duration {
         let interval = session.leaseLength / 3
         let board = shop.board
@@ -63,7 +63,8 @@ struct Beater: Sendable {
             apply(reply, to: session, told)
             return max(interval - (.now - reply.sentAt), .zero)
         } catch {
-            // No sign of life: the worker goes on for as long as its clock says, since the ledger may not have ended it.
+            // No answer: the worker goes on as long as its lease clock allows, because the ledger
+            // may not have ended the lease.
             if session.isOverdue, session.tellOverdue(true) {
                 let left = session.end - .now
                 shop.say(.leaseOverdue(worker: session.worker, jobs: board.fences.count, keptFor: left))

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something that tasks wait for and others ring. Who says what was rung when it last looked, misses nothing.
+/// A signal that tasks wait for. A task that reads `rings` before it checks the state misses no signal.
 final class Bell: Sendable {
     private struct State {
         var rings: UInt64 = 0
@@ -10,7 +10,7 @@ final class Bell: Sendable {
 
     private let state = Mutex(State())
 
-    /// How often it has rung. To be read before looking at what the ring is about.
+    /// The number of signals so far. Read it before checking the state that the signal is about.
     var rings: UInt64 { state.withLock { $0.rings } }
 
     func ring() {
@@ -22,7 +22,7 @@ final class Bell: Sendable {
         for one in woken { one.resume() }
     }
 
-    /// Returns when it has rung since `seen`, or the task is cancelled.
+    /// Returns when the signal was given since `seen`, or the task is cancelled.
     func wait(since seen: UInt64) async {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -31,7 +31,7 @@ final class Bell: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
-                    // A cancellation that came before found no waiting task.
+                    // If the task was cancelled before, the handler found no continuation to resume.
                     if state.rings != seen || Task.isCancelled { return true }
                     state.waiting[number] = continuation
                     return false
@@ -43,7 +43,7 @@ final class Bell: Sendable {
         }
     }
 
-    /// The same, or at `deadline`.
+    /// Like `wait(since:)`, but returns at `deadline` at the latest.
     func wait(since seen: UInt64, until deadline: ContinuousClock.Instant) async {
         let timer = Task {
             do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }

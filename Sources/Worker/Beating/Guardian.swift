@@ -1,6 +1,7 @@
 import Ledger
 
-/// Ends the work when the ledger has ended the worker, or has not answered for too long, and begins anew.
+/// Stops all jobs when the ledger has ended the worker's lease, or has not answered for too long,
+/// and registers the worker again.
 struct Guardian: Sendable {
     let shop: Workshop
 
@@ -18,7 +19,7 @@ struct Guardian: Sendable {
     private func startAgain(after session: Session) async {
         let stopped = shop.drop(.leaseOver) { $0.session === session }
         shop.say(.leaseLost(worker: session.worker, stopped: stopped))
-        // A worker that is being stopped needs no new lease: its jobs are not its own any more.
+        // A worker that is being stopped needs no new lease: it no longer holds any jobs.
         let registration = shop.registration
         let entry = await shop.ask(while: { !shop.stopOrder.isGiven }) {
             try await shop.ledger.register(registration)

@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// A thread for nothing but the signs of life: the threads that all Swift tasks share may be busy, this one is not.
+/// A thread reserved for heartbeats, so that they are not delayed when the threads shared by all Swift tasks are busy.
 ///
-/// Tasks that prefer it run here between their waits. It looks at the clock every second at the latest, since its waits do not
-/// count the time for which the machine slept, and leases do.
+/// Tasks that prefer this executor run here. The thread checks the clock at least every second: `poll` does not
+/// count the time for which the machine was suspended, but leases do.
 final class PulseThread: TaskExecutor, Sendable {
     private struct Sleeper {
         let end: ContinuousClock.Instant
@@ -20,7 +20,7 @@ final class PulseThread: TaskExecutor, Sendable {
     }
 
     private let state = Mutex(State())
-    /// A pipe, by which the thread is woken.
+    /// Wakes the thread.
     private let pipe: (reading: Int32, writing: Int32)
 
     init() {
@@ -65,10 +65,10 @@ final class PulseThread: TaskExecutor, Sendable {
         wake()
     }
 
-    /// The number of pokes so far. To be read before looking at what a poke is about.
+    /// The number of pokes so far. Read it before checking the state that the poke is about.
     var pokes: UInt64 { state.withLock { $0.pokes } }
 
-    /// Waits until `end`, or until a poke, or the task is cancelled. Not at all if there was a poke since `seen`.
+    /// Waits until `end`, a poke, or the task's cancellation. Returns at once if there was a poke since `seen`.
     func sleep(until end: ContinuousClock.Instant, since seen: UInt64? = nil) async {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -98,7 +98,7 @@ final class PulseThread: TaskExecutor, Sendable {
         for sleeper in sleepers { sleeper.continuation.resume() }
     }
 
-    /// Ends the thread once it has nothing to do.
+    /// Ends the thread once it has no work left.
     func end() {
         state.withLock { $0.isEnded = true }
         wake()
@@ -106,11 +106,11 @@ final class PulseThread: TaskExecutor, Sendable {
 
     private func wake() {
         var one: UInt8 = 1
-        // A pipe that is full wakes as well.
+        // If the pipe is full, the thread wakes up anyway.
         _ = write(pipe.writing, &one, 1)
     }
 
-    /// One look around; false when the thread is to end.
+    /// One turn of the thread's loop. Returns false if the thread should end.
     private func turn() -> Bool {
         let now = ContinuousClock.now
         let (jobs, due, next, isEnded) = state.withLock { state in

@@ -1,7 +1,7 @@
 import Ledger
 import Synchronization
 
-/// A worker's stay in the ledger, from one registration to the end of its lease.
+/// One registration of the worker in the ledger, until its lease ends.
 final class Session: Sendable {
     let worker: Int64
     let leaseLength: Duration
@@ -9,7 +9,8 @@ final class Session: Sendable {
     private let abilities: Mutex<[String]>
     private let isOverdueTold = Mutex(false)
 
-    /// `abilities` are those that the worker registered with; for `patience` it goes on without an answer from the ledger.
+    /// `abilities` are those that the worker registered with. `patience` is how long it goes on
+    /// while the ledger does not answer.
     init(_ entry: WorkerEntry, abilities: [String], patience: Duration) {
         worker = entry.worker
         leaseLength = entry.leaseLength
@@ -17,19 +18,19 @@ final class Session: Sendable {
         self.abilities = Mutex(abilities)
     }
 
-    /// What the ledger was last told that this worker can do.
+    /// The abilities that the ledger has on record for this worker.
     var toldAbilities: [String] {
         get { abilities.withLock { $0 } }
         set { abilities.withLock { $0 = newValue } }
     }
 
-    /// Whether it may write and work, by its own count. The ledger has the last word on each job.
+    /// Whether the worker may work and write, by its own clock. The ledger makes the final decision for each job.
     var holds: Bool { clock.withLock { $0.holds(at: .now) } }
 
-    /// Whether it goes on although no beat was answered for a whole lease.
+    /// Whether the worker goes on although no beat was answered for a whole lease.
     var isOverdue: Bool { clock.withLock { $0.isOverdue(at: .now) } }
 
-    /// Sets whether people have been told that it is overdue. Returns whether that is news.
+    /// Records whether users were informed that the lease is overdue. Returns whether that changes.
     func tellOverdue(_ isOverdue: Bool) -> Bool {
         isOverdueTold.withLock { told in
             defer { told = isOverdue }
@@ -37,19 +38,20 @@ final class Session: Sendable {
         }
     }
 
-    /// When it gives up if nothing is heard.
+    /// When the worker gives up if the ledger does not answer.
     var end: ContinuousClock.Instant { clock.withLock { $0.end } }
 
     func renew(with reply: BeatReply) { clock.withLock { $0.renew(with: reply, now: .now) } }
 
-    /// The ledger says that it is over.
+    /// Ends the session, after the ledger reported that it is over.
     func lose() {
         let lost = BeatReply(isAlive: false, leaseLength: .zero, sentAt: .now)
         clock.withLock { $0.renew(with: lost, now: .now) }
     }
 }
 
-/// The session that stands, which changes when a lease was lost. There is one before the first caller asks.
+/// The current session, which changes after the lease was lost. The first one begins before any
+/// part of the worker reads it.
 final class Sessions: Sendable {
     private let state = Mutex<Session?>(nil)
 

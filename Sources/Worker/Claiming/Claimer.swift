@@ -2,10 +2,10 @@ import Conversion
 import Ledger
 import Synchronization
 
-/// Takes jobs from the ledger, one claim at a time.
+/// Claims jobs from the ledger, one claim at a time.
 final class Claimer: Sendable {
     private let shop: Workshop
-    /// Whether the last look found nothing, and no signal of new work has come since.
+    /// Whether the last claim found no work, and no signal of new work has arrived since.
     private let isDry = Mutex(false)
 
     init(_ shop: Workshop) { self.shop = shop }
@@ -43,27 +43,27 @@ final class Claimer: Sendable {
         }
     }
 
-    /// Listens for work, and looks now and then all the same.
+    /// Listens for signals of new work. The worker also polls now and then.
     func listen() async {
         for await signal in shop.ledger.workSignals() {
             isDry.withLock { $0 = false }
             shop.board.bell.ring()
-            // A cancellation may be among the news.
+            // The news may include a cancellation.
             if signal == .news { shop.beatSoon() }
         }
     }
 
-    /// Tells the ledger if what this worker can do has changed.
+    /// Updates the worker's abilities in the ledger if they have changed.
     private func tellAbilities(of session: Session) async throws {
         let abilities = shop.abilities
         guard session.holds, session.toldAbilities != abilities else { return }
         try await shop.ledger.setAbilities(abilities, of: session.worker)
         session.toldAbilities = abilities
-        // What was passed over before may be for this worker now.
+        // With the new abilities, jobs that were passed over may now suit this worker.
         isDry.withLock { $0 = false }
     }
 
-    /// Claims what is wanted; whether it is worth looking again at once.
+    /// Claims as many jobs as the board wants. Returns whether to check again at once.
     private func claim(for session: Session) async throws -> Bool {
         guard session.holds, shop.mayClaim, !isDry.withLock({ $0 }) else { return false }
         var wanted = shop.board.wanted
@@ -72,7 +72,7 @@ final class Claimer: Sendable {
             guard shop.board.isEmpty else { return false }
             wanted = 1
         }
-        // Before asking, so that a signal that comes meanwhile is not lost.
+        // Set before the claim, so that a signal during the claim is not lost.
         isDry.withLock { $0 = true }
         let queues = shop.configuration.queues
         let claims: Claims
@@ -92,7 +92,7 @@ final class Claimer: Sendable {
         guard !claims.jobs.isEmpty || !claims.refused.isEmpty else { return false }
         isDry.withLock { $0 = false }
         shop.board.add(claims.jobs, of: session)
-        // Things may have changed while the claim was under way.
+        // The session or the stop order may have changed during the claim.
         if !session.holds {
             shop.drop(.leaseOver) { $0.session === session }
         } else if shop.stopOrder.isGiven {
@@ -101,7 +101,8 @@ final class Claimer: Sendable {
         return true
     }
 
-    /// Hands back what the ledger thinks is in our hands and is not: a claim whose answer was lost for good.
+    /// Releases jobs that the ledger counts as held by this worker and that are not on its board: the answer to
+    /// their claim was lost for good.
     private func releaseStrays(of session: Session) async throws {
         let before = Set(shop.board.fences)
         let held = try await shop.ledger.held(by: session.worker).jobs.map(\.fence)

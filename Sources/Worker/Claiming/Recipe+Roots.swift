@@ -1,7 +1,7 @@
 import Conversion
 
 extension Recipe {
-    /// Whether something is read from the root `name` or written to it.
+    /// Whether a source or an output lies in the root `name`.
     func concerns(root name: String) -> Bool {
         (sources.map(\.location) + outputs.map(\.location)).contains { $0.hasPrefix("\(name):") }
     }

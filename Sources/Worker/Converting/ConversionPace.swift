@@ -1,15 +1,15 @@
 import Conversion
 import Ledger
 
-/// How fast a conversion is, from its first sign of progress to its last.
+/// The speed of a conversion, from its first progress report to its last.
 ///
-/// Not from when the slot took the job: beside others of the same slot, it may have waited for them.
+/// The time before the first report does not count, because the job may have waited for other jobs of the same slot.
 struct ConversionPace: Sendable {
     private let first: Sign
     private var last: Sign
     private var totalFrames: Int64?
     private let rateHz: Int
-    /// All frames are written and are being read back, which takes a time that cannot be foreseen.
+    /// All frames are written and are being read back, for which the remaining time cannot be predicted.
     private var isVerifying: Bool
 
     private struct Sign {
@@ -21,20 +21,20 @@ struct ConversionPace: Sendable {
         first = Sign(frames: progress.frames, time: time)
         last = first
         totalFrames = progress.totalFrames
-        // The pump tells positions in frames of the source.
+        // The pump reports positions in frames of the source.
         rateHz = Int(progress.position.timescale)
         isVerifying = progress.verifiedFrames != nil
     }
 
     mutating func note(_ progress: ConversionProgress, at time: ContinuousClock.Instant) {
-        // The frames stand still from then on, and would make the speed sink.
+        // During verification the frame count stands still, which would make the speed drop.
         isVerifying = progress.verifiedFrames != nil
         guard !isVerifying else { return }
         last = Sign(frames: progress.frames, time: time)
         totalFrames = progress.totalFrames
     }
 
-    /// For people, to a tenth; `nil` as long as nothing can be said.
+    /// The pace for display, rounded to tenths; `nil` until a speed is known.
     func told(of job: Int64) -> JobPace? {
         let seconds = (last.time - first.time) / .seconds(1)
         let framesPerSecond = (Double(last.frames) - Double(first.frames)) / seconds

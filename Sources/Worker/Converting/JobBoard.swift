@@ -2,27 +2,28 @@ import Conversion
 import Ledger
 import Synchronization
 
-/// All jobs in hand. Every part of the worker reads it, the beat as well, so it never blocks for long.
+/// All jobs that the worker holds. Every part reads it, the heartbeat as well, so no call blocks for long.
 final class JobBoard: Sendable {
     private struct State {
         var jobs: [Fence: JobInHand] = [:]
         /// In the order of their claims.
         var queue: [Fence] = []
         var busy: [Int: Int] = [:]
-        /// Since when each conversion is under way.
+        /// When each current conversion began.
         var converting: [Fence: ContinuousClock.Instant] = [:]
-        /// Done, and not yet published or reported. Counted along: a thousand jobs may be in hand, and each asks.
+        /// Jobs that are done but not yet published or reported. Kept as a counter, because every claim and every
+        /// start reads it and there may be a thousand jobs.
         var unpublished = 0
-        /// When a job last left the slot.
+        /// When a job last left each slot.
         var freedAt: [Int: ContinuousClock.Instant] = [:]
         var pace: Pace
         var isClosed = false
 
-        /// Jobs in hand whose workers were lost while they ran them. They begin one at a time: one that ends its worker then does not
-        /// take the others along again.
+        /// The number of suspects: jobs that an earlier worker was running when it was lost. Suspects run one at a
+        /// time, so that one that kills its worker does not take the others with it again.
         var suspects = 0
 
-        /// Which job of the queue begins next: the first that may.
+        /// The position in the queue of the job to start next. While a suspect runs, other suspects are skipped.
         var nextPlace: Int? {
             guard suspects > 1, let first = queue.first, isSuspect(first), isRunningASuspect else {
                 return queue.indices.first
@@ -30,7 +31,7 @@ final class JobBoard: Sendable {
             return queue.firstIndex { !isSuspect($0) }
         }
 
-        /// How many of the queue wait for a suspect to end.
+        /// The number of queued jobs that wait for a suspect to end.
         var heldUp: Int {
             guard suspects > 1 else { return 0 }
             return max(0, queue.count(where: isSuspect) - (isRunningASuspect ? 0 : 1))
@@ -40,7 +41,7 @@ final class JobBoard: Sendable {
 
         private func isSuspect(_ fence: Fence) -> Bool { jobs[fence]?.isSuspect == true }
 
-        /// For how long each conversion has been under way.
+        /// How long each current conversion has taken so far.
         var runningFor: [Duration] {
             let now = ContinuousClock.now
             return converting.values.map { now - $0 }
@@ -50,7 +51,7 @@ final class JobBoard: Sendable {
     private let state: Mutex<State>
     private let slots: Int
     private let unpublishedLimit: Int
-    /// Rung whenever something has come, gone or moved on.
+    /// Signalled whenever a job is added, removed or changes its phase.
     let bell = Bell()
 
     init(_ configuration: WorkerConfiguration) {
@@ -77,7 +78,8 @@ final class JobBoard: Sendable {
     var wanted: Int {
         state.withLock { state in
             guard !state.isClosed, state.unpublished < unpublishedLimit else { return 0 }
-            // Idle slots get other jobs, but a worker does not collect all suspects there are.
+            // Held-up suspects do not keep other jobs from idle slots. But the worker stops claiming before
+            // it collects too many of them.
             let heldUp = state.heldUp
             guard heldUp <= slots else { return 0 }
             return state.pace.wanted(
@@ -90,10 +92,10 @@ final class JobBoard: Sendable {
 
     // MARK: - Working
 
-    /// The next job for a lane of a slot; `nil` if there is none for it now.
+    /// The next job for one of a slot's pipelines; `nil` if there is none for it now.
     ///
-    /// The first lane of a slot always gets one. The others are for jobs so short that preparing the next beside the running one
-    /// counts, and leave idle slots their share.
+    /// The first pipeline of a slot takes any job. The others only work while jobs are so short that it pays to
+    /// prepare the next one during a conversion, and leave enough jobs for idle slots.
     func start(in slot: Int, lane: Int) -> JobInHand? {
         let job = state.withLock { state -> JobInHand? in
             guard !state.isClosed, state.unpublished < unpublishedLimit, let place = state.nextPlace else {
@@ -117,7 +119,7 @@ final class JobBoard: Sendable {
         return job
     }
 
-    /// Says how to stop a conversion; at once, if it is to be stopped already.
+    /// Sets how to stop the conversion. Calls `cancel` at once if the job was stopped before.
     func began(_ fence: Fence, cancel: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             state.jobs[fence]?.cancelConversion = cancel
@@ -136,12 +138,12 @@ final class JobBoard: Sendable {
         }
     }
 
-    /// The slot is free again; how long it was busy tells how much to claim, if the work `counts`.
+    /// Frees the slot. If the work `counts`, the time that it took adjusts how much the worker claims.
     func converted(_ fence: Fence, in slot: Int, counts: Bool) {
         state.withLock { state in
             let now = ContinuousClock.now
             if counts, let startedAt = state.jobs[fence]?.startedAt {
-                // Beside others of the same slot, it may have waited for them.
+                // Start counting when the slot's previous job left it, because this one may have waited for that.
                 state.pace.note(now - max(startedAt, state.freedAt[slot] ?? startedAt))
             }
             state.freedAt[slot] = now
@@ -158,7 +160,7 @@ final class JobBoard: Sendable {
 
     // MARK: - Ending
 
-    /// The jobs of these that may still be published, which from now on nothing stops.
+    /// Marks jobs as being published, after which nothing stops them. Returns those that may still be published.
     func beginPublishing(_ fences: [Fence]) -> Set<Fence> {
         state.withLock { state in
             var begun: Set<Fence> = []
@@ -190,7 +192,8 @@ final class JobBoard: Sendable {
         bell.ring()
     }
 
-    /// Takes jobs that have not begun out of the line, to be handed back: all, or those that `isMeant`.
+    /// Takes jobs that have not begun off the queue, for the caller to hand back: all, or
+    /// those for which `isMeant` holds.
     func takeQueued(_ isMeant: (JobInHand) -> Bool = { _ in true }) -> [JobInHand] {
         state.withLock { state in
             let meant = state.queue.compactMap { state.jobs[$0] }.filter(isMeant)
@@ -202,8 +205,8 @@ final class JobBoard: Sendable {
         }
     }
 
-    /// Stops those that `isMeant`, unless they are being published; a loss goes before any other reason. What had not begun
-    /// is answered, and belongs to the caller alone.
+    /// Stops the jobs for which `isMeant` holds, except those being published. A loss overrides any other reason.
+    /// Returns the jobs that had not begun; the caller alone must deal with them.
     func stop(_ reason: StopReason, _ isMeant: (JobInHand) -> Bool) -> [JobInHand] {
         let (cancelled, waiting) = state.withLock { state in
             var (cancelled, waiting): ([@Sendable () -> Void], [JobInHand]) = ([], [])
@@ -225,7 +228,7 @@ final class JobBoard: Sendable {
         return waiting
     }
 
-    /// No job begins any more.
+    /// Closes the board: no further job begins.
     func close() {
         state.withLock { $0.isClosed = true }
         bell.ring()
@@ -237,10 +240,10 @@ final class JobBoard: Sendable {
     var fences: [Fence] { state.withLock { Array($0.jobs.keys) } }
     var busySlots: Int { state.withLock { $0.busy.count } }
 
-    /// How many wait, and how many are further.
+    /// How many jobs wait in the queue, and how many have left it.
     var counts: (queued: Int, begun: Int) { state.withLock { ($0.queue.count, $0.jobs.count - $0.queue.count) } }
 
-    /// For the beat: how fast the conversions under way are.
+    /// The speed of each current conversion, for the heartbeat.
     func paces(in session: Session) -> [JobPace] {
         state.withLock { state in
             state.jobs.values.filter { $0.session === session && $0.phase == .converting }.compactMap { job in
@@ -249,7 +252,7 @@ final class JobBoard: Sendable {
         }
     }
 
-    /// Whether a conversion that has been under way for `age` has got somewhere, and no beat has told of it.
+    /// Whether a conversion that began at least `age` ago has made progress that no heartbeat has reported.
     func hasNews(in session: Session, after age: Duration) -> Bool {
         state.withLock { state in
             let now = ContinuousClock.now
@@ -260,7 +263,7 @@ final class JobBoard: Sendable {
         }
     }
 
-    /// For the beat: what is in hand of this session, and how far.
+    /// The jobs of this session and their progress, for the heartbeat. Marks the progress as reported.
     func running(in session: Session) -> [RunningJob] {
         state.withLock { state in
             state.jobs.values.filter { $0.session === session && $0.phase != .publishing }.map { job in

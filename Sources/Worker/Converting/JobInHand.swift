@@ -1,17 +1,17 @@
 import Conversion
 import Ledger
 
-/// A job that this worker has claimed, and how far it is.
+/// A job that this worker has claimed, and its progress.
 struct JobInHand: Sendable {
-    /// Where it stands in this process.
+    /// The job's state in this process.
     enum Phase: Sendable, Hashable {
         /// Claimed, and waiting for a slot.
         case queued
         case converting
-        /// Done in one way or another; to be reported.
+        /// Finished, failed, skipped or handed back, but not yet reported.
         case ending
-        /// `publish` has been asked for and is not answered, or the order is being carried out: the ledger may count on the
-        /// file. Nothing here ends that any more.
+        /// The worker has called `publish` and has no answer yet, or carries out the order. The ledger may rely on
+        /// the file, so nothing here stops the job any more.
         case publishing
     }
 
@@ -21,37 +21,37 @@ struct JobInHand: Sendable {
     var phase = Phase.queued
     var slot: Int?
     var startedAt: ContinuousClock.Instant?
-    /// When the slot was done with it.
+    /// When the slot had finished with it.
     var convertedAt: ContinuousClock.Instant?
     var frames: Int64?
     var totalFrames: Int64?
     var pace: ConversionPace?
-    /// Whether a beat has told how far it is.
+    /// Whether a heartbeat has reported its progress.
     var isTold = false
-    /// Why it is to be stopped, once it is.
+    /// Why the job is being stopped; `nil` if it is not.
     var stop: StopReason?
     var cancelConversion: (@Sendable () -> Void)?
 
     var fence: Fence { claim.fence }
 
-    /// Whether a worker was lost while it ran the job.
+    /// Whether an earlier worker was lost while it ran the job.
     var isSuspect: Bool { claim.workersLost > 0 }
 
-    /// Whether anything may still be said of it to the ledger.
+    /// Whether the worker may still report the job to the ledger.
     var isOurs: Bool { stop?.isLoss != true && session.holds }
 }
 
 /// Why a job is stopped.
 enum StopReason: Sendable, Hashable {
-    /// The worker is being stopped: the job goes back, unspent.
+    /// The worker is being stopped: the job is handed back, and the attempt is not spent.
     case draining
-    /// A person cancelled the job.
+    /// A user cancelled the job.
     case cancelled
     /// The ledger gave it to another worker, or took it back.
     case lost
-    /// The ledger has ended the worker, or has not answered for too long.
+    /// The ledger has ended the worker's lease, or has not answered for too long.
     case leaseOver
 
-    /// Whether the right to it is gone, so that nothing may be written.
+    /// Whether the worker has lost the job, so that it must write nothing for it.
     var isLoss: Bool { self == .lost || self == .leaseOver }
 }

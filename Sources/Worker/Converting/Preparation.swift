@@ -5,19 +5,19 @@ import PumpRoom
 import Storage
 import Synchronization
 
-/// A job with its source and its output open.
+/// A job whose source and output are open.
 final class PreparedJob: Sendable {
     let source: Int32
     let sourceBytes: Int64
-    /// Valid until `seal`.
+    /// Open for reading and writing. Valid until `seal`.
     let destination: Int32
-    /// Whether the output's file system tells if a room can still write to it.
+    /// Whether the output's file system shows if a room can still write to the file.
     let canBeSealed: Bool
     let location: Location
     let sourceRoot: String
-    /// What the output is made of, for its mark.
+    /// A hash of the recipe and the source, for the mark on the output file.
     let work: UInt64
-    /// What the mount table had come to before the files were opened.
+    /// The mount table's change counter before the files were opened.
     private let mountChanges: Int
     private let sourceFile: Mutex<SourceFile?>
     private let output: Mutex<OutputFile?>
@@ -40,15 +40,17 @@ final class PreparedJob: Sendable {
         self.output = Mutex(consume output)
     }
 
-    /// Closes the source: what is read is read.
+    /// Closes the source once the conversion no longer needs it.
     func closeSource() { sourceFile.withLock { $0 = nil } }
 
-    /// Closes the output to writers, and returns what it is. A room lets go before it tells of its end, but a process that the
-    /// worker is just starting has, for a moment, all that the worker has: after such a moment the answer is final.
+    /// Gives up write access to the output and describes it, including whether another process can still write to it.
+    ///
+    /// A room closes its descriptors before it reports the end. But a process that the worker is just starting
+    /// holds, for a moment, a copy of every descriptor; the retries outlast that moment.
     func seal() async throws(StorageError) -> OutputEvidence {
         var hasWriters = try sealOnce()
         for milliseconds in Self.sealingPauses where hasWriters {
-            // A worker that is told to stop does not wait.
+            // A cancelled worker does not wait.
             try? await Task.sleep(for: .milliseconds(milliseconds))
             hasWriters = try sealOnce()
         }
@@ -62,13 +64,13 @@ final class PreparedJob: Sendable {
         }
     }
 
-    /// Half a second in all.
+    /// About half a second in all.
     private static let sealingPauses = [1, 2, 5, 10, 20, 50, 100, 300]
 
     private func sealOnce() throws(StorageError) -> Bool {
         try output.withLock { output throws(StorageError) in
             guard output != nil else { throw thrownAway }
-            // Where nothing tells, the room has ended.
+            // If the file system cannot show writers, the room has ended before this.
             return output?.seal() ?? false
         }
     }
@@ -77,20 +79,20 @@ final class PreparedJob: Sendable {
         StorageError(.attemptLost, at: .publish, "read back", "it was thrown away", place: "\(location)")
     }
 
-    /// Closes and thereby removes what was written.
+    /// Closes the files, which also deletes the unpublished output.
     func discard() {
         closeSource()
         output.withLock { $0 = nil }
     }
 
-    /// Whether the file system of the output is still mounted. Blocks.
+    /// Whether the output's file system is still mounted. Blocks.
     func isMounted(_ watch: MountWatch) -> Bool {
         guard watch.refresh() != mountChanges else { return true }
         guard let descriptor = output.withLock({ $0?.descriptor }) else { return true }
         return watch.isMounted(descriptor)
     }
 
-    /// Length and SHA-256 of what was written. Blocks.
+    /// Length and SHA-256 of the output. Blocks.
     func fingerprint() throws(StorageError) -> Fingerprint {
         try output.withLock { output throws(StorageError) in
             guard let fingerprint = try output?.fingerprint() else { throw thrownAway }
@@ -98,7 +100,7 @@ final class PreparedJob: Sendable {
         }
     }
 
-    /// Puts the output into a group; false if it was thrown away.
+    /// Moves the output into a group. Returns false if it was discarded.
     func add(to group: inout OutputGroup, as attempt: AttemptName, with fingerprint: Fingerprint) -> Bool {
         var taken = output.withLock { $0.take() }
         guard let file = taken.take() else { return false }
@@ -107,25 +109,25 @@ final class PreparedJob: Sendable {
     }
 }
 
-/// A job's output that is published already.
+/// A job's output that an earlier attempt has published.
 struct MadeOutput: Sendable {
     let location: Location
     let fingerprint: Fingerprint
 }
 
-/// How far a job came before its conversion.
+/// The result of preparing a job for its conversion.
 enum Preparation: Sendable {
     case ready(PreparedJob)
-    /// The destination exists, and is to be left alone.
+    /// The destination exists, and the recipe says to leave it alone.
     case skipped
-    /// The destination is the job's own output: an earlier attempt published it, and the ledger has forgotten that.
+    /// The destination is the job's own output: an earlier attempt published it, and the ledger has no record of that.
     case made(MadeOutput)
-    /// Not for this worker: the word that another one must know.
+    /// This worker cannot do the job; `need` is the ability that another worker must have.
     case unable(need: String)
     case failed(StorageError, root: String?)
-    /// The file system that it writes to is full.
+    /// The output's file system is full.
     case withoutRoom(FileSystemFacts)
-    /// The file system of its source or its output is not mounted.
+    /// The file system of the source or the output is not mounted.
     case withoutMount(MountWatch.Lost)
 
     /// Opens what a job's recipe names. Blocks.
@@ -151,7 +153,7 @@ enum Preparation: Sendable {
                 return .unable(need: AbilityWord.codec(codec))
             }
             root = from.root
-            // What is opened below a folder that was unmounted would be nowhere to be seen.
+            // A file opened below an unmounted folder would be hidden as soon as the file system is mounted again.
             try roots.root(of: from).check()
             if let lost = mounts.lost(for: claim, in: roots) { return .withoutMount(lost) }
             let file = try roots.root(of: from).openSource(from)
@@ -178,7 +180,7 @@ enum Preparation: Sendable {
             switch consume preparation {
             case .skipped: return .skipped
             case .ready(let output):
-                // It may have been unmounted since.
+                // The file system may have been unmounted in the meantime.
                 if let lost = mounts.lost(for: claim, in: roots) { return .withoutMount(lost) }
                 return .ready(
                     PreparedJob(file, output, at: to, sourceRoot: from.root, madeOf: work, mountChanges: mountChanges)
@@ -189,7 +191,7 @@ enum Preparation: Sendable {
         }
     }
 
-    /// Whose file a job finds at its destination. A recipe that replaces does so whichever job made the file.
+    /// Who made the file at a job's destination. With the policy `replace` that does not matter.
     private static func owner(
         of place: Location,
         _ policy: Recipe.ConflictPolicy,
@@ -201,29 +203,30 @@ enum Preparation: Sendable {
         do throws(StorageError) {
             return try roots.root(of: place).owner(of: place, for: AttemptName(claim.fence), madeOf: work)
         } catch  where error.code == .folderNotFound {
-            // It is created with the output.
+            // The folder is created together with the output.
             return .unknown
         }
     }
 
-    /// A number for what a job makes its output of. An output made of another recipe, or of a source that has changed since, is not
-    /// taken for the job's: after a failover a job's number may be given out again.
+    /// A hash of everything that determines a job's output. Job numbers can be issued again after a database failover,
+    /// so an output made from another recipe, or from an earlier state of the source, must not pass as this job's.
     private static func work(of recipe: Recipe, _ source: borrowing SourceFile) -> UInt64 {
         var running = RunningFingerprint()
-        // A recipe that cannot be written as JSON gets a number that fits no mark, so nothing is adopted by it.
+        // A recipe that cannot be encoded as JSON gets a random number, so that no existing file matches it.
         running.add((try? recipe.json()) ?? "\(UInt64.random(in: .min ... .max))")
         running.add("\(source.byteCount) \(source.modifiedAt)")
         return running.finish().sha256.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// `nil` if it has no format, which is for the room to refuse, with its reasons.
+    /// `nil` if the output has no valid format; the room refuses it and reports the reasons.
     private static func codec(of output: Recipe.Output) -> Codec? {
         do throws(RecipeError) { return try output.codec } catch { return nil }
     }
 
-    /// A worker that was lost may have left a finished file.
+    /// Removes a finished file that a lost worker may have left.
     private static func removeRemains(of claim: Claim, at place: Location, in roots: StorageRoots) {
-        // What cannot be removed now is swept with its folder. A folder that is not there yet holds nothing.
+        // The sweeper removes later what cannot be removed now. If the folder does not exist
+        // yet, there is nothing to remove.
         _ = try? roots.root(of: place).removeEarlier(than: AttemptName(claim.fence), of: place)
     }
 }

@@ -4,27 +4,27 @@ import Publishing
 import Storage
 import Synchronization
 
-/// The worker's roots, which may go away and come back while it runs.
+/// The worker's roots, which may disappear and come back while it runs.
 ///
-/// One that fails is set aside: jobs that need it are left to others, and the rest goes on.
+/// A root that fails is set aside: the worker leaves the jobs that need it to other workers, and does the rest.
 final class RootKeeper: Sendable {
-    /// A root that nothing is asked of for now.
+    /// A root that is not used for now.
     struct Absence: Sendable, Hashable {
         var reason: String
-        /// Its disk is full: it is of use again once there is room.
+        /// The facts of its file system if that is full. The root can be used again once there is space.
         var full: FileSystemFacts?
         let since: ContinuousClock.Instant
-        /// Looks that found no change.
+        /// Checks that found no change.
         var looks: Int
-        /// When to look next.
+        /// When to check next.
         var due: ContinuousClock.Instant
     }
 
-    /// What a look for a root that was set aside came to.
+    /// The result of a check of a root that was set aside.
     enum Finding: Sendable, Hashable {
         case away
-        /// It is of use again; `afterNone`, where there was no other until then. `note` names what took the place of its file
-        /// system.
+        /// The root can be used again. `afterNone`: no other root was usable until then. `note` describes the file
+        /// system that has replaced the earlier one, if any.
         case back(afterNone: Bool, note: String?)
     }
 
@@ -33,16 +33,17 @@ final class RootKeeper: Sendable {
         var all: StorageRoots
         var usable: StorageRoots
         var absent: [String: Absence] = [:]
-        /// When a root last came back, and after how many looks: one that comes and goes is looked for less and less often.
+        /// When a root last came back, and after how many checks. A root that keeps disappearing is
+        /// checked less and less often.
         var returned: [String: (at: ContinuousClock.Instant, looks: Int)] = [:]
-        /// What stood at the path of a lost root when the loss was noticed: under a lost mount its empty folder comes to
-        /// light. `nil` inside: nothing did.
+        /// What was at the path of a lost root when the loss was noticed. Below a lost mount, its empty folder
+        /// appears. The inner `nil` means that the path did not exist.
         var lost: [String: FileIdentity?] = [:]
 
-        /// Whether there is not one left.
+        /// Whether no root is usable.
         var areAllAway: Bool { !absent.isEmpty && absent.count == roots.count }
 
-        /// Finds out anew which there are. Of several with different names, no two have one.
+        /// Computes `all` and `usable` again. The names cannot clash, because they are a dictionary's keys.
         mutating func sort() {
             do throws(StorageError) {
                 all = try StorageRoots(Array(roots.values))
@@ -54,14 +55,14 @@ final class RootKeeper: Sendable {
     }
 
     private let state: Mutex<State>
-    /// One for each, since a mount whose server is gone may block the thread that looks at it.
+    /// One queue for each root, because a mount whose server is gone may block the thread that checks it.
     private let queues: [String: BlockingQueue]
     private let firstPause: Duration
     private let longestPause: Duration
-    /// Rung when a root is set aside or comes back.
+    /// Signalled when a root is set aside or comes back.
     let bell = Bell()
 
-    /// Opens all. Throws if one cannot be opened: a worker that is started wrongly says so.
+    /// Opens all roots. Throws if one cannot be opened, so that a wrong setting shows when the worker starts.
     init(_ configuration: WorkerConfiguration) throws(StorageError) {
         var roots: [StorageRoot] = []
         for place in configuration.roots {
@@ -74,20 +75,20 @@ final class RootKeeper: Sendable {
         (firstPause, longestPause) = (configuration.firstPause, configuration.longestPause)
     }
 
-    /// All of them, as they are now.
+    /// All roots, as last opened.
     var roots: StorageRoots { state.withLock { $0.all } }
-    /// Those of which something can be asked.
+    /// The roots that are not set aside.
     var usable: StorageRoots { state.withLock { $0.usable } }
     var names: [String] { roots.names }
 
-    /// Whether there is not one left.
+    /// Whether no root is usable.
     var areAllAway: Bool { state.withLock { $0.areAllAway } }
     var absences: [String: Absence] { state.withLock { $0.absent } }
 
     // MARK: - Going
 
-    /// Sets a root aside, whose file system is `full` if that is why; how long until it is looked for, or `nil` if that was done
-    /// before.
+    /// Sets a root aside; `full` is its file system, if the reason is that it is full. Returns the time until the
+    /// first check, or `nil` if the root was set aside already or is unknown.
     func setAside(_ name: String, because failure: Failure, full: FileSystemFacts? = nil) -> Duration? {
         let wait = state.withLock { state -> Duration? in
             guard state.roots[name] != nil, state.absent[name] == nil else { return nil }
@@ -112,10 +113,10 @@ final class RootKeeper: Sendable {
 
     // MARK: - Coming back
 
-    /// When to look for a root; `nil` while nothing is wrong with it.
+    /// When to check the root next; `nil` if it is not set aside.
     func due(_ name: String) -> ContinuousClock.Instant? { state.withLock { $0.absent[name]?.due } }
 
-    /// Looks whether a root that was set aside is of use again; from then on it is.
+    /// Checks whether a root that was set aside can be used again. If so, the worker uses it from now on.
     func look(for name: String) async -> Finding {
         guard let queue = queues[name] else { return .away }
         let seen = await queue.run { self.see(name) }
@@ -130,7 +131,7 @@ final class RootKeeper: Sendable {
                 state.absent[name] = absence
                 return .away
             }
-            // The look took its time, in which others came or went.
+            // The check took time, in which other roots may have come or gone.
             let afterNone = state.areAllAway
             state.absent[name] = nil
             state.returned[name] = (now, absence.looks)
@@ -141,7 +142,7 @@ final class RootKeeper: Sendable {
         return finding
     }
 
-    /// What a look at a root that was set aside shows.
+    /// What a check of a root that was set aside shows.
     private enum Sight: Sendable {
         case present(note: String?)
         case refused(String?)
@@ -164,7 +165,7 @@ final class RootKeeper: Sendable {
         return .present(note: note)
     }
 
-    /// The root among those of use that is not there, if one is not.
+    /// The first usable root that is not accessible; `nil` if all are.
     func findLost() async -> (name: String, error: StorageError)? {
         for name in usable.names {
             guard let queue = queues[name] else { continue }
@@ -173,7 +174,7 @@ final class RootKeeper: Sendable {
         return nil
     }
 
-    /// Whether the root `name` is there. Blocks.
+    /// Why the root `name` is not accessible; `nil` if it is. Blocks.
     func problem(of name: String) -> StorageError? {
         guard let root = state.withLock({ $0.roots[name] }) else { return nil }
         do throws(StorageError) {
@@ -186,7 +187,7 @@ final class RootKeeper: Sendable {
         }
     }
 
-    /// Opens the root again if something has come to its path since it was lost that may be taken for it.
+    /// Opens the root again if its path now leads to something that may be the root.
     private func reopen(_ root: StorageRoot) -> RootReturn {
         let came = root.whatCame(after: state.withLock { $0.lost[root.name] ?? nil })
         guard case .present = came else { return came }

@@ -4,12 +4,12 @@ import Publishing
 import PumpRoom
 import Storage
 
-/// Carries jobs through a slot, one after the other: opens what they need, and has the room convert.
+/// One pipeline of a slot: takes one job after another, opens its files, and has the room convert.
 struct SlotLane: Sendable {
     let shop: Workshop
     let room: RoomSlot
     let slot: Int
-    /// Beside others of the same slot, which prepare while one converts.
+    /// The number of this pipeline. While one pipeline converts, the slot's others prepare.
     let lane: Int
     let files: BlockingQueue
 
@@ -47,12 +47,12 @@ struct SlotLane: Sendable {
         }
     }
 
-    /// Has the ledger know that a job begins that was lost before. Of others a beat tells soon enough; this one may be what ends
-    /// its workers, before they beat.
+    /// Reports the start of a job that earlier attempts lost. For other jobs the next heartbeat is soon enough; this
+    /// job may be what kills its workers before they send one.
     private func tellBeginning(of job: JobInHand) async {
         guard job.claim.losses > 0 else { return }
         let begun = RunningJob(job.fence, slot: Int16(clamping: slot))
-        // Without an answer it begins all the same: conversions go on while the ledger is away.
+        // On failure the job begins all the same: conversions go on while the ledger is away.
         try? await shop.ledger.begin([begun], of: job.session.worker, within: .seconds(5))
     }
 
@@ -100,7 +100,8 @@ struct SlotLane: Sendable {
         }
     }
 
-    /// Why the output that the room told of cannot be published, once nothing can write to it any more; `nil` where it can.
+    /// Why the room's output cannot be published; `nil` if it can. Seals the output first, which
+    /// shows whether a process can still write to it.
     private func objection(
         to report: ConversionReport,
         _ claim: Claim,
@@ -118,14 +119,14 @@ struct SlotLane: Sendable {
 
     private func facts() -> AttemptFacts { AttemptFacts(slot: Int16(clamping: slot)) }
 
-    /// Frees the slot and has the ledger told, unless the right is gone.
+    /// Frees the slot and queues the result for the ledger.
     private func end(_ job: JobInHand, _ kind: JobEnding.Kind) {
         shop.board.converted(job.fence, in: slot, counts: false)
         shop.outbox.put(JobEnding(fence: job.fence, kind: kind))
     }
 }
 
-/// A job whose output waits for its digest.
+/// A converted job whose output has no digest yet.
 struct ConvertedJob: Sendable {
     var fence: Fence
     var prepared: PreparedJob

@@ -1,13 +1,13 @@
 import Ledger
 
-/// The end of a worker: no more claims, what runs is finished or handed back, and the ledger is told.
+/// Stops a worker: ends claiming, finishes or hands back what runs, and reports to the ledger.
 struct Drain: Sendable {
     let shop: Workshop
 
-    /// How long the ledger may take to hear of the last things; without it the lease ends by itself.
+    /// How long the last reports to the ledger may take. If they fail, the lease ends by itself.
     static let lastWords: Duration = .seconds(10)
 
-    /// Returns when an end was ordered and nothing is in hand any more, or the ledger cannot be told of it.
+    /// Returns after a stop was ordered, once no jobs are left or the ledger cannot be reached in time.
     func run() async {
         await shop.stopOrder.wait()
         let waiting = shop.board.takeQueued()
@@ -24,11 +24,11 @@ struct Drain: Sendable {
         }
     }
 
-    /// Until all is done, or the time for that is over.
+    /// Waits until no jobs are left or the deadline has passed.
     private func waitForEmptiness() async {
         while !shop.board.isEmpty {
             let seen = shop.board.bell.rings
-            // A second order may bring the end nearer; it rings as well.
+            // A second stop order may bring the deadline forward; it also signals.
             let deadline = shop.stopOrder.deadline
             if let deadline, .now >= deadline { return }
             if shop.board.isEmpty { return }

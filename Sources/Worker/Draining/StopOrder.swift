@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Whether and how the worker is to end.
+/// Whether the worker should stop, and by when.
 final class StopOrder: Sendable {
     private struct State {
         var isGiven = false
-        /// When what still runs is handed back; `nil` for never.
+        /// When to hand back what still runs; `nil` for never.
         var deadline: ContinuousClock.Instant?
     }
 
@@ -14,7 +14,7 @@ final class StopOrder: Sendable {
     var isGiven: Bool { state.withLock { $0.isGiven } }
     var deadline: ContinuousClock.Instant? { state.withLock { $0.deadline } }
 
-    /// Orders an end, by `deadline` at the latest. An earlier order that was more urgent stands.
+    /// Orders a stop by `deadline` at the latest. An earlier deadline stays in force.
     func give(by deadline: ContinuousClock.Instant?) {
         state.withLock { state in
             state.deadline = [state.deadline, deadline].compactMap(\.self).min()

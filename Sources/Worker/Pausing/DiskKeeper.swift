@@ -2,23 +2,24 @@ import Ledger
 import Storage
 import Synchronization
 
-/// File systems below the worker's roots that are full. Jobs to them are put off, unspent, and the rest of the root goes on.
+/// Tracks full file systems below the worker's roots. The worker puts off jobs that write to them, without spending
+/// an attempt, and uses the rest of the root.
 final class DiskKeeper: Sendable {
-    /// A file system to which nothing is written for now.
+    /// A file system that the worker does not write to for now.
     struct Aside: Sendable, Hashable {
         var facts: FileSystemFacts
         let since: ContinuousClock.Instant
-        /// Looks that found no change.
+        /// Checks that found no change.
         var looks: Int
-        /// When to look next.
+        /// When to check next.
         var due: ContinuousClock.Instant
     }
 
     private struct State {
         var aside: [UInt64: Aside] = [:]
-        /// Jobs for which there was too little room although the file system was not full, since one was published there.
+        /// Jobs that ran out of space although the file system was not full, since an output was last published there.
         var short: [UInt64: Set<Int64>] = [:]
-        /// When a file system last came back, and after how many looks.
+        /// When a file system last came back, and after how many checks.
         var returned: [UInt64: (at: ContinuousClock.Instant, looks: Int)] = [:]
         /// When a file system was last seen full.
         var seenFull: [UInt64: ContinuousClock.Instant] = [:]
@@ -27,27 +28,27 @@ final class DiskKeeper: Sendable {
     private let state = Mutex(State())
     private let firstPause: Duration
     private let longestPause: Duration
-    /// Rung when a file system is set aside.
+    /// Signalled when a file system is set aside.
     let bell = Bell()
 
     init(_ configuration: WorkerConfiguration) {
         (firstPause, longestPause) = (configuration.firstPause, configuration.longestPause)
     }
 
-    /// What is set aside, in the order of mount points.
+    /// All file systems that are set aside, ordered by mount point.
     var all: [Aside] { state.withLock { $0.aside.values.sorted { $0.facts.mountPoint < $1.facts.mountPoint } } }
 
-    /// Whether a look at the file system of a job's destination can tell anything.
+    /// Whether the file system of a job's destination needs a check.
     var isAnythingAside: Bool { state.withLock { !$0.aside.isEmpty } }
     var isAnythingShort: Bool { state.withLock { !$0.short.isEmpty } }
 
     // MARK: - Going
 
-    /// What `job`, for whose output there was no room on a file system, says of that: `true` if jobs are to be put off.
+    /// Records that `job` ran out of space on a file system. Returns whether to put off jobs to it.
     ///
-    /// A job that wants more than there is, where others still find room, is alone with that. Two of them in a row are not: the
-    /// file system has too little room for what is made here. Nor is a job alone whose file system was seen full a moment ago: an
-    /// operator may have made room before the worker looked.
+    /// One job that needs more space than there is, while others still fit, fails alone. Two such jobs in a row show
+    /// that the file system has too little space for the usual outputs. If the file system was full a moment ago,
+    /// the job is put off as well: an operator may have freed space before the worker checked.
     func lacksRoom(_ facts: FileSystemFacts, for job: Int64) -> Bool {
         state.withLock { state in
             if facts.isFull {
@@ -62,7 +63,7 @@ final class DiskKeeper: Sendable {
         }
     }
 
-    /// Sets a file system aside; `false` if that was done before.
+    /// Sets a file system aside. Returns false if it already was.
     func setAside(_ facts: FileSystemFacts) -> Bool {
         let isNew = state.withLock { state in
             let now = ContinuousClock.now
@@ -70,7 +71,7 @@ final class DiskKeeper: Sendable {
                 state.aside[facts.device]?.facts = facts
                 return false
             }
-            // One that comes and goes is looked at less and less often.
+            // A file system that keeps filling up is checked less and less often.
             let looks = state.returned[facts.device].map { now - $0.at < longestPause ? $0.looks + 1 : 0 } ?? 0
             state.aside[facts.device] = Aside(facts: facts, since: now, looks: looks, due: now + pause(after: looks))
             state.short[facts.device] = nil
@@ -80,20 +81,20 @@ final class DiskKeeper: Sendable {
         return isNew
     }
 
-    /// An output was published on a file system, so there is room for some.
+    /// Records that an output was published, so the file system has some space.
     func noteRoom(on device: UInt64) { state.withLock { _ = $0.short.removeValue(forKey: device) } }
 
-    /// The file system that jobs to `device` wait for.
+    /// The entry for `device`; `nil` if that file system is not set aside.
     func aside(_ device: UInt64) -> Aside? { state.withLock { $0.aside[device] } }
 
     private func pause(after looks: Int) -> Duration { min(longestPause, firstPause * (1 << min(looks, 16))) }
 
     // MARK: - Coming back
 
-    /// When to look next; `nil` while nothing is set aside.
+    /// When to check next; `nil` if nothing is set aside.
     var due: ContinuousClock.Instant? { state.withLock { $0.aside.values.map(\.due).min() } }
 
-    /// Looks at the file systems whose time has come, and answers those that have room again. Blocks.
+    /// Checks the file systems that are due, and returns those that have space again. Blocks.
     func look() -> [FileSystemFacts] {
         let now = ContinuousClock.now
         let due = state.withLock { $0.aside.values.filter { $0.due <= now } }
@@ -101,7 +102,7 @@ final class DiskKeeper: Sendable {
         for aside in due {
             let facts = FileSystemFacts(path: aside.facts.mountPoint)
             state.withLock { state in
-                // One that was unmounted is full no more; what its jobs find then is theirs to say.
+                // If it was unmounted, it is no longer full; jobs that need it report what they find.
                 guard let facts, facts.device == aside.facts.device, facts.isFull else {
                     state.returned[aside.facts.device] = (.now, aside.looks)
                     state.aside[aside.facts.device] = nil
@@ -111,7 +112,7 @@ final class DiskKeeper: Sendable {
                 var aside = aside
                 aside.facts = facts
                 aside.looks += 1
-                // A look costs one call, and people who have made room wait for it.
+                // A check costs one system call, and people who have freed space wait for it.
                 aside.due = .now + min(pause(after: aside.looks), max(firstPause, .seconds(15)))
                 state.aside[facts.device] = aside
             }

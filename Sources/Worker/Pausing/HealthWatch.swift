@@ -1,16 +1,17 @@
-/// Whether a worker is fit to work, by what its last attempts came to.
+/// Decides from recent attempts whether a worker is fit to work.
 ///
-/// A failure of what it runs on spends no attempt, so a worker with a lost mount would take job after job and hand each
-/// back. It pauses when such failures stand out, tries one job now and then, and goes on when that succeeds.
+/// An infrastructure failure spends no attempt, so a worker with a lost mount would take job after job
+/// and hand each one back. The worker pauses when such failures stand out, tries one job now and then,
+/// and resumes when that succeeds.
 struct HealthWatch: Sendable {
     enum State: Sendable, Hashable {
         case well
         case paused(because: String, until: ContinuousClock.Instant)
-        /// One job at a time, until one is good.
+        /// One job at a time, until one succeeds.
         case probing(because: String)
     }
 
-    /// What is to be said to people.
+    /// A change to report to users.
     enum Change: Sendable, Hashable {
         case paused(because: String, wait: Duration)
         case resumed
@@ -22,7 +23,8 @@ struct HealthWatch: Sendable {
     private var pauses = 0
     private var recent: [(job: Int64, isBad: Bool)] = []
 
-    /// How many attempts are looked at, how many of them must have failed, and of how many jobs.
+    /// The number of attempts considered; how many of them must be bad, and from how many
+    /// jobs, before the worker pauses.
     static let window = 10
     static let badAttempts = 5
     static let badJobs = 3
@@ -38,7 +40,7 @@ struct HealthWatch: Sendable {
         }
     }
 
-    /// An attempt ended. `reason` is the failure of what it ran on; `nil` if it was none, whatever else became of it.
+    /// Records the end of an attempt. `reason` describes an infrastructure failure; `nil` for any other result.
     mutating func note(job: Int64, failure reason: String?, at now: ContinuousClock.Instant) -> Change? {
         switch state {
         case .well:
@@ -53,28 +55,28 @@ struct HealthWatch: Sendable {
             (state, pauses, recent) = (.well, 0, [])
             return .resumed
         case .paused:
-            // What was under way when it paused.
+            // Attempts that began before the pause do not count.
             return nil
         }
     }
 
-    /// Something that all jobs need is gone: there is no need to try more of them.
+    /// Pauses at once, because something that all jobs need is missing.
     mutating func fail(because reason: String, at now: ContinuousClock.Instant) -> Change? {
         if case .paused = state { return nil }
         return pause(because: reason, at: now)
     }
 
-    /// Whether the time has come to look whether what was missing is back.
+    /// Whether it is time to check if the cause is gone.
     func isDue(at now: ContinuousClock.Instant) -> Bool {
         if case .paused(_, let until) = state { now >= until } else { false }
     }
 
-    /// The roots are there; one job is to show whether they work.
+    /// The roots are accessible; the next job shows whether they work.
     mutating func probe() {
         if case .paused(let reason, _) = state { state = .probing(because: reason) }
     }
 
-    /// They are not.
+    /// The roots are still missing: pauses again, for longer.
     mutating func stayPaused(because reason: String, at now: ContinuousClock.Instant) -> Change? {
         pause(because: reason, at: now)
     }

@@ -2,11 +2,11 @@ import Conversion
 import Ledger
 import Storage
 
-/// Tells what is wrong with a job from what is wrong with the place that it ran in.
+/// Finds out whether a failure is due to the job or to the storage that it ran on.
 enum Judge {
     struct Verdict: Sendable {
         var failure: Failure
-        /// The root whose every job would meet it.
+        /// The root that would fail every job, if there is one.
         var root: String?
         /// The file system that is full.
         var full: FileSystemFacts?
@@ -14,10 +14,11 @@ enum Judge {
         var lost: MountWatch.Lost?
     }
 
-    /// What an error of files comes to after a look at the roots concerned. Blocks.
+    /// Diagnoses a file error by checking the roots concerned. Blocks.
     ///
-    /// Of a lost mount every source seems to be missing or broken, and a file system that is full before a job writes to it says
-    /// nothing about the job: such failures spend no attempt. Where all of a root lies on one file system, that is the root's.
+    /// On a lost mount every source appears missing or broken, and a file system that is full before a job writes to
+    /// it says nothing about the job, so such failures spend no attempt. If a whole root lies on the one full file
+    /// system, the root itself is full.
     static func look(
         at failure: Failure,
         of job: Claim,
@@ -28,7 +29,7 @@ enum Judge {
     ) -> Verdict {
         switch failure.code {
         case StorageError.Code.unavailable.rawValue:
-            // It may be back already; what was said of it stands until it has been looked for.
+            // The root may be back already. It still counts as missing until the next check.
             return Verdict(failure: failure, root: roots.first { keeper.problem(of: $0) != nil } ?? roots.first)
         case StorageError.Code.sourceIO.rawValue, StorageError.Code.destinationIO.rawValue,
             StorageError.Code.sourceNotFound.rawValue, StorageError.Code.folderNotFound.rawValue:
@@ -50,7 +51,8 @@ enum Judge {
         return Verdict(failure: failure)
     }
 
-    /// The file system that a job writes to; `nil` if it cannot be told. What a job that failed wrote is gone by now.
+    /// The root and file system that a job writes to; `nil` if they cannot be determined. A failed
+    /// job's output is already deleted.
     static func destination(of job: Claim, in keeper: RootKeeper) -> (root: StorageRoot, facts: FileSystemFacts)? {
         guard let output = job.recipe.outputs.first else { return nil }
         do throws(StorageError) {
@@ -58,14 +60,14 @@ enum Judge {
             let root = try keeper.roots.root(of: location)
             return (root, try root.fileSystem(of: location))
         } catch {
-            // What is wrong with the place is said by those who write there.
+            // Opening the output reports what is wrong with the location.
             return nil
         }
     }
 }
 
 extension FileSystemFacts {
-    /// `the file system at /mnt/archive has 12 KB left of 2 TB`
+    /// `the file system at /mnt/archive has 12288 of 2000000000000 bytes left`
     var words: String {
         isOutOfNames
             ? "the file system at \(mountPoint) can hold no more files"

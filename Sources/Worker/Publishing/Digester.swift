@@ -3,7 +3,7 @@ import Ledger
 import Publishing
 import Storage
 
-/// Takes the digests of finished outputs while the slots go on.
+/// Computes the digests of finished outputs while the slots go on converting.
 struct Digester: Sendable {
     let shop: Workshop
     let files: BlockingQueue

@@ -2,17 +2,18 @@ import Conversion
 import Ledger
 import Storage
 
-/// What became of a job here, to be told to the ledger.
+/// The result of a job on this worker, to be reported to the ledger.
 struct JobEnding: Sendable {
     enum Kind: Sendable {
-        /// Converted, whole, and not yet published.
+        /// Converted completely, but not yet published.
         case output(PreparedJob, Fingerprint, AttemptFacts)
         case skipped
-        /// Published by an earlier attempt that the ledger has forgotten.
+        /// Published by an earlier attempt of which the ledger has no record.
         case made(MadeOutput, AttemptFacts)
         case failed(AttemptFailure)
         case handedBack(ReleaseReason, need: String?)
-        /// Handed back until its file system has room or is mounted again; for how long at most, and what people read.
+        /// Handed back until its file system has space or is mounted again: for at most this
+        /// long, with a reason for users.
         case putOff(ReleaseReason, Duration, because: String)
     }
 

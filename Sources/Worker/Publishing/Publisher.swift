@@ -3,14 +3,15 @@ import Ledger
 import Publishing
 import Storage
 
-/// Tells the ledger what became of jobs, and publishes outputs: whatever is ready when the last group is done.
+/// Publishes outputs and reports results to the ledger. A group is everything that is ready
+/// when the last group is done.
 struct Publisher: Sendable {
     let shop: Workshop
     private let files = BlockingQueue("linking")
 
     init(_ shop: Workshop) { self.shop = shop }
 
-    /// Why jobs are handed back, which those have in common that one call is about.
+    /// Why jobs are handed back. One call to the ledger covers all jobs with the same cause.
     private struct Cause: Hashable {
         var reason: ReleaseReason
         var need: String?
@@ -18,13 +19,13 @@ struct Publisher: Sendable {
         var message: String?
     }
 
-    /// Outputs that could not be linked.
+    /// Jobs whose outputs could not be linked.
     private struct Unpublished {
         var failures: [AttemptFailure] = []
         var releases: [(JobInHand, Cause)] = []
     }
 
-    /// An output on its way.
+    /// An output that is being published.
     private struct Output: Sendable {
         let job: JobInHand
         let prepared: PreparedJob
@@ -49,7 +50,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// A job without an output to link: it was skipped, or its output is there already.
+    /// A job without a file to link: it was skipped, or its output exists already.
     private struct Bare: Sendable {
         let job: JobInHand
         let made: (output: MadeOutput, facts: AttemptFacts)?
@@ -65,7 +66,8 @@ struct Publisher: Sendable {
             )
         }
 
-        /// Without an attempt's file, an order finds what is there and adopts it, if it still has the same bytes.
+        /// There is no file of this attempt, so the order finds the existing output and adopts it
+        /// if its bytes have not changed.
         var due: DuePublication {
             DuePublication(
                 job.fence,
@@ -120,10 +122,11 @@ struct Publisher: Sendable {
 
     // MARK: - Outputs
 
-    /// Publishes, and returns the jobs to report as failed or to hand back.
+    /// Publishes outputs. Returns the jobs to report as failed or to hand back.
     private func publish(_ outputs: [Output], _ bare: [Bare]) async -> Unpublished {
         var (linked, unpublished) = await link(outputs)
-        // A process that was stopped in between wakes up here, and asks its clock before the ledger.
+        // If the process was suspended before this, the lease may have ended: check the clock
+        // before writing to the ledger.
         let begun = shop.board.beginPublishing(linked.map(\.job.fence) + bare.map(\.job.fence))
         let dropped = linked.filter { !begun.contains($0.job.fence) }
         await discard(dropped)
@@ -148,7 +151,8 @@ struct Publisher: Sendable {
         var refused: [Output] = []
         for (output, answer) in zip(linked, answers) {
             guard let answer else {
-                // The file stays: an order that got through all the same is carried out by the process that is handed it.
+                // Keep the file. If the ledger received the publication after all, the process that is
+                // given the order carries it out.
                 close(output.job, .lost)
                 continue
             }
@@ -171,7 +175,8 @@ struct Publisher: Sendable {
         return unpublished
     }
 
-    /// Throws away outputs whose file system was unmounted under them, since no process could reach them, and returns the others.
+    /// Discards outputs whose file system was unmounted in the meantime, because no process could
+    /// reach them. Returns the others.
     private func keepMounted(_ outputs: [Output], _ unpublished: inout Unpublished) async -> [Output] {
         let (mounts, roots) = (shop.mounts, shop.roots.roots)
         let isMounted = await files.run { outputs.map { $0.prepared.isMounted(mounts.watch) } }
@@ -187,7 +192,7 @@ struct Publisher: Sendable {
         return zip(outputs, isMounted).filter(\.1).map(\.0)
     }
 
-    /// Makes the outputs durable under the names of their attempts.
+    /// Makes the outputs durable under their attempts' names.
     private func link(_ outputs: [Output]) async -> (linked: [Output], Unpublished) {
         guard !outputs.isEmpty else { return ([], Unpublished()) }
         var unpublished = Unpublished()
@@ -221,14 +226,14 @@ struct Publisher: Sendable {
         return (linked, unpublished)
     }
 
-    /// Asks the ledger to publish until it has answered. While it has not, the files stay: it may count on them.
+    /// Asks the ledger to publish until it answers. Until then the files stay, because the ledger may rely on them.
     ///
-    /// `nil` for those that the ledger refuses to hear of, and for all if the worker ends before that; a later process
-    /// finds the files by the ledger's row, or sweeps them.
+    /// `nil` for publications that the ledger rejects as invalid, and for all if the worker stops before an answer.
+    /// A later process finds the files through the ledger's row, or sweeps them.
     private func ask(_ publications: [Publication]) async -> [JobAnswer?] {
         if let answers = await shop.ask({ try await shop.ledger.publish(publications) }) { return answers }
         guard publications.count > 1, !Task.isCancelled else { return publications.map { _ in nil } }
-        // One that cannot be said must not take the others along.
+        // Retry one by one, so that an invalid publication does not make the others fail.
         var answers: [JobAnswer?] = []
         for publication in publications { answers += await ask([publication]) }
         return answers
@@ -258,13 +263,13 @@ struct Publisher: Sendable {
             case .postponed(let failure): line.failure = failure
             case nil: break
             }
-            // What could not get its name now says something of the place as well.
+            // Failing to give an output its name may also show a problem of the storage.
             shop.note(job, failure: line.failure)
             close(job, line)
         }
     }
 
-    /// Where one output found room, another that did not is alone with that.
+    /// An output found space, so one earlier job that did not says nothing about the file system.
     private func noteRoom(for claim: Claim) async {
         let (keeper, disks) = (shop.roots, shop.disks)
         await files.run {
@@ -286,7 +291,7 @@ struct Publisher: Sendable {
             }
             return problem
         }
-        // It has no fence that stands, and is swept.
+        // The sweeper removes the file later: its fence is no longer valid.
         if let problem { shop.say(.trouble(problem.failure)) }
     }
 
@@ -298,7 +303,7 @@ struct Publisher: Sendable {
             try await shop.ledger.fail(failures)
         }
         if answers == nil, failures.count > 1, stands(failures.map(\.fence)), !Task.isCancelled {
-            // One that cannot be said must not take the others along.
+            // Retry one by one, so that an invalid report does not make the others fail.
             for failure in failures { await fail([failure]) }
             return
         }
@@ -335,7 +340,8 @@ struct Publisher: Sendable {
                 line.reason = cause.need ?? cause.message ?? cause.reason.rawValue
                 if let answer = answers?[place] {
                     if answer == .cancelled { line.outcome = .cancelled }
-                    // Its publication was committed after all: the process that takes up unfinished ones carries it out.
+                    // Its publication was committed after all; the process that takes up
+                    // unfinished publications completes it.
                     if answer == .publishing { line.outcome = .publishing }
                 } else {
                     line.outcome = .lost
@@ -345,7 +351,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Whether the ledger is still to be told: not of jobs that it has given to others.
+    /// Whether the worker still holds any of the jobs, so that a report to the ledger makes sense.
     private func stands(_ fences: [Fence]) -> Bool {
         fences.contains { shop.board.job($0)?.isOurs == true }
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What one hand has finished and the next has not taken up.
+/// An asynchronous queue from one stage of the worker to the next.
 final class Tray<Item: Sendable>: Sendable {
     private let waiting = Mutex<[Item]>([])
     private let bell = Bell()
@@ -13,7 +13,7 @@ final class Tray<Item: Sendable>: Sendable {
         bell.ring()
     }
 
-    /// What is there, up to `limit`; waits until there is something. `nil` when the task is cancelled.
+    /// Returns up to `limit` items; waits until there is at least one. `nil` when the task is cancelled.
     func take(upTo limit: Int) async -> [Item]? {
         while !Task.isCancelled {
             let seen = bell.rings

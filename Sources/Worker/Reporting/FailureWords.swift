@@ -3,7 +3,7 @@ import Ledger
 import Storage
 
 extension Failure {
-    /// A job was stopped because it was cancelled.
+    /// The failure of a job that was cancelled while it ran.
     static let cancelled = Failure(
         code: "cancelled",
         kind: .infrastructure,
@@ -11,7 +11,7 @@ extension Failure {
         message: "the job was cancelled; nothing of its output is left"
     )
 
-    /// What the room made is not what it had to make.
+    /// The room wrote another number of frames than planned.
     static func framesDiffer(_ report: ConversionReport) -> Failure {
         Failure(
             code: "frame_count_mismatch",
@@ -21,7 +21,7 @@ extension Failure {
         )
     }
 
-    /// Any error in the words of the house.
+    /// Any error as a `Failure`.
     init(_ error: any Error) {
         switch error {
         case let error as LedgerError: self = error.failure

@@ -3,54 +3,55 @@ import Ledger
 public import PumpRoom
 public import Storage
 
-/// What a worker has to say of itself, as it happens.
+/// An event that a worker reports as it happens.
 public enum WorkerEvent: Sendable, Hashable {
     case started(worker: Int64, lease: Duration)
-    /// Which jobs it takes: those whose files lie under these roots, of these queues or of all.
+    /// The jobs that it takes: with files in these roots, from these queues, or from all if the list is empty.
     case takes(roots: [WorkerConfiguration.RootPlace], queues: [String])
-    /// Its rooms are ready, and so far locked.
+    /// Its rooms are ready, and locked to this level.
     case rooms(RoomLevel)
     case attempt(AttemptLine)
-    /// It claims nothing until what is named here is mended, and looks after `wait`.
+    /// It claims no jobs because of this problem, and checks again after `wait`.
     case paused(because: String, wait: Duration)
     case resumed
-    /// It leaves the jobs of this root to others, and looks for it after `wait`.
+    /// It leaves the jobs of this root to other workers, and checks the root after `wait`.
     case rootLost(String, because: String, wait: Duration)
-    /// `note`: what is mounted now in place of what was.
+    /// `note` names what is mounted there now, if it differs from before.
     case rootBack(String, note: String?)
-    /// It puts off jobs that write to a file system below one of its roots, until that has room.
+    /// It puts off jobs that write to this file system below one of its roots, until there is space.
     case fileSystemFull(FileSystemFacts)
     case fileSystemBack(FileSystemFacts)
-    /// It puts off jobs whose files lie on a file system that is no longer mounted.
+    /// It puts off jobs whose files lie on this file system, which is no longer mounted.
     case mountLost(MountWatch.Lost)
-    /// `note`: what is mounted there now, where that is something else.
+    /// `note` names what is mounted there now, if it differs from before.
     case mountBack(String, note: String?)
-    /// No beat was answered for a whole lease: so many jobs go on, and are kept for so long.
+    /// No beat was answered for a whole lease. `jobs` go on, and the worker keeps them for `keptFor`.
     case leaseOverdue(worker: Int64, jobs: Int, keptFor: Duration)
-    /// The ledger answers again, and the worker still has what it had.
+    /// The ledger answers again, and the worker still holds its jobs.
     case leaseRevived(worker: Int64, jobs: Int)
-    /// Its lease has been ended, or the ledger has not answered for too long: `stopped` conversions were stopped, and what they wrote was thrown away.
+    /// Its lease ended, or the ledger has not answered for too long. It stopped `stopped` conversions
+    /// and discarded their outputs.
     case leaseLost(worker: Int64, stopped: Int)
     case registeredAgain(worker: Int64)
-    /// The ledger cannot be reached, or answers again.
+    /// The ledger cannot be reached; `ledgerBack` reports that it answers again.
     case ledgerAway(Failure)
     case ledgerBack
     case draining(running: Int, handedBack: Int)
-    /// Publications of others, finished here.
+    /// It finished the publications that other processes had left.
     case finishedForOthers(Int)
-    /// What dead workers left, removed.
+    /// It removed files that dead workers had left.
     case swept(folder: String, files: Int)
-    /// A chore that did not succeed and is tried again.
+    /// A chore failed and will be tried again.
     case trouble(Failure)
-    /// `handedBack`: jobs that it still held, as the ledger counts.
+    /// `handedBack` is the number of jobs that the worker still held, by the ledger's count.
     case stopped(worker: Int64, handedBack: Int?)
 }
 
-/// One attempt, in one line.
+/// The facts of one attempt, for one line of a log.
 public struct AttemptLine: Sendable, Hashable {
     public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
         case completed, skipped, failed, released, cancelled, lost
-        /// Its file waits for its name, which another process gives it later.
+        /// The output has no final name yet; another process will publish it.
         case publishing
     }
 
@@ -58,7 +59,7 @@ public struct AttemptLine: Sendable, Hashable {
     public var epoch: Int32
     public var batch: Int64
     public var queue: String
-    /// Which of those that count, from 1.
+    /// The number of this attempt, from 1, among those that count.
     public var attempt: Int
     public var maxAttempts: Int
     public var slot: Int?
@@ -70,7 +71,7 @@ public struct AttemptLine: Sendable, Hashable {
     public var audio: Duration?
     public var bytes: Int64?
     public var failure: Failure?
-    /// Why it was handed back.
+    /// Why the job was handed back.
     public var reason: String?
 }
 

@@ -3,11 +3,11 @@ import Ledger
 import Publishing
 import Storage
 
-/// What each worker does for the whole cluster at intervals: it finishes what others left, sweeps, and keeps house.
+/// The periodic chores that each worker does for the whole cluster: finishing publications, sweeping and housekeeping.
 struct Caretaker: Sendable {
     let shop: Workshop
 
-    /// Finishes what others left half published, and sweeps.
+    /// Finishes half-finished publications of other processes, and sweeps folders.
     func tidy() async {
         while !Task.isCancelled {
             await care {
@@ -16,7 +16,8 @@ struct Caretaker: Sendable {
                 if finished > 0 { shop.say(.finishedForOthers(finished)) }
                 for case .postponed(let failure) in taken.map(\.ending) { shop.say(.trouble(failure)) }
             }
-            // Sweeps come sooner after the first use of a folder than unfinished publications come by.
+            // Sweeps run more often than the search for publications, so that a folder is
+            // swept soon after its first use.
             let next = ContinuousClock.now + shop.sessions.current.leaseLength * Double.random(in: 0.8...1.2)
             while .now < next, !Task.isCancelled {
                 await care {
@@ -29,7 +30,7 @@ struct Caretaker: Sendable {
         }
     }
 
-    /// Looks for a root that was set aside until it is back, again and again.
+    /// Checks a root whenever it is set aside, until it is back.
     func watch(_ root: String) async {
         while !Task.isCancelled {
             let seen = shop.roots.bell.rings
@@ -44,13 +45,13 @@ struct Caretaker: Sendable {
             if case .back(let afterNone, let note) = await shop.roots.look(for: root) {
                 shop.welcome(root, afterNone: afterNone, note: note)
             } else {
-                // Why it is not may have changed.
+                // The reason may have changed, so send it with a heartbeat.
                 shop.pulse.poke()
             }
         }
     }
 
-    /// Looks at full file systems until they have room, and then calls back the jobs that were put off.
+    /// Checks full file systems until they have space, and then recalls the jobs that were put off.
     func watchDisks() async {
         let (disks, queue) = (shop.disks, BlockingQueue("full file systems"))
         while !Task.isCancelled {
@@ -71,7 +72,7 @@ struct Caretaker: Sendable {
         }
     }
 
-    /// Looks at the mount table while jobs wait for a file system, and calls them back once it is mounted again.
+    /// Checks the mount table while jobs wait for a file system, and recalls them once it is mounted again.
     func watchMounts() async {
         let (mounts, queue) = (shop.mounts, BlockingQueue("lost mounts"))
         while !Task.isCancelled {
@@ -89,9 +90,9 @@ struct Caretaker: Sendable {
         }
     }
 
-    /// Calls back jobs that wait for a file system. Those that wait for another one are put off again.
+    /// Recalls the jobs that wait for a file system. Jobs that wait for another one are put off again.
     private func recall(_ reason: ReleaseReason) async {
-        // A job that was being put off meanwhile is told to the ledger before the second round.
+        // A job that is just being put off reaches the ledger before the second round.
         for round in 0..<2 {
             if round > 0 { await rest(.seconds(2)) }
             var count = 1
@@ -101,11 +102,13 @@ struct Caretaker: Sendable {
         }
     }
 
-    /// Keeps house about every second while no other process does; otherwise looks at intervals whether one still does.
+    /// Does the ledger's housekeeping about every second while no other process does it. Otherwise checks at
+    /// intervals whether another process still does.
     func keepHouse() async {
         while !Task.isCancelled {
             let lease = shop.sessions.current.leaseLength
-            // A third of a lease without a tick counts as an outage, after which no worker is declared lost for a whole one.
+            // The ledger takes a third of a lease without a tick for an outage, after which it declares no
+            // worker lost for a whole lease.
             var wait = lease * Double.random(in: 0.15...0.25)
             await care {
                 let report = try await shop.ledger.keepHouse(for: .seconds(1), within: .seconds(5))
@@ -115,19 +118,19 @@ struct Caretaker: Sendable {
         }
     }
 
-    /// Hands back what was claimed ahead and waits behind jobs that turned out to be long.
+    /// Hands back jobs that were claimed ahead and now wait behind jobs that turned out to be long.
     func giveWay() async {
         let patience = max(.seconds(5), shop.configuration.workAhead * 5)
         while !Task.isCancelled {
             await rest(.seconds(1))
             let now = ContinuousClock.now
-            // Suspects take turns by themselves, and would come back at once where there is no other worker.
+            // Suspects take turns by design. If there is no other worker, they would come back at once.
             let late = shop.board.takeQueued { now - $0.claimedAt > patience && !$0.isSuspect }
             shop.handBack(late, because: .handedBack)
         }
     }
 
-    /// One try; a failure is said, unless it is only that the ledger is away, which others say.
+    /// One try. Reports a failure, except that the ledger is away, which other parts report.
     private func care(_ body: () async throws -> Void) async {
         do {
             try await body()
@@ -139,7 +142,7 @@ struct Caretaker: Sendable {
     }
 
     private func rest(_ duration: Duration) async {
-        // Cancelled: the loop sees it.
+        // If cancelled, the calling loop notices.
         try? await Task.sleep(for: max(duration, Duration.zero), clock: .continuous)
     }
 }

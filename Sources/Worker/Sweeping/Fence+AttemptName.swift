@@ -3,7 +3,7 @@ import FoundationEssentials
 import Storage
 
 extension Fence {
-    /// The fence in the name of an attempt's file; `nil` if the ledger cannot have given it.
+    /// The fence that is part of an attempt's file name; `nil` if no ledger can have issued it.
     init?(_ name: AttemptName) {
         guard let epoch = Int32(exactly: name.epoch) else { return nil }
         var bytes = UUID().uuid

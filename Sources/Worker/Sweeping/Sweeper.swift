@@ -4,7 +4,7 @@ import Publishing
 import Storage
 import Synchronization
 
-/// Removes what dead workers left in the folders that this one writes to.
+/// Removes files that dead workers left in the folders that this worker writes to.
 final class Sweeper: Sendable {
     private struct Folder: Sendable, Hashable {
         let root: String
@@ -12,9 +12,9 @@ final class Sweeper: Sendable {
     }
 
     private struct Visit: Sendable {
-        /// Any place in the folder.
+        /// Any location in the folder.
         let place: Location
-        /// Whose files are ours to judge.
+        /// The number of the ledger whose files may be removed.
         var ledger: UInt32
         var due: ContinuousClock.Instant?
         var last: ContinuousClock.Instant?
@@ -24,12 +24,12 @@ final class Sweeper: Sendable {
     private let queue = BlockingQueue("sweeping")
     private let age: Duration
     private let interval: Duration
-    /// As many folders are remembered; an archive may have more.
+    /// The most folders to remember; an archive may have more.
     private static let memory = 10_000
 
     init(age: Duration, interval: Duration) { (self.age, self.interval) = (age, interval) }
 
-    /// The output of an attempt goes to `place`. Where it is not the first, an earlier one may have left a file there.
+    /// Notes that an attempt writes its output to `place`, whose folder may hold files of earlier attempts.
     func use(_ place: Location, for fence: Fence) {
         let (now, ledger) = (ContinuousClock.now, AttemptName(fence).ledger)
         visits.withLock { visits in
@@ -37,20 +37,20 @@ final class Sweeper: Sendable {
             if visits.count >= Self.memory, visits[folder] == nil { visits = visits.filter { $0.value.due != nil } }
             guard visits.count < Self.memory || visits[folder] != nil else { return }
             var visit = visits[folder] ?? Visit(place: place, ledger: ledger)
-            // A ledger may be made anew under a worker that goes on.
+            // The ledger may have been replaced while the worker runs.
             visit.ledger = ledger
             let isTime = visit.last.map { now - $0 >= interval } ?? true
             if isTime {
                 visit.due = visit.due ?? now
             } else if fence.epoch > 1 {
-                // What it left may still be too young; it is not by then.
+                // Files of the earlier attempt may still be too young; after `age` they are not.
                 visit.due = visit.due ?? now + age
             }
             visits[folder] = visit
         }
     }
 
-    /// Sweeps what is due; how many files went, by folder.
+    /// Sweeps the folders that are due. Returns the number of removed files for each folder.
     func sweepDue(in roots: StorageRoots, _ ledger: JobLedger) async throws -> [String: Int] {
         let now = ContinuousClock.now
         let due = visits.withLock { visits in visits.values.filter { $0.due.map { $0 <= now } ?? false } }
@@ -67,8 +67,9 @@ final class Sweeper: Sendable {
         return removed
     }
 
-    /// Lists first and asks the ledger then: a file that comes in between is not on the list, and one that is on it and whose
-    /// fence does not stand will never be wanted. Of other ledgers' files we know nothing, and leave them.
+    /// Lists the files first and asks the ledger afterwards. A file created in between is not on the list, and a
+    /// listed file whose fence is no longer valid will never be used. Files of other ledgers are left alone, because
+    /// this ledger knows nothing about them.
     private func sweep(_ visit: Visit, in roots: StorageRoots, _ ledger: JobLedger) async throws -> Int {
         let (age, place, mark) = (age, visit.place, visit.ledger)
         let listed = try await queue.run { () -> Result<[AttemptName], StorageError> in

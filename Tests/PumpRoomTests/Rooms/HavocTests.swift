@@ -6,22 +6,22 @@ import Testing
 
 @testable import PumpRoom
 
-/// Rooms and nurseries that are stopped and killed at any moment: between two jobs, before they are ready, while they are asked
-/// for a room.
+/// Rooms and fork servers are stopped and killed at random moments: between two jobs, before they are ready,
+/// while a room is being forked.
 @Suite(.timeLimit(.minutes(5))) struct HavocTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }
 
-    /// Whether it is a room or a nursery, and not on its way to be one: who stops a process before it executes its program stops
-    /// the thread that starts it, for as long.
+    /// Whether the process runs our program as a room or fork server. Stopping a process before its exec would also
+    /// stop the thread that spawns it.
     private func isRoom(_ process: Int32) -> Bool {
-        // Of one that has ended there is nothing to read, and nothing to strike.
+        // A process that has ended has no command line, and needs no signal.
         let words = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
         return words?.split(separator: "\0").dropFirst().first.map { $0 == RoomProcess.word } ?? false
     }
 
-    /// Strikes twelve times, at moments that have nothing to do with what the rooms are at; how often there was one to strike.
+    /// Sends twelve signals at random moments. Returns how often there was a process to send one to.
     private func strike(_ signals: [Int32]) async throws -> Int {
         var count = 0
         var random = SeededGenerator(seed: 1)
@@ -62,7 +62,7 @@ import Testing
         }
         #expect(try await havoc > 6)
         #expect(converted > 0)
-        // Nobody strikes any more: who was struck last is replaced, and then all goes on, or time runs out for this test.
+        // No more signals are sent: the slot replaces the last victim and then works normally, or this test times out.
         while await !SlotRun(try bench.short(), in: slot).isConverted {}
         await slot.close()
         #expect(try bench.family() == [])

@@ -16,7 +16,7 @@ struct LastWordsTests {
         writing = ends[1]
     }
 
-    /// Writes and reads until the slot wants no more; how many bytes those were.
+    /// Writes and reads until the slot refuses to read on. Returns the number of bytes.
     private mutating func talk(at now: SuspendingClock.Instant) -> Int {
         defer { close(writing) }
         let block = [UInt8](repeating: UInt8(ascii: "x"), count: 4 << 10)

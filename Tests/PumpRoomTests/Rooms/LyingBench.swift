@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import PumpRoom
 
-/// Rooms that are not ours: programs that speak through the same socket, and lie.
+/// Rooms that lie: programs that are not ours and speak the protocol over the same socket.
 final class LyingBench: Sendable {
     let bench: SlotBench
     private let python: String
@@ -15,7 +15,7 @@ final class LyingBench: Sendable {
         python = run.outputText.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// A slot whose rooms run `script`, which finds what it needs to speak.
+    /// A slot whose rooms run `script`, after a prelude with functions that speak the protocol.
     func slot(_ script: String, _ change: (inout RoomConfiguration) -> Void = { _ in }) throws -> RoomSlot {
         let path = try self.script(script)
         return bench.slot {
@@ -24,7 +24,7 @@ final class LyingBench: Sendable {
         }
     }
 
-    /// A program that runs `script`.
+    /// The path of a program that runs `script`.
     func script(_ script: String) throws -> String {
         let prelude = """
             #!\(python) -IS
@@ -61,7 +61,7 @@ final class LyingBench: Sendable {
         return path
     }
 
-    /// What a room of ours says of the clip.
+    /// The report that a real room gives for the clip, as JSON.
     private func reportText() throws -> String {
         let work = try bench.short("report.wav")
         let report = try RecipeConversion(work.room.recipe).run(from: work.room.source, to: work.room.destination)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PumpRoom
 
-/// What a slot makes of rooms that are not ours: programs that speak through the same socket, and lie.
+/// A slot with rooms that lie: programs that are not ours and speak the protocol over the same socket.
 @Suite(.timeLimit(.minutes(3))) struct LyingRoomTests {
     private let liar: LyingBench
 
@@ -83,7 +83,7 @@ import Testing
         "fail(job, 'room_start', kind='infrastructure')",
         "fail(job, 'corrupt_stream', stage='nowhere')",
         "fail(job + 1, 'corrupt_stream')",
-        // Numbers beyond what the job's source, its budget or any sound can come to.
+        // Numbers beyond what the job's source, its budget or any sound allows.
         "progress(job, 2**63 - 1)",
         "progress(job, 2**40)",
         "progress(job, 1, total=2**62)",
@@ -103,7 +103,7 @@ import Testing
         "wire.close(); time.sleep(60)",
     ])
     func roomThatLiesIsKilled(lie: String) async throws {
-        // Its successors lie as well; what they are given is none of this job's business.
+        // The room's successors lie, too, but they do not get this job.
         let slot = try slot("hello()\njob = begin()\n\(lie)") { $0.obedienceLimit = .milliseconds(500) }
         let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
         #expect(failure.failure.code == "room_protocol")
@@ -161,12 +161,12 @@ import Testing
                 #expect(failure.failure.message.contains("exit status 7"))
                 #expect(failure.lastWords == "no, thank you")
             }
-            // Three starts before the first is told, then one for each who comes.
+            // Three starts before the first job fails, then one start for each further job.
             #expect(startCount == count)
         }
         // Pauses of 50, 100 and 200 ms.
         #expect(ContinuousClock.now - start > .milliseconds(350))
-        // Nobody waits, so nothing is started.
+        // No job waits, so the slot starts no room.
         try await Task.sleep(for: .milliseconds(600))
         #expect(startCount == 4)
         await slot.close()
@@ -187,7 +187,7 @@ import Testing
         await slot.close()
     }
 
-    /// As one does that was stopped from outside between two jobs.
+    /// The room behaves as if it was stopped between two jobs.
     @Test func jobThatNoRoomAnswersIsHandedBackUnspent() async throws {
         let slot = try slot("hello()\nhear()") { $0.stallLimit = .milliseconds(500) }
         #expect(await SlotRun(try bench.short(), in: slot).outcome == .handedBack)

@@ -5,16 +5,16 @@ import Testing
 
 @testable import PumpRoom
 
-/// Rooms that a nursery makes of itself are what rooms are that a program was started for.
+/// Rooms made by a fork server behave like rooms started as programs.
 @Suite(.timeLimit(.minutes(3))) struct NurseryTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }
 
-    /// Who makes the room that a test looks at.
+    /// How the room under test was made.
     enum Maker: CaseIterable { case program, nursery }
 
-    /// A slot whose room has done a job, and where `maker` is the nursery is not the first one.
+    /// A slot whose room has done a job. If `maker` is the fork server, that room is not the first.
     private func slot(
         roomBy maker: Maker,
         _ change: (inout RoomConfiguration) -> Void = { _ in }
@@ -25,7 +25,7 @@ import Testing
         return slot
     }
 
-    /// Has the room of `slot` crash, and a job done by its successor.
+    /// Crashes the slot's room and has its successor do a job.
     private func replaceRoom(of slot: RoomSlot) async throws {
         let crashed = SlotRun(try bench.long(), in: slot, signal: SIGSEGV)
         #expect(await crashed.failure?.failure.code == "room_crash")
@@ -33,16 +33,16 @@ import Testing
         #expect(slot.process != crashed.struckRoom)
     }
 
-    /// The only other child, which is no room.
+    /// The fork server: the only child that is not the room.
     private func nursery(beside slot: RoomSlot) throws -> Int32 {
         let rest = try bench.family().subtracting([try #require(slot.process)])
         #expect(rest.count == 1)
         return try #require(rest.first)
     }
 
-    /// Where in memory the program lies, which the kernel decides anew whenever one is started; `nil` for a process that has ended.
+    /// The address of the program in memory, which the kernel randomises at each exec; `nil` if the process has ended.
     private func place(of process: Int32) -> String? {
-        // One that is gone altogether cannot be read; a dead one that nobody has reaped has no memory.
+        // A reaped process cannot be read, and a zombie has no memory.
         let maps = try? String(contentsOfFile: "/proc/\(process)/maps", encoding: .utf8)
         return maps?.split(separator: "-").first.map(String.init)
     }
@@ -53,9 +53,9 @@ import Testing
         #expect(room != getpid())
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(room)/fd").sorted()
         #expect(descriptors == ["0", "1", "2", "3"])
-        // Its slot hears what it says last.
+        // The slot reads its standard error.
         let voice = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(room)/fd/2")
-        #expect(voice.hasPrefix("pipe:"), "it speaks to \(voice)")
+        #expect(voice.hasPrefix("pipe:"), "its standard error is \(voice)")
         #expect(try Bytes.read("/proc/\(room)/environ") == [])
         #expect(getpgid(room) == room)
         let kind = __priority_which_t(PRIO_PROCESS.rawValue)
@@ -90,7 +90,8 @@ import Testing
         await slot.close()
     }
 
-    /// FLAC's encoder has seven megabytes. Handed out by four kilobytes, they take a new room longer than a short clip does.
+    /// FLAC's encoder has seven megabytes. Mapping them in pages of four kilobytes takes a new room
+    /// longer than a short clip does.
     @Test(.enabled(if: Self.hasLargePages, "this kernel has no large pages"), arguments: Maker.allCases)
     func encoderLiesInLargePages(ofRoomBy maker: Maker) async throws {
         let slot = try await slot(roomBy: maker)
@@ -99,13 +100,14 @@ import Testing
         let map = try String(contentsOfFile: "/proc/\(try #require(slot.process))/smaps_rollup", encoding: .utf8)
         let line = try #require(map.split(separator: "\n").first { $0.hasPrefix("AnonHugePages:") })
         let kilobytes = try #require(line.split(separator: " ").compactMap { Int($0) }.first)
-        // All four: one that begins with a small page would become large later, and the room grow by it.
+        // All four large pages. A region that began with a small page would become large later, and
+        // the room would seem to grow.
         #expect(kilobytes >= 8 << 10)
         await slot.close()
     }
 
     private static var hasLargePages: Bool {
-        // Without the file, there are none.
+        // If the file is missing, the kernel has no large pages.
         let choice = try? String(contentsOfFile: "/sys/kernel/mm/transparent_hugepage/enabled", encoding: .utf8)
         return choice.map { !$0.contains("[never]") } ?? false
     }
@@ -115,7 +117,7 @@ import Testing
         var rooms: [Int32: String] = [:]
         for number in 0..<20 {
             #expect(await SlotRun(try bench.short("\(number).wav"), in: slot).isConverted)
-            // Between two rooms there may be none, or one that has just gone.
+            // Between two rooms there may be none, or one that has just ended.
             if let room = slot.process, let place = place(of: room) { rooms[room] = place }
         }
         #expect(rooms.count > 2)
@@ -124,7 +126,7 @@ import Testing
         #expect(try bench.family() == [])
     }
 
-    /// An error of a rehearsal is nobody's to see: rooms would only be slower for it.
+    /// The fork server ignores errors of a rehearsal, which would only make rooms slower; so check here.
     @Test func rehearsalIsPlayedToItsEnd() throws { try Rehearsal.play() }
 
     @Test func nurseryThatHasEndedIsBuriedAtOnce() async throws {
@@ -132,7 +134,7 @@ import Testing
         let (room, killed) = (try #require(slot.process), try nursery(beside: slot))
         kill(killed, SIGKILL)
         let deadline = ContinuousClock.now + .seconds(100)
-        // The slot's thread buries it, and says so to nobody: all that a test can do is look again.
+        // The slot's thread reaps it without notifying, so the test has to poll.
         while ProcessFacts.isThere(killed), .now < deadline { try await Task.sleep(for: .milliseconds(5)) }
         #expect(try bench.family() == [room])
         #expect(await SlotRun(try bench.short("on.wav"), in: slot).isConverted)

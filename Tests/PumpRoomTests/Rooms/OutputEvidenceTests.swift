@@ -5,7 +5,7 @@ import Testing
 
 @testable import PumpRoom
 
-/// What a worker finds of an output, held against what the room has told.
+/// The check of an output file against the room's report.
 @Suite struct OutputEvidenceTests {
     private let report: ConversionReport
 
@@ -44,7 +44,7 @@ import Testing
     @Test func lengthBeyondTheLimitHasTheLimitsCode() {
         let objection = objection(limit: report.bytes - 1)
         #expect(objection?.failure.code == "output_bytes_exceeded" && objection?.failure.kind == .permanent)
-        // The trailer of a file comes after the last look at its length.
+        // An honest room may exceed the limit slightly, because the trailer comes after its last check.
         #expect(objection?.isLie == false)
     }
 

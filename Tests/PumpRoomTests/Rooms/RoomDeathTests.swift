@@ -5,7 +5,7 @@ import Testing
 
 @testable import PumpRoom
 
-/// What a slot does when a room dies, hangs or overruns.
+/// A slot whose rooms die, hang or exceed limits.
 @Suite(.timeLimit(.minutes(3))) struct RoomDeathTests {
     let bench: SlotBench
 
@@ -63,7 +63,7 @@ import Testing
         await slot.close()
     }
 
-    /// A room that somebody stops between two jobs says nothing of the next one.
+    /// A room that is stopped between two jobs does not answer the next one.
     @Test func roomThatBeginsNothingIsReplaced() async throws {
         let slot = bench.slot { $0.stallLimit = .seconds(2) }
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)

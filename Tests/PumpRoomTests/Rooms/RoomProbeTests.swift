@@ -5,7 +5,7 @@ import Testing
 
 @testable import PumpRoom
 
-/// What a room says of a file that is only to be looked at.
+/// Probing files in a room.
 @Suite(.timeLimit(.minutes(3))) struct RoomProbeTests {
     let bench: SlotBench
 
@@ -45,7 +45,7 @@ import Testing
             return
         }
         #expect(failure.failure == here)
-        // What is probed and what is converted shares a room.
+        // Probes and conversions share a room.
         let room = slot.process
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
         #expect(slot.process == room)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PumpRoom
 
-/// What a slot does as long as its rooms live.
+/// A slot whose rooms do not die.
 @Suite(.timeLimit(.minutes(3))) struct RoomSlotTests {
     let bench: SlotBench
 
@@ -46,7 +46,7 @@ import Testing
 
     @Test func jobsEndInTheOrderInWhichTheyCame() async throws {
         let works = try (0..<40).map { try bench.short("\($0).wav") }
-        // A keeper is spoken to as `run` does it, on one thread, so that there is an order.
+        // Post to the keeper from one thread, as `run` does, so that the jobs have an order.
         let keeper = RoomKeeper(1, SlotBench.configuration())
         let (ended, continuation) = AsyncStream<Int>.makeStream()
         for (place, work) in works.enumerated() {
@@ -77,7 +77,7 @@ import Testing
         _ = await long.progress()
         let room = try #require(slot.process)
         let waiting = try (0..<6).map { SlotRun(try bench.short("\($0).wav"), in: slot) }
-        // Four jobs in flight hold eight descriptors, beside the socket and the three that every process has.
+        // Four jobs hold eight descriptors, in addition to the socket and the standard three.
         let deadline = ContinuousClock.now + .seconds(200)
         var count = 0
         while count != 12, ContinuousClock.now < deadline {
@@ -111,7 +111,7 @@ import Testing
         let slot = bench.slot { $0.inFlightLimit = 2 }
         let long = SlotRun(try bench.long(), in: slot)
         _ = await long.progress()
-        // One is in the room already, the other is not; the room is stopped, and cannot be what ends them.
+        // One job is in the room, the other is not. The room is stopped, so it cannot be what ends them.
         let room = try #require(slot.process)
         let (sent, unsent) = (SlotRun(try bench.short("1.wav"), in: slot), SlotRun(try bench.short("2.wav"), in: slot))
         ProcessFacts.stop(group: room)
@@ -150,7 +150,7 @@ import Testing
             let room = try #require(slot.process)
             if rooms.last != room { rooms.append(room) }
         }
-        // The successor takes the place as soon as the share is done.
+        // The successor takes over as soon as a room has done its share.
         #expect((4...5).contains(rooms.count), "\(rooms)")
         await slot.close()
         for room in rooms { #expect(!ProcessFacts.isThere(room)) }
@@ -160,7 +160,7 @@ import Testing
         let slot = bench.slot { $0.growthLimitBytes = 1 << 20 }
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
         let room = try #require(slot.process)
-        // FLAC's encoder takes seven megabytes, which a room keeps for the next job.
+        // FLAC's encoder takes seven megabytes, which the room keeps for the next job.
         for place in 0..<20 where slot.process == room {
             #expect(await SlotRun(try bench.short("\(place).flac"), in: slot).isConverted)
         }

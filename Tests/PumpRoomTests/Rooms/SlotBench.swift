@@ -5,14 +5,14 @@ import TestSupport
 
 @testable import PumpRoom
 
-/// Sources, destinations and settings for slots, in a folder of its own.
+/// Sources, destinations and settings for slots, in a separate folder.
 final class SlotBench: Sendable {
     let folder: TemporaryFolder
-    /// Half a second of a tone.
+    /// A tone of half a second.
     let clip: String
-    /// Six hours of silence that take no room on the disk, and minutes to convert.
+    /// Six hours of silence: a sparse file that needs no disk space, and takes minutes to convert.
     let endless: String
-    /// What other suites have started in this process, and keep.
+    /// Children that other suites in this process have started and keep.
     private let others: Set<Int32>
 
     init() throws {
@@ -37,18 +37,18 @@ final class SlotBench: Sendable {
     static func configuration(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomConfiguration {
         var configuration = RoomConfiguration()
         configuration.executable = program
-        // A machine under load is no disobedience.
+        // On a busy machine a room may obey late.
         configuration.obedienceLimit = .seconds(30)
         change(&configuration)
         return configuration
     }
 
-    /// A slot whose rooms are the built command.
+    /// A slot whose rooms are processes of the built command.
     func slot(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomSlot {
         RoomSlot(1, configuration: Self.configuration(change))
     }
 
-    /// A slot whose rooms one may look into: root alone may do so where they are locked.
+    /// A slot whose rooms a test can inspect in /proc. Only root can do that if they are locked.
     func visibleSlot(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomSlot {
         slot {
             if geteuid() != 0 { $0.sandbox = .off }
@@ -56,21 +56,21 @@ final class SlotBench: Sendable {
         }
     }
 
-    /// What slots have started, dead ones that nobody has reaped among them.
+    /// The processes that slots have started, including zombies.
     func family() throws -> Set<Int32> { try ProcessFacts.children().subtracting(others) }
 
-    /// The clip to WAV.
+    /// Converts the clip to WAV.
     func short(_ name: String = "out.wav", _ change: (inout Recipe) -> Void = { _ in }) throws -> SlotWork {
         try SlotWork(from: clip, to: folder.path(name), change)
     }
 
-    /// Work that nobody waits for to end.
+    /// Work that takes longer than any test waits.
     func long(_ change: (inout Recipe) -> Void = { _ in }) throws -> SlotWork {
         try SlotWork(from: endless, to: folder.path("long.opus"), change)
     }
 }
 
-/// One job with its files open.
+/// One job with its open files.
 final class SlotWork: Sendable {
     let room: RoomWork
     private let source: OpenFile
@@ -85,7 +85,7 @@ final class SlotWork: Sendable {
     }
 }
 
-/// A job under way in a slot, and what became known of it.
+/// A job in progress in a slot, and what the test has learned of it.
 final class SlotRun: Sendable {
     private let task: Task<RoomOutcome, Never>
     private let frames: AsyncStream<ConversionProgress>
@@ -96,11 +96,11 @@ final class SlotRun: Sendable {
         let room = Mutex<Int32?>(nil)
     }
 
-    /// The room that got the signal.
+    /// The room that received the signal.
     var struckRoom: Int32? { struck.room.withLock { $0 } }
 
-    /// Begins it. Its room gets `signal`, with all its group, when frames first move: on the slot's thread, so that no limit
-    /// is over before.
+    /// Starts the job. When frames first move, sends `signal` to its room's process group, from the slot's thread,
+    /// so that no time limit can expire before.
     init(
         _ work: SlotWork,
         in slot: RoomSlot,
@@ -115,7 +115,7 @@ final class SlotRun: Sendable {
         (errand.sourceBytes, errand.endsRoom) = (sourceBytes, endsRoom)
         task = Task { [errand] in
             let outcome = await slot.run(errand) { progress in
-                // Whoever waits for the progress may rely on the signal.
+                // A caller that waits for progress can rely on the signal having been sent.
                 defer { continuation.yield(progress) }
                 guard let signal, progress.frames > 0, let room = slot.process else { return }
                 struck.room.withLock { struckRoom in
@@ -129,7 +129,7 @@ final class SlotRun: Sendable {
         }
     }
 
-    /// Waits until frames move; `nil` if the job ended before.
+    /// Waits until frames move; `nil` if the job ends before.
     func progress() async -> ConversionProgress? { await frames.first { $0.frames > 0 } }
 
     func cancel() { task.cancel() }
@@ -151,9 +151,9 @@ final class SlotRun: Sendable {
     }
 }
 
-/// What the kernel knows of a process.
+/// Facts about processes, from /proc.
 enum ProcessFacts {
-    /// Whether it runs, sleeps or is stopped: a dead one that nobody has reaped is gone.
+    /// Whether the process runs, sleeps or is stopped. A zombie counts as gone.
     static func isAlive(_ process: Int32) -> Bool {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
@@ -161,8 +161,9 @@ enum ProcessFacts {
         return !["Z", "X"].contains(text[end...].dropFirst(2).prefix(1))
     }
 
-    /// Stops a process group, and returns when its first process has stopped. The kernel stops it when it next runs the thread that takes
-    /// the signal; until then the others go on, and may even obey an order that comes behind it.
+    /// Stops a process group, and returns when its first process has stopped. The kernel stops it when it next
+    /// runs the thread that takes the signal. Until then the other threads go on, and may even obey an order
+    /// that was sent after the signal.
     static func stop(group: Int32) {
         guard kill(-group, SIGSTOP) == 0 else { return }
         while isAlive(group), !hasStopped(group) { sched_yield() }
@@ -171,7 +172,7 @@ enum ProcessFacts {
     private static func hasStopped(_ process: Int32) -> Bool {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
         return threads.allSatisfy { thread in
-            // A thread that has ended meanwhile does nothing more.
+            // A thread that has ended in the meantime does nothing more.
             guard let text = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/stat", encoding: .utf8),
                 let end = text.lastIndex(of: ")")
             else { return true }
@@ -181,17 +182,17 @@ enum ProcessFacts {
 
     static func isThere(_ process: Int32) -> Bool { kill(process, 0) == 0 }
 
-    /// The children of all its threads, dead ones that nobody has reaped among them.
+    /// The children of all its threads, including zombies.
     static func children(of process: Int32 = getpid()) throws -> Set<Int32> {
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
         let lists = threads.map { thread in
-            // A thread may end while we look; what it had started has ended then, or belongs to another one.
+            // A thread may end during this loop. Its children have then ended, or belong to another thread.
             (try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/children", encoding: .utf8)) ?? ""
         }
         return Set(lists.flatMap { $0.split(separator: " ").compactMap { Int32($0) } })
     }
 
-    /// Waits for its end, looking again and again; false after 200 seconds.
+    /// Polls until the process has ended. Returns false after 200 seconds.
     static func waitForEnd(of process: Int32) -> Bool {
         let deadline = ContinuousClock.now + .seconds(200)
         while isAlive(process) {

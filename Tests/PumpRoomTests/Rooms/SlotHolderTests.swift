@@ -5,13 +5,13 @@ import Testing
 
 @testable import PumpRoom
 
-/// Rooms that would rather keep their slot than come to an end, and rooms that are to be gone when a job is.
+/// Rooms that try to keep their slot, and rooms that must be gone when their job is done.
 @Suite(.timeLimit(.minutes(3))) struct SlotHolderTests {
     private let liar: LyingBench
 
     init() throws { liar = try LyingBench() }
 
-    /// Says that a frame has come, `count` at a time and ten times a second, until it is killed.
+    /// A script that reports `count` more frames ten times a second until it is killed.
     private func inventing(_ count: Int) -> String {
         """
         hello()
@@ -45,21 +45,21 @@ import Testing
 
     @Test func roomThatInventsAFrameNowAndThenIsEnded() async throws {
         let (failure, took) = try await failure(of: inventing(1)) { $0.paceGrace = .seconds(1) }
-        // Another machine may be faster.
+        // A faster machine might succeed.
         #expect(failure.failure.code == "too_slow")
         #expect(failure.failure.kind == .transient)
         #expect(failure.isRoomDeath)
         #expect(took > .seconds(1) && took < .seconds(30), "\(took)")
     }
 
-    /// Forty times the pace that it needs, which a source of 1 kB makes worth eight seconds at most: too fast for a small source.
+    /// It claims 40 times the pace that it needs. But a source of 1 kB earns only 8 seconds.
     @Test func roomThatInventsMoreThanItsSourceHoldsIsEnded() async throws {
         let (failure, took) = try await failure(of: inventing(8_000), sourceBytes: 1_024) { $0.paceGrace = .seconds(1) }
         #expect(failure.failure.code == "too_slow")
         #expect(took > .seconds(9) && took < .seconds(40), "\(took)")
     }
 
-    /// Limits that people set are not the slow machine's fault.
+    /// If a user's limit was exceeded, a faster machine would not help.
     @Test func limitsThatAreSetEndAJobForGood() async throws {
         let (own, _) = try await failure(of: inventing(8_000), Recipe.Limits(wallSeconds: 1))
         #expect(own.failure.code == "deadline_exceeded" && own.failure.kind == .permanent)
@@ -79,7 +79,7 @@ import Testing
         #expect(configuration.limits(for: nil).cpuSeconds == 86_400)
     }
 
-    /// It says that it has used a microsecond.
+    /// The room claims to have used a microsecond.
     @Test func processorTimeIsCountedFromOutside() async throws {
         let script = """
             hello()
@@ -115,7 +115,7 @@ import Testing
         await slot.close()
     }
 
-    /// What waits in it goes to the next one, and what has begun goes back: neither has an attempt to pay.
+    /// A waiting job goes to the next room, and the job that has begun is handed back. Neither spends an attempt.
     @Test func roomThatIsDistrustedIsReplacedAtNobodysCost() async throws {
         let slot = liar.bench.slot()
         guard case .converted(_, let cost) = await SlotRun(try liar.bench.short(), in: slot).outcome else {
@@ -131,7 +131,7 @@ import Testing
         #expect(await begun.outcome == .handedBack)
         #expect(await waiting.isConverted)
         #expect(!ProcessFacts.isThere(room))
-        // It is nobody's any more.
+        // No room has this process id any more.
         slot.distrust(room, because: "a test says so")
         #expect(await SlotRun(try liar.bench.short(), in: slot).isConverted)
         await slot.close()

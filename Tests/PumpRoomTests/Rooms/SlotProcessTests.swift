@@ -4,7 +4,8 @@ import Testing
 
 @testable import PumpRoom
 
-/// What becomes of rooms when the process of their slot is killed or stopped, and what that holds after much work.
+/// What happens to rooms when their slot's process is killed or stopped, and what that process
+/// still holds after many jobs.
 @Suite(.timeLimit(.minutes(5))) struct SlotProcessTests {
     let bench: SlotBench
 
@@ -14,8 +15,8 @@ import Testing
     func killedParentLeavesNoRoom(evenIfStopped: Bool) throws {
         let parent = try Parent(bench, stallMilliseconds: 60_000)
         let room = try parent.room()
-        // Stopped, it cannot hear that the other end is closed; the kernel has to see to it, by the signal that the room
-        // asked for or because its group is nobody's any more.
+        // A stopped room cannot notice that the other end is closed. The kernel must kill it: by the parent death
+        // signal that the room asked for, or because its process group is orphaned.
         if evenIfStopped { kill(room, SIGSTOP) }
         #expect(ProcessFacts.isAlive(room))
         parent.kill()
@@ -38,7 +39,7 @@ import Testing
         let room = try parent.room()
         for process in [parent.id, room] { kill(process, SIGSTOP) }
         poll(nil, 0, 6_000)
-        // The parent first: it finds a room that has said nothing for longer than it may.
+        // Continue the parent first: it finds a room that has been silent for longer than allowed.
         kill(parent.id, SIGCONT)
         poll(nil, 0, 200)
         #expect(ProcessFacts.isAlive(room))
@@ -64,7 +65,7 @@ import Testing
         }
     }
 
-    /// The lines of a helper's answer, by their first word.
+    /// The helper's output: the numbers of each line, by its first word.
     private func run(_ mode: String, _ count: Int, source: String, destination: String) throws -> [String: [Int]] {
         let words = [mode, SlotBench.program, source, bench.folder.path(destination), "\(count)"]
         let text = try Run.program(SlotBench.slotProcess, words).checked().outputText
@@ -73,7 +74,7 @@ import Testing
     }
 }
 
-/// A process with a slot in it, in the middle of a long job.
+/// A process with a slot that is in the middle of a long job.
 private final class Parent {
     private let child: ChildProcess
     private let feed: OpenPipe
@@ -100,21 +101,21 @@ private final class Parent {
 
     var id: pid_t { child.id }
 
-    /// Kills it, and nobody else.
+    /// Kills this process only.
     func kill() {
         guard !hasEnded else { return }
         hasEnded = true
         child.kill()
     }
 
-    /// The room, once it works.
+    /// The room's process id; waits until it works.
     func room() throws -> Int32 {
         let text = try line("room ").dropFirst(5)
         guard let room = Int32(text) else { throw SupportError("read a room's number", String(text)) }
         return room
     }
 
-    /// Asks for the end, and says how the job ended.
+    /// Asks the process to end, and returns how the job ended.
     func end() throws -> String {
         feed.closeWriting()
         return try line("ended ")

@@ -5,11 +5,11 @@ import Testing
 
 @testable import PumpRoom
 
-/// Every budget ends its job within a second of being used up, by the job's own figures: what it had decoded, written or used when
-/// it ended. The clock of a machine that has other things to do as well says nothing of that.
+/// Every budget ends its job within a second of being used up. The tests check the job's own figures (what it had
+/// decoded, written or used when it ended), because the wall clock of a busy machine proves nothing.
 @Suite(.timeLimit(.minutes(3))) struct BudgetEndTests {
     private let bench: SlotBench
-    /// Of `endless`.
+    /// The sample rate of `endless`, in Hz.
     private let rate: Int64 = 44_100
 
     init() throws { bench = try SlotBench() }
@@ -43,7 +43,7 @@ import Testing
         return failure
     }
 
-    /// The sound that had come out of the decoder lies in the second behind the limit.
+    /// The decoder had delivered at most one second of sound beyond the limit.
     private func expectDecoded(_ failure: RoomFailure, seconds: Int64) throws {
         #expect(failure.failure.code == "decoded_seconds_exceeded" && !failure.isRoomDeath)
         let frame = try #require(failure.failure.frame)
@@ -53,7 +53,7 @@ import Testing
     private func expectUsed(_ failure: RoomFailure, seconds: Int) throws {
         #expect(failure.failure.code == "cpu_seconds_exceeded" && !failure.isRoomDeath)
         let cpu = try #require(failure.cost.cpu)
-        // The room's other thread is counted in what a job costs; it can only be more.
+        // The job's cost includes the room's other thread, so it can only be higher.
         #expect(cpu >= .seconds(seconds) && cpu <= .seconds(seconds + 1), "\(failure)")
     }
 
@@ -92,7 +92,7 @@ import Testing
         await slot.close()
     }
 
-    /// Time as the slot counts it, which it does only while it watches.
+    /// `elapsed` is the time that the slot counts, which it does only while it watches.
     @Test func wallSeconds() async throws {
         for failure in [try await failure(.init(wallSeconds: 2)), try await scanFailure(.init(wallSeconds: 2))] {
             #expect(failure.failure.code == "deadline_exceeded" && !failure.isRoomDeath)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// Comparing what was written is progress too, and can stand still.
+    /// Verifying counts as progress, too, and can stall.
     @Test func verifyingIsWatchedLikeConverting() async throws {
         let path = bench.folder.path("long.wav")
         try WAVFile.write(Signal.tone(440, rate: 44_100, frames: 44_100 * 240, channels: 2).pcm(.s16), to: path)
@@ -129,7 +129,7 @@ import Testing
         guard case .failed(let failure) = outcome else { throw SupportError("stall", "\(outcome)") }
         #expect(failure.failure.code == "room_stalled")
         #expect(failure.quiet > .seconds(2) && failure.quiet <= .seconds(3), "\(failure)")
-        // The source had been taken whole.
+        // The whole source had been read.
         #expect(failure.frames == rate * 240)
     }
 }

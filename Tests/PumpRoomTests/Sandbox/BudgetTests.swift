@@ -5,13 +5,14 @@ import Testing
 
 @testable import PumpRoom
 
-/// Files that are small and mean a lot: each ends by a named limit, and its room goes on.
+/// Small files that expand to very long or large sound: each job ends with the error of a named
+/// limit, and its room goes on.
 @Suite(.timeLimit(.minutes(3))) struct BudgetTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }
 
-    /// What comes of `path`, how long that takes, and whether the room outlives it.
+    /// The result of converting `path`, and how long that took. Checks that the room survives.
     private func outcome(
         _ path: String,
         to name: String = "out.flac",
@@ -89,14 +90,14 @@ import Testing
     }
 
     @Test func silenceAsOpusEndsAtItsLimit() async throws {
-        // Twice what may be decoded of any file at a ratio of 50, from less than two megabytes.
+        // Twice the sound that any file may decode to at a ratio of 50, from less than two megabytes.
         let path = try silence("bomb.opus", "anullsrc=r=48000:cl=stereo -t 2800 -b:a 6k")
         #expect(try Bytes.size(of: path) < 3 << 20)
         #expect(try await outcome(path, .init(expansionRatio: 50)).code == "expansion_exceeded")
         #expect(try await outcome(path, .init(decodedSeconds: 60)).code == "decoded_seconds_exceeded")
     }
 
-    /// Lengths of 2^60 and 2^62 bytes, and of all that 32 bits hold, of which nothing is there.
+    /// Headers that claim 2^60 or 2^62 bytes, or all that 32 bits hold, although the file has almost none of it.
     @Test(arguments: ["w64", "caf", "au", "wav"], [DamageMode.strict, .conceal])
     func claimedEternityIsNotFilledWithSilence(kind: String, damage: DamageMode) async throws {
         let path = bench.folder.path("claim.\(kind)")
@@ -142,7 +143,7 @@ import Testing
         let path = bench.folder.path("many.mov")
         try FFmpeg.encode(bench.clip, to: path)
         var bytes = try Bytes.read(path)
-        // The index stands last, and in it a box for each track: one track, ten thousand times.
+        // The index comes last and holds a box for each track. Repeat the one track ten thousand times.
         let index = try #require(Bytes.find("moov", in: bytes)) - 4
         let track = try #require(Bytes.find("trak", in: bytes, from: index)) - 4
         let size = bytes[track..<(track + 4)].reduce(0) { $0 << 8 | Int($1) }

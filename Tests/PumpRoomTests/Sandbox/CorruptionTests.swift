@@ -5,10 +5,10 @@ import Testing
 
 @testable import PumpRoom
 
-/// Files of many formats with bits turned over by zzuf: a room makes sound of each or says what is wrong, and says the same
-/// of it in three runs. `make fuzz-files` takes more of them.
+/// Files of many formats with bits flipped by zzuf. A room converts each file or says what is wrong with it, with
+/// the same result in three runs. `make fuzz-files` uses more files.
 @Suite struct CorruptionTests {
-    /// Those that many people have come first, and get more files.
+    /// The most common formats come first, and get more files.
     private static let formats = [
         "mp3 -c:a libmp3lame", "flac -c:a flac", "ogg -c:a libvorbis", "opus -c:a libopus", "m4a -c:a aac",
         "m4a -c:a alac",
@@ -19,7 +19,7 @@ import Testing
         "mlp -c:a mlp -strict -2 -ar 48000", "vob -c:a ac3 -ar 48000", "mmf -c:a adpcm_yamaha -ar 22050 -ac 1",
     ]
 
-    /// The formats above, then those that only SoX or no program writes.
+    /// The formats above, then formats that only SoX or no program writes.
     private func sources(_ tone: String) throws -> [String] {
         var paths: [String] = []
         for (number, format) in Self.formats.enumerated() {
@@ -43,7 +43,7 @@ import Testing
 
     init() throws { bench = try SlotBench() }
 
-    /// From one bit in ten thousand to one in fifty.
+    /// The share of flipped bits, from one in ten thousand to one in fifty.
     private static let rates = ["0.0001", "0.0005", "0.002", "0.008", "0.02"]
 
     private func corrupt(_ path: String, seed: Int, into target: String) throws {
@@ -52,7 +52,7 @@ import Testing
         try Run.program("sh", ["-c", script, "sh", "\(seed)", rate, path, target]).checked()
     }
 
-    /// What a room makes of a file, in a line that is the same every time.
+    /// The result of converting a file, as a line that does not vary between runs.
     private func verdict(_ path: String, _ damage: DamageMode, _ slot: RoomSlot) async throws -> String {
         let work = try SlotWork(from: path, to: bench.folder.path("out.wav")) {
             $0.damage = damage
@@ -64,7 +64,7 @@ import Testing
         case .handedBack: return "handed back"
         case .failed(let failure):
             #expect(!failure.isRoomDeath, "\(path): \(failure)")
-            // A header may ask for more memory than there is, which a larger machine might have.
+            // A header may ask for more memory than this machine has; a larger machine might have it.
             let isExpected = failure.failure.kind == .permanent || failure.failure.code == "out_of_memory"
             #expect(isExpected, "\(path): \(failure)")
             let failure = failure.failure
@@ -75,9 +75,9 @@ import Testing
     @Test(.timeLimit(.minutes(30))) func everyCorruptFileHasAnAnswerAndTheSameOneInThreeRuns() async throws {
         let tone = bench.folder.path("tone.wav")
         try WAVFile.write(Signal.tone(440, rate: 44_100, frames: 44_100, channels: 2).pcm(.s16), to: tone)
-        // A run has a room of its own, and so each file another neighbour before it.
+        // Each run has its own room, so each file follows a different neighbour.
         let slots = (0..<3).map { _ in bench.slot { $0.sandbox = .require } }
-        // Every outcome with its own code, and none of them "unexpected".
+        // The number of files for each code; none of them may be "unexpected".
         var counts: [String: Int] = [:]
         let paths = try sources(tone)
         for (number, path) in paths.enumerated() {
@@ -95,7 +95,7 @@ import Testing
             }
         }
         #expect(counts["unexpected"] == nil && counts["handed"] == nil, "\(counts)")
-        // Neither is all lost, nor does all survive: the files are really damaged.
+        // Some files convert and some fail, which shows that they are really damaged.
         #expect((counts["converted"] ?? 0) > Self.fileCount / 4, "\(counts)")
         #expect(counts.count > 3, "\(counts)")
         for slot in slots { await slot.close() }

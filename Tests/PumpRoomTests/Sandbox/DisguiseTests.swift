@@ -5,13 +5,14 @@ import Testing
 
 @testable import PumpRoom
 
-/// Scripts and playlists that call themselves sound: nobody goes where they point, and the failure says what they are.
+/// Scripts and playlists with the extensions of audio files: the room opens nothing that they refer to, and
+/// the failure names their kind.
 @Suite(.timeLimit(.minutes(3))) struct DisguiseTests {
-    /// A text that means something to libav, and the names by which the failure may call it.
+    /// A text that libav recognises as a playlist or script, and the demuxer that the failure may name.
     struct Disguise: Sendable, CustomTestStringConvertible {
         let name: String
         let text: @Sendable (_ file: String, _ port: Int) -> String
-        /// `nil` where libav itself takes it for nothing.
+        /// `nil` if libav itself does not recognise the text.
         let demuxer: String?
 
         var testDescription: String { name }
@@ -82,7 +83,7 @@ import Testing
         try forgetReading()
     }
 
-    /// Puts the canary's time of reading far behind that of writing, whereupon the kernel notes the next reading.
+    /// Sets the canary's access time far before its modification time, so that the kernel records the next read.
     private func forgetReading() throws {
         var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 2, tv_nsec: 0)]
         guard utimensat(AT_FDCWD, canary, &times, 0) == 0 else { throw SupportError("set times", errno: errno) }
@@ -94,7 +95,7 @@ import Testing
         return status.st_atim.tv_sec != 1
     }
 
-    /// That reading it is seen at all.
+    /// Checks that a read of the canary is noticed at all.
     @Test func canarySings() throws {
         #expect(try !wasRead())
         _ = try Bytes.read(canary)
@@ -103,7 +104,7 @@ import Testing
 
     @Test(arguments: all) func nobodyGoesWhereItPoints(disguise: Disguise) async throws {
         let slot = bench.slot { $0.sandbox = .require }
-        // Plain, behind a mark of byte order, behind a tag, and over and over.
+        // Plain, with relative paths, after a byte order mark, after a tag, and twice in a row.
         let text = Array(disguise.text(canary, listener.port).utf8)
         let relative = Array(disguise.text("canary.wav", listener.port).utf8)
         let tag = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, 10] + [UInt8](repeating: 0, count: 10)
@@ -125,7 +126,7 @@ import Testing
                 }
             }
         }
-        // By the name that suits it, libav would follow: there at least the failure says what it is.
+        // Without a misleading extension, libav would follow the text. There at least, the failure must name its kind.
         if let demuxer = disguise.demuxer {
             let path = bench.folder.path("evil")
             try Bytes.write(text, to: path)
@@ -138,12 +139,12 @@ import Testing
         await slot.close()
     }
 
-    /// A film whose sound lies in another file, as its index says.
+    /// A film whose index says that its sound lies in another file.
     @Test func soundOfAnotherFileIsNotFetched() async throws {
         let path = bench.folder.path("refers.mov")
         try FFmpeg.encode(bench.clip, to: path)
         var bytes = try Bytes.read(path)
-        // `url `, with the flag that says "in this file", becomes one that names a place.
+        // Turn `url ` with the flag "in this file" into an entry that names a path.
         let entry = try #require(Bytes.find("url ", in: bytes))
         let location = Array("file://\(canary)\0".utf8)
         bytes[entry + 7] = 0

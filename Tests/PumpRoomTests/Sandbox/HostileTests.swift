@@ -5,18 +5,18 @@ import Testing
 
 @testable import PumpRoom
 
-/// What code that has taken a room over can do: nothing of what it tries.
+/// Code that has taken over a room tries many attacks, and none succeeds.
 @Suite(.timeLimit(.minutes(3))) struct HostileTests {
-    /// One thing to try, by the name that it has in the program that tries it.
+    /// One attack, by its name in the program that tries it.
     struct Action: CustomTestStringConvertible, Sendable {
         let name: String
-        /// Whether root can do it where there is no lock, so that a refusal says something.
+        /// Whether root can do it without a lock, so that a refusal proves something.
         let isPossible: Bool
 
         var testDescription: String { name }
 
         static let all: [Action] = {
-            // Without a list there would be nothing to test, and that must not pass.
+            // Without the list there is nothing to test, and that must not pass.
             guard let run = try? Run.program(SlotBench.hostileProcess, ["list"]).checked() else {
                 preconditionFailure("\(SlotBench.hostileProcess) does not list its actions")
             }
@@ -33,7 +33,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder.create()
-        // The locked process is somebody else, who may write here as far as the folder is concerned.
+        // The locked process runs as another user. The folder's permissions let that user write here.
         chmod(folder.path("."), 0o777)
         try Bytes.write(Array("victim".utf8), to: folder.path("victim"))
         chmod(folder.path("victim"), 0o666)
@@ -44,7 +44,7 @@ import Testing
     private enum Outcome: Equatable { case succeeded, refused, killed }
 
     private func attempt(_ action: Action, locked: Bool) throws -> Outcome {
-        // Behind a shell, which is then the parent that has something to hide.
+        // Run it below a shell, which then serves as the parent whose secrets it attacks.
         let words = [
             "-c", "\"$@\"; exit $?", "sh", SlotBench.hostileProcess, locked ? "locked" : "open", action.name,
             folder.path("."), folder.path("socket"), "\(tcp.port)",
@@ -55,9 +55,9 @@ import Testing
         switch (lines.last, run.status) {
         case ("succeeded", .exited(0)): return .succeeded
         case (let last?, .exited(0)) where last.hasPrefix("refused"): return .refused
-        // The shell's number for SIGSYS.
+        // The shell's exit status for SIGSYS.
         case (_, .exited(128 + 31)): return .killed
-        // It has become another program.
+        // The process has executed another program.
         case (_, .exited(0)): return .succeeded
         default: throw SupportError("try \(action.name)", "\(run.status): \(run.outputText) \(run.errorText)")
         }
@@ -76,7 +76,7 @@ import Testing
         #expect(!unix.wasCalled && !tcp.wasCalled)
     }
 
-    /// The other half of the proof: without a lock the same tries succeed.
+    /// The control: without a lock the same attacks succeed.
     @Test(
         .enabled(if: geteuid() == 0, "what is possible is listed for root"),
         arguments: Action.all.filter(\.isPossible)
@@ -85,7 +85,7 @@ import Testing
         #expect(try attempt(action, locked: false) == .succeeded)
     }
 
-    /// Those that glibc makes for honest reasons are refused; all others are the end.
+    /// The lock refuses the calls that glibc makes for legitimate reasons. All others kill the room.
     @Test func mostTriesAreTheEndOfTheRoom() throws {
         let refused = try Action.all.filter { try attempt($0, locked: true) == .refused }.map(\.name)
         #expect(
@@ -107,7 +107,7 @@ import Testing
 
     // MARK: Secrets
 
-    /// Whoever reads all of a room's memory finds no word of what its worker knows.
+    /// The whole memory of a room contains none of its worker's secrets.
     @Test(.enabled(if: geteuid() == 0, "root alone may look into a locked room"))
     func roomKnowsNoPassword() async throws {
         let bench = try SlotBench()
@@ -133,7 +133,7 @@ import Testing
         let parent = try #require(ProcessMemoryFacts.parent(of: room))
         let (inParent, parentBytes) = try ProcessMemoryFacts.count(of: secret, in: parent)
         let (inRoom, roomBytes) = try ProcessMemoryFacts.count(of: secret, in: room)
-        // Found where it is, so that not finding it means something.
+        // The search finds the secret in the parent, so finding none in the room means something.
         #expect(inParent > 0)
         #expect(parentBytes > 1 << 20 && roomBytes > 1 << 20)
         #expect(inRoom == 0)
@@ -142,7 +142,7 @@ import Testing
     }
 }
 
-/// What lies in the memory of another process.
+/// Searches the memory of another process.
 private enum ProcessMemoryFacts {
     static func parent(of process: Int32) -> Int32? {
         let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
@@ -151,7 +151,7 @@ private enum ProcessMemoryFacts {
         }
     }
 
-    /// How often `text` occurs, in how many bytes that could be read.
+    /// How often `text` occurs, and how many bytes could be read.
     static func count(of text: String, in process: Int32) throws -> (hits: Int, bytes: Int) {
         let maps = String(decoding: try whole("/proc/\(process)/maps"), as: UTF8.self)
         let file = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
@@ -161,7 +161,7 @@ private enum ProcessMemoryFacts {
         for line in maps.split(separator: "\n") {
             let words = line.split(separator: " ")
             let ends = words[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
-            // The kernel's own page cannot be read like this, and what is reserved holds nothing.
+            // The kernel's own page cannot be read this way, and reserved regions hold nothing.
             guard ends.count == 2, words[1].hasPrefix("r"), !line.hasSuffix("[vsyscall]") else { continue }
             var piece = [UInt8](repeating: 0, count: Int(ends[1] - ends[0]))
             let got = pread(file, &piece, piece.count, off_t(Int64(bitPattern: ends[0])))
@@ -174,7 +174,7 @@ private enum ProcessMemoryFacts {
         return (hits, bytes)
     }
 
-    /// All of a file that has no size and comes a page at a time.
+    /// The whole content of a /proc file, which has no size and is delivered a page at a time.
     static func whole(_ path: String) throws -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw SupportError("open \(path)", errno: errno) }

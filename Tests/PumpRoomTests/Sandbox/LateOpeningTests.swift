@@ -5,14 +5,14 @@ import Testing
 
 @testable import PumpRoom
 
-/// A header in which libav is lost without reading: nothing in the process that decodes could break it off.
+/// A header in which libav spends its time without reading, so that no check inside the decoding process can stop it.
 @Suite(.timeLimit(.minutes(3))) struct LateOpeningTests {
     private let bench: SlotBench
 
     init() throws { bench = try SlotBench() }
 
-    /// A Matroska file with hundreds of thousands of tags behind its sound, where a list of places says so that the cap on tags
-    /// does not find: libav reads them all, and then sorts them without another read.
+    /// A Matroska file with hundreds of thousands of tags after the sound. They are announced by a seek head that
+    /// the limit on tags does not find, so libav reads them all and then sorts them without another read.
     private func lostHeader() throws -> String {
         func big(_ number: Int, _ count: Int) -> [UInt8] {
             (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) }
@@ -50,12 +50,12 @@ import Testing
         let limits = Recipe.Limits(openSeconds: 1)
         let work = try SlotWork(from: path, to: bench.folder.path("out.wav")) { $0.limits = limits }
         let lost = SlotRun(work, in: slot)
-        // It waits in the same room, or comes to the next one.
+        // It waits in the same room, or moves to the next one.
         let innocent = SlotRun(try bench.short("innocent.wav"), in: slot)
         let failure = try #require(await lost.failure)
         #expect(failure.failure.code == "open_seconds_exceeded" && failure.failure.kind == .permanent, "\(failure)")
         #expect(!failure.isRoomDeath)
-        // By the room's own clock, however busy the machine is.
+        // Processor time of the room, which does not depend on how busy the machine is.
         let spent = try #require(failure.cost.cpu)
         #expect(spent > .seconds(1) && spent < .seconds(4), "\(spent)")
         #expect(await innocent.isConverted)

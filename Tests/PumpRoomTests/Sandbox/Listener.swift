@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Somebody who waits for calls, and hopes for none.
+/// A listening socket that no room must ever connect to.
 final class Listener: Sendable {
     let port: Int
     private let descriptor: Int32

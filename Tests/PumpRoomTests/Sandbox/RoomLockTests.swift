@@ -6,13 +6,13 @@ import Testing
 
 @testable import PumpRoom
 
-/// What a room has given up by the time that it takes its first job, as the kernel and the room see it.
+/// What a room has given up before its first job, as reported by the kernel and by the room.
 @Suite(.timeLimit(.minutes(3))) struct RoomLockTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }
 
-    /// The lines of /proc/PID/status, by name.
+    /// The fields of /proc/PID/status, by name.
     private func status(of process: Int32) throws -> [String: [String]] {
         let text = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let lines = text.split(separator: "\n").map { $0.split(separator: ":", maxSplits: 1).map(String.init) }
@@ -30,9 +30,9 @@ import Testing
         let room = try #require(slot.process)
         let status = try status(of: room)
         #expect(status["NoNewPrivs"] == ["1"])
-        // A filter, and not the strict mode of three calls.
+        // Filter mode, not the strict mode with its few calls.
         #expect(status["Seccomp"] == ["2"])
-        // The first one, which waits, one who listens and one who works; the filter lets nobody start another.
+        // The first thread, which waits, the listener and the worker. The filter allows no further thread.
         #expect(status["Threads"] == ["3"])
         for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] { #expect(status[set] == ["0000000000000000"], "\(set)") }
         let uids = try #require(status["Uid"])
@@ -46,7 +46,7 @@ import Testing
         await slot.close()
     }
 
-    /// The filter holds for each thread, also for the one that was started before it.
+    /// The filter applies to every thread, including the one started before it.
     @Test func allThreadsAreFiltered() async throws {
         let slot = bench.slot()
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func memoryBeyondTheLimitEndsTheJobOrTheRoomAndNothingElse() async throws {
-        // Encoding FLAC takes seven megabytes; reading 64 MiB of cover takes more than there is.
+        // Encoding FLAC takes seven megabytes. Reading a cover of 16 MB may take more than the limit of 64 MiB leaves.
         let path = bench.folder.path("cover.flac")
         try FFmpeg.encode(bench.clip, to: path)
         let sound = try Bytes.read(path)
@@ -126,7 +126,7 @@ import Testing
 
     // MARK: - What must go on working
 
-    /// Something that can be written.
+    /// A format that can be written.
     private struct Kind: CustomStringConvertible {
         let rule: FormatRule
         let depth: SampleDepth?
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// Everything that can be written, in every size of sample, and read again, under a lock that forgives nothing.
+    /// Every writable format in every sample size, written and read again under a complete lock.
     @Test func everyFormatIsWrittenAndReadUnderLock() async throws {
         let slot = bench.slot { $0.sandbox = .require }
         let sounds = [1, 2].map { bench.folder.path("source-\($0).wav") }
@@ -158,7 +158,8 @@ import Testing
         for (number, kind) in Self.kinds.enumerated() {
             let (rule, depth) = (kind.rule, kind.depth)
             let file = bench.folder.path("\(number).\(rule.container.fileExtensions[0])")
-            // Another rate means a resampler too. Its 24 bits are 32 before they are cut, which verifying minds.
+            // A different rate adds a resampler. Not for 24 bits: they are resampled at 32 bits and then cut,
+            // which verifying would report.
             let rate = rule.rates.contains(44_100) && depth?.bits != 24 ? 44_100 : nil
             let there = try SlotWork(from: sounds[rule.channels.contains(2) ? 1 : 0], to: file) {
                 $0.outputs[0].format = AudioFormat(
@@ -186,12 +187,12 @@ import Testing
             }
         }
         #expect(count > 40, "\(count)")
-        // No file took its room with it.
+        // No file killed its room.
         #expect(slot.process == room)
         await slot.close()
     }
 
-    /// What ffmpeg can make of a tone and rooms only read.
+    /// Sources that ffmpeg can make from a tone and that rooms can only read.
     @Test func everyOtherSourceIsReadUnderLock() async throws {
         let cases = [
             "a.w64", "a.au", "a.aifc -f aiff -c:a pcm_s16le", "a.mov -c:a pcm_s24be", "a.tta",
@@ -223,7 +224,7 @@ import Testing
         await slot.close()
     }
 
-    /// Under a lock, in a room that lacks it, and without a room: the same bytes.
+    /// The same bytes in a locked and in an unlocked room.
     @Test(arguments: ["out.flac", "out.mp3", "out.opus", "out.m4a"])
     func lockChangesNoByte(name: String) async throws {
         var results: [[UInt8]] = []

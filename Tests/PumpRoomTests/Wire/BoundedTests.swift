@@ -3,7 +3,7 @@ import Testing
 
 @testable import PumpRoom
 
-/// The worst that a room may have to say fits into a message.
+/// The largest failure and the largest report fit into a message.
 @Suite struct BoundedTests {
     /// Each byte of it takes six in JSON.
     private let worst = String(repeating: "\u{1}", count: 1 << 20)

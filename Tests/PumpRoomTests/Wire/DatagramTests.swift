@@ -87,7 +87,7 @@ import Testing
     @Test func whatAnEndSaidBeforeItsDeathIsHeardAfterIt() throws {
         var pair: (ours: Descriptor, theirs: Descriptor)? = try Datagram.pair()
         let listener = try #require(pair?.ours)
-        // Unread messages make the kernel report an error before what is in the queue.
+        // Because of the unread message, the kernel reports an error before the queued message.
         guard let speaker = pair?.theirs.number, case .sent = Datagram.send([9], to: listener.number, waits: false),
             case .sent = Datagram.send([1, 2], to: speaker, waits: false)
         else {

@@ -5,9 +5,10 @@ import Publishing
 import Storage
 import TestSupport
 
-/// What a worker leaves that dies between the two transactions of publishing.
+/// What a worker leaves behind if it dies between the two transactions of publishing.
 enum LeftBehind {
-    /// Puts a file under the attempt's name beside each job's destination; what the ledger is to be told of it.
+    /// Writes a file under the attempt's name beside each job's destination. Returns the
+    /// publications to report to the ledger.
     static func publish(_ claims: [Claim], in folder: String) throws -> [Publication] {
         try claims.map { claim in
             let bytes = Array("the sound of job \(claim.fence.job)".utf8)

@@ -1,23 +1,23 @@
 import Foundation
 import TestSupport
 
-/// What a file may have a room do, where the rooms are those of `poisoned-sluice`.
+/// What a source file makes a room do, if the rooms are those of `poisoned-sluice`.
 enum Poison: String, CaseIterable, Sendable {
     case segmentationFault = "SIGSEGV"
     case abort = "SIGABRT"
     case forbiddenCall = "SIGSYS"
     case hang, spin
-    /// Takes all address space that the room has, and then goes on.
+    /// Maps all address space that the room may have, and then goes on.
     case addresses
-    /// Uses memory until somebody stops it.
+    /// Uses more and more memory until the room is killed.
     case memory
-    /// Keep the output that is being written, and change it after the room has told of its end: by a duplicate of the descriptor, a
-    /// shared mapping, to no length, to a terabyte.
+    /// Keep access to the output and change it after the room has reported the end: through a duplicate of the
+    /// descriptor, through a shared mapping, by truncating it to nothing, by extending it to a terabyte.
     case rewrite, remap, empty, grow
-    /// Makes the output longer than it tells, without writing: by a page, and by four gigabytes.
+    /// Makes the output longer than reported without writing: by a page, or by four gigabytes.
     case page, sparse
 
-    /// Those after which an output is not what its room told.
+    /// The poisons whose output differs from the room's report.
     static let afterTheEnd: [Poison] = [.rewrite, .remap, .empty, .grow, .page, .sparse]
 
     private var letter: String {
@@ -38,7 +38,7 @@ enum Poison: String, CaseIterable, Sendable {
         }
     }
 
-    /// The word that does it, far enough behind the beginning for frames to have moved.
+    /// Writes a file with the word that triggers it, far enough from the beginning for frames to have moved.
     func write(to path: String) throws {
         try WAVFile.write(Signal.noise(seed: 3, rate: 8_000, frames: 240_000).pcm(.s16), to: path)
         try Bytes.overwrite(path, at: 300_000, with: [0] + Array("sluice-poison-\(letter)".utf8))
@@ -46,15 +46,15 @@ enum Poison: String, CaseIterable, Sendable {
 }
 
 extension WorkerProcess {
-    /// The command whose rooms poison works on.
+    /// The command whose rooms react to poison.
     static let poisoned = BuiltProgram.path("poisoned-sluice")
 }
 
-/// Processes that may have only so much memory together, by the kernel's account.
+/// Processes that share a memory limit in a control group.
 struct MemoryGroup {
     private let path: String
 
-    /// Where the kernel keeps such accounts, and what the file with the limit is called there: two ways, by its age.
+    /// The two versions of the control group file system: where it is mounted, and the name of the file with the limit.
     private static let places = [
         (folder: "/sys/fs/cgroup/memory", limit: "memory.limit_in_bytes"),
         (folder: "/sys/fs/cgroup", limit: "memory.max"),
@@ -66,13 +66,13 @@ struct MemoryGroup {
         return true
     }()
 
-    /// `nil` where the machine offers none: no rights, or no such accounts.
+    /// `nil` if the machine offers no memory control groups, or no permission to use them.
     static func make(bytes: Int) -> MemoryGroup? {
         for place in places {
             let path = "\(place.folder)/\(PrivatePostgres.freshName("sluice"))"
             guard mkdir(path, 0o755) == 0 else { continue }
             let group = MemoryGroup(path: path)
-            // What cannot be written is not there, which is what is asked.
+            // If the file cannot be written, this version is not available.
             if (try? "\(bytes)".write(toFile: "\(path)/\(place.limit)", atomically: false, encoding: .utf8)) != nil {
                 return group
             }
@@ -81,9 +81,9 @@ struct MemoryGroup {
         return nil
     }
 
-    /// What to start a program behind, so that it and all that it starts are in the group.
+    /// The words to put before a command, so that it and all its children run in the group.
     var command: [String] { ["sh", "-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"", path] }
 
-    /// Once its processes are gone.
+    /// Call it when the group's processes are gone.
     func remove() { rmdir(path) }
 }

@@ -5,13 +5,13 @@ import TestSupport
 
 @testable import PumpRoom
 
-/// Messages of a room that lies: whole ones of which a few values, picked by a seed, are what no room of ours says.
+/// Messages of a lying room: well-formed ones in which a seeded generator replaces a few values with false ones.
 struct ReplyGenerator {
-    /// JSON that keeps its shape while values in it are exchanged.
+    /// JSON whose values can be replaced while its structure stays.
     private indirect enum Tree {
         case object([(key: String, value: Tree)])
         case list([Tree])
-        /// As it is written.
+        /// A value as JSON text.
         case leaf(String)
 
         init(_ value: Any) {
@@ -47,7 +47,7 @@ struct ReplyGenerator {
             }
         }
 
-        /// Exchanges a value somewhere in it.
+        /// Replaces, removes or repeats a value somewhere in the tree.
         mutating func twist(_ generator: inout SeededGenerator) {
             switch self {
             case .object(var members):
@@ -67,7 +67,7 @@ struct ReplyGenerator {
                 items[generator.whole(in: 0..<items.count)].twist(&generator)
                 self = .list(items)
             case .leaf(let leaf):
-                // Mostly of its own type, so that most messages can be read.
+                // Mostly a value of the same type, so that most messages can still be decoded.
                 let isNumber = leaf.first.map { $0.isNumber || $0 == "-" } ?? false
                 let pool = (generator.whole(in: 0..<20) == 0) != isNumber ? Self.numbers : Self.texts
                 self = .leaf(pool[generator.whole(in: 0..<pool.count)])
@@ -107,9 +107,9 @@ struct ReplyGenerator {
         kinds = try replies.map { Tree(try JSONSerialization.jsonObject(with: Data(coder.bytes($0)))) }
     }
 
-    /// The next message; a third of them is honest.
+    /// The next message. About a third of them are unchanged.
     mutating func next() -> [UInt8] {
-        // Reports and failures are what the ledger keeps.
+        // Reports and failures are more frequent, because the ledger stores them.
         var tree = kinds[[0, 1, 1, 2, 2, 3, 4][generator.whole(in: 0..<7)]]
         for _ in 0..<generator.whole(in: 0..<3) { tree.twist(&generator) }
         var text = ""

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// A migrated ledger of one test's own, two roots, and workers as processes of their own.
+/// A test's own migrated ledger, two roots, and workers in separate processes.
 final class WorkerLab: Sendable {
     let server: PrivatePostgres
     let configuration: LedgerConfiguration
@@ -12,7 +12,7 @@ final class WorkerLab: Sendable {
     let schema: SchemaName
     let folder: TemporaryFolder
 
-    /// `lease` is long unless a test waits for its end.
+    /// `lease` is long unless a test waits for it to end.
     init(on server: PrivatePostgres? = nil, lease: String = "600 s", publishGrace: String = "60 s") async throws {
         self.server = try server ?? .shared()
         var configuration = try LedgerConfiguration(url: self.server.url())
@@ -32,12 +32,12 @@ final class WorkerLab: Sendable {
 
     // MARK: - Jobs
 
-    /// A WAV file in the root `in`, with as many frames at 8 kHz.
+    /// Writes a WAV file with `frames` frames at 8 kHz into the root `in`.
     func addSource(_ name: String = "talk.wav", frames: Int = 4_000, seed: UInt64 = 7) throws {
         try WAVFile.write(Signal.noise(seed: seed, rate: 8_000, frames: frames).pcm(.s16), to: path("in/\(name)"))
     }
 
-    /// A WAV file of silence that takes no room on the disk. Four hours of it take minutes to become MP3.
+    /// Writes a sparse WAV file of silence, which needs no disk space. Four hours of it take minutes to convert to MP3.
     func addLongSource(_ name: String = "long.wav", seconds: Int = 4 * 3_600) throws {
         let size = seconds * 48_000 * 4
         let tiny = Signal.noise(seed: 1, rate: 48_000, frames: 100, channels: 2).pcm(.s16)
@@ -45,10 +45,10 @@ final class WorkerLab: Sendable {
         guard truncate(path("in/\(name)"), off_t(44 + size)) == 0 else { throw SupportError("lengthen", errno: errno) }
     }
 
-    /// Jobs that a worker is still at when a test wants something of it.
+    /// Submits jobs that take so long that a test finds them running.
     @discardableResult
     func submitLong(_ count: Int, _ stem: String = "long") async throws -> [Int64] {
-        // Not written anew under those who read it.
+        // Do not rewrite the file while other jobs read it.
         if !FileManager.default.fileExists(atPath: path("in/long.wav")) { try addLongSource() }
         return try await submit((0..<count).map { Self.recipe("in:long.wav", to: "out:\(stem)\($0).mp3") })
     }
@@ -64,7 +64,7 @@ final class WorkerLab: Sendable {
         )
     }
 
-    /// Jobs of which each makes `out:NAME.flac`; their numbers.
+    /// Submits `count` jobs, each with the output `out:STEMn.flac`. Returns their numbers.
     @discardableResult
     func submit(_ count: Int, _ stem: String = "a", from source: String = "in:talk.wav") async throws -> [Int64] {
         try await submit((0..<count).map { Self.recipe(source, to: "out:\(stem)\($0).flac") })
@@ -82,10 +82,10 @@ final class WorkerLab: Sendable {
     @discardableResult
     func sql(_ text: String) throws -> String { try server.run(text) }
 
-    /// A setting of the ledger's, as plain SQL.
+    /// Changes the ledger's settings by an SQL assignment.
     func set(_ assignment: String) throws { try sql("update \(schema).setting set \(assignment)") }
 
-    /// How many jobs there are in each state, counted.
+    /// The number of jobs in each state.
     func truth() throws -> [String: Int] {
         let rows = try sql(
             """
@@ -103,7 +103,7 @@ final class WorkerLab: Sendable {
         return Dictionary(uniqueKeysWithValues: pairs)
     }
 
-    /// Attempts by outcome and code.
+    /// The number of attempts by outcome and code.
     func attempts() throws -> [String: Int] {
         let rows = try sql(
             "select outcome || coalesce(' ' || code, ''), count(*) from \(schema).attempt group by 1 order by 1"
@@ -116,10 +116,10 @@ final class WorkerLab: Sendable {
         )
     }
 
-    /// The files in the root `out`, hidden ones too.
+    /// The files in the root `out`, including hidden ones.
     func outputs() throws -> [String] { try FileManager.default.subpathsOfDirectory(atPath: path("out")).sorted() }
 
-    /// Waits until `condition` holds, looking again and again; how it was told apart from a failure is the caller's text.
+    /// Polls until `condition` holds. On timeout, records an issue with the text `what`.
     func wait(
         _ what: String,
         within limit: Duration = .seconds(60),
@@ -129,28 +129,28 @@ final class WorkerLab: Sendable {
         let deadline = ContinuousClock.now + limit
         while try !condition() {
             guard .now < deadline else {
-                Issue.record("waited in vain until \(what): \((try? truth()) ?? [:])", sourceLocation: location)
+                Issue.record("timed out waiting until \(what): \((try? truth()) ?? [:])", sourceLocation: location)
                 throw SupportError("wait until \(what)", "time is over")
             }
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
-    /// Waits until as many jobs run and have moved.
+    /// Waits until `count` jobs run and a beat has reported their slots.
     func waitForMovement(_ count: Int = 1) async throws {
         try await wait("\(count) jobs run") {
             try sql("select count(*) from \(schema).running where slot is not null") == "\(count)"
         }
     }
 
-    /// Waits until as many jobs have that state.
+    /// Waits until `count` jobs are in `state`.
     func wait(for count: Int, _ state: String, _ location: SourceLocation = #_sourceLocation) async throws {
         try await wait("\(count) jobs are \(state)", location) { try truth()[state] == count }
     }
 
     // MARK: - Workers
 
-    /// Starts `sluice worker` with both roots, `SLUICE_DATABASE_URL` set.
+    /// Starts `sluice worker` with the given roots and with `SLUICE_DATABASE_URL` set.
     func worker(
         _ words: String...,
         roots: [String] = ["in", "out"],

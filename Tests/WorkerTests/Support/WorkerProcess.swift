@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A `sluice` that works until it is told to stop, and the lines that it has written.
+/// A running `sluice` service, and the log lines that it has written.
 final class WorkerProcess: @unchecked Sendable {
     private let child: ChildProcess
     private let log: String
@@ -9,7 +9,7 @@ final class WorkerProcess: @unchecked Sendable {
 
     static let program = BuiltProgram.path("sluice")
 
-    /// What a line says, as far as tests ask.
+    /// The fields of a log line that tests use.
     struct Line: Decodable {
         struct Failure: Decodable {
             var code: String
@@ -68,7 +68,7 @@ final class WorkerProcess: @unchecked Sendable {
 
     func lines(_ event: String) -> [Line] { lines.filter { $0.event == event } }
 
-    /// Waits until it has said that so often.
+    /// Waits until it has logged `event` at least `count` times.
     func waits(for event: String, _ count: Int = 1, within limit: Duration = .seconds(60)) async throws {
         let deadline = ContinuousClock.now + limit
         while lines(event).count < count {
@@ -77,12 +77,12 @@ final class WorkerProcess: @unchecked Sendable {
         }
     }
 
-    /// Its children: the pump rooms.
+    /// The process ids of its children, the pump rooms and fork servers.
     func rooms() throws -> [pid_t] {
         try Run.program("pgrep", ["-P", "\(id)"]).outputText.split(separator: "\n").compactMap { pid_t($0) }
     }
 
-    /// What its threads and its rooms are at, in the kernel's letters: `D` is a wait that nothing ends but what is waited for.
+    /// The states of its threads and rooms as `ps` shows them; `D` is an uninterruptible wait in the kernel.
     func states() throws -> Set<String> {
         let numbers = ([id] + (try rooms())).map { "\($0)" }.joined(separator: ",")
         let text = try Run.program("ps", ["-L", "-o", "stat=", "-p", numbers]).outputText
@@ -91,7 +91,7 @@ final class WorkerProcess: @unchecked Sendable {
 
     func signal(_ number: Int32) { _ = Foundation.kill(child.id, number) }
 
-    /// Kills it as a power cut would, and waits until it is gone.
+    /// Kills it, as a power failure would, and waits until it is gone.
     func kill() {
         hasEnded = true
         child.kill()
@@ -110,7 +110,7 @@ final class WorkerProcess: @unchecked Sendable {
         throw SupportError("wait for the end of a worker", text)
     }
 
-    /// Tells it to stop, and waits.
+    /// Sends SIGTERM and waits for the end.
     func stop(within limit: Duration = .seconds(60)) async throws -> Run.Status {
         signal(SIGTERM)
         return try await end(within: limit)
