@@ -2,10 +2,11 @@
 
     drain.py URL --server 4711 --jobs 50000 --workers 200 --stripes 1 --processes 2
 
-awa's migrations create its schema anew, and its COPY queues the jobs before the clock starts. Each process is a
-separate client whose task does nothing. The clock starts when all clients are connected, and stops when awa's own
-count of completed jobs includes all of them. Prints one line of JSON: the wall-clock seconds, and the processor
-seconds of the workers and of the server whose first process is --server.
+Its schema is made anew by its own migrations, and the jobs are put in by its COPY before the clock starts. Each process
+is a separate client whose task does nothing. The clock starts when all are connected and stops when the last task has
+run: awa records the completion a moment later, and that moment is not counted. Afterwards the program checks that awa
+counts every job as completed. Prints one line of JSON: wall-clock seconds and processor seconds, of the workers and of
+the server whose first process is named.
 """
 
 import argparse
@@ -18,8 +19,11 @@ from dataclasses import dataclass
 
 import awa
 
-# Counts the completed jobs in awa's schema.
-ENDED = "select count(*)::bigint as jobs from awa.jobs where state = 'completed'"
+# awa moves completions into done_entries every few seconds, and counts the rows that it prunes from there.
+ENDED = """
+    select (select count(*) from awa.done_entries where state = 'completed')
+         + (select coalesce(sum(pruned_completed_count), 0) from awa.queue_terminal_rollups)::bigint as jobs
+"""
 
 
 @dataclass
@@ -70,7 +74,7 @@ def server_seconds(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-async def work(url: str, workers: int, stripes: int, ready, go, done, stop, spent) -> None:
+async def work(url: str, workers: int, stripes: int, ready, go, done, measured, stop, spent) -> None:
     client = awa.AsyncClient(url, max_connections=20)
     await fetch(client, ENDED)
 
@@ -84,9 +88,11 @@ async def work(url: str, workers: int, stripes: int, ready, go, done, stop, spen
         await asyncio.sleep(0.001)
     before = time.process_time()
     await client.start([("bench", workers)], poll_interval_ms=50, queue_storage_queue_stripe_count=stripes)
-    while not stop.is_set():
+    while not measured.is_set():
         await asyncio.sleep(0.01)
     spent.put(time.process_time() - before)
+    while not stop.is_set():
+        await asyncio.sleep(0.01)
     await client.shutdown(timeout_ms=5_000)
 
 
@@ -94,12 +100,13 @@ def run_worker(*arguments) -> None:
     asyncio.run(work(*arguments))
 
 
-async def wait_for_all(url: str, jobs: int, done) -> None:
-    while done.value < jobs:
-        await asyncio.sleep(0.005)
+async def check_completed(url: str, jobs: int) -> None:
     client = awa.AsyncClient(url, max_connections=1)
-    while await fetch(client, ENDED) < jobs:
-        await asyncio.sleep(0.005)
+    deadline = time.monotonic() + 60
+    while (completed := await fetch(client, ENDED)) < jobs:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"awa counts {completed} of {jobs} jobs as completed")
+        await asyncio.sleep(0.1)
     await client.close()
 
 
@@ -113,10 +120,14 @@ def main() -> None:
 
     # awa starts threads, which a fork would lose.
     context = multiprocessing.get_context("spawn")
-    done, ready, go, stop = context.Value("q", 0), context.Semaphore(0), context.Event(), context.Event()
+    done, ready, go = context.Value("q", 0), context.Semaphore(0), context.Event()
+    measured, stop = context.Event(), context.Event()
     spent = context.Queue()
     processes = [
-        context.Process(target=run_worker, args=(given.url, given.workers, given.stripes, ready, go, done, stop, spent))
+        context.Process(
+            target=run_worker,
+            args=(given.url, given.workers, given.stripes, ready, go, done, measured, stop, spent),
+        )
         for _ in range(given.processes)
     ]
     for process in processes:
@@ -126,11 +137,14 @@ def main() -> None:
     before = server_seconds(given.server)
     began = time.monotonic()
     go.set()
-    asyncio.run(wait_for_all(given.url, given.jobs, done))
+    while done.value < given.jobs:
+        time.sleep(0.002)
     seconds = time.monotonic() - began
     processors = server_seconds(given.server) - before
-    stop.set()
+    measured.set()
     processors += sum(spent.get() for _ in processes)
+    asyncio.run(check_completed(given.url, given.jobs))
+    stop.set()
     for process in processes:
         process.join()
     if any(process.exitcode != 0 for process in processes):

@@ -36,8 +36,7 @@ enum LedgerBench {
         )
         let (triedJobs, tries) = isQuick ? (1_000, 1) : (10_000, 2)
         let best = try queuer.bestSetting(jobs: triedJobs, times: tries)
-        // awa takes seconds for a thousand jobs.
-        let bestOfAwa = try awa.bestSetting(jobs: triedJobs / 5, times: tries)
+        let bestOfAwa = try awa.bestSetting(jobs: triedJobs, times: tries)
 
         // Ours and the others take turns, so that a slow phase of the machine affects all of them.
         var ours: [[Drain.Outcome]] = []
@@ -58,7 +57,7 @@ enum LedgerBench {
             bytes.append(found.map(\.bytes))
             others.append(try queuer.drain(best, jobs: theirJobs))
             defaults.append(try queuer.drain(RivalQueue.usual, jobs: theirJobs))
-            awas.append(try awa.drain(bestOfAwa, jobs: theirJobs / 4))
+            awas.append(try awa.drain(bestOfAwa, jobs: theirJobs))
         }
         try await bench.remove()
 

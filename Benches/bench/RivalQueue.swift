@@ -51,10 +51,10 @@ struct RivalQueue {
     /// pgqueuer with its default batch size, on both cores.
     static let usual = Setting(["batch": 10, "connections": 4, "processes": 2])
 
-    /// awa: from few concurrent jobs to thousands, its queue in one stripe and in several, on one core and on two.
+    /// awa: from 200 to 1,000 jobs at once, its queue in one stripe and in several, in one process and in two.
     static func awa(on server: LedgerServer, isQuick: Bool) throws -> RivalQueue {
-        let workers = isQuick ? [200] : [50, 200, 500, 2_000]
-        let shapes = isQuick ? [(1, 1)] : [(1, 1), (1, 2), (4, 1), (4, 2)]
+        let workers = isQuick ? [200] : [200, 500, 1_000]
+        let shapes = isQuick ? [(1, 1)] : [(1, 2), (4, 1), (4, 2), (8, 2)]
         let settings = workers.flatMap { workers in
             shapes.map { Setting(["workers": workers, "stripes": $0.0, "processes": $0.1]) }
         }
