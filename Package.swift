@@ -169,7 +169,7 @@ let package = Package(
             ],
             swiftSettings: house
         ),
-        .testTarget(name: "ConversionTests", dependencies: ["Conversion"], swiftSettings: house),
+        .testTarget(name: "ConversionTests", dependencies: ["Conversion", "TestSupport"], swiftSettings: house),
         // Millions of steps of a model: optimised in debug builds too, which reduces a minute to two seconds.
         .testTarget(
             name: "LeaseModelTests",

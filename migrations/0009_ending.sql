@@ -132,7 +132,7 @@ begin
     ) n;
 
     with weighed as materialized (
-        select e.*, case when e.outcome = 'lost' then 'workers_lost' else 'room_crash' end as why, j.max_attempts, j.cost, l.queue,
+        select e.*, case when e.outcome = 'lost' then 'workers_lost' else 'rooms_crashed' end as why, j.max_attempts, j.cost, l.queue,
                l.priority,
                case when e.need is null then e.lane
                     else lane_for(l.share, l.priority, l.needs || e.need) end as next_lane,

@@ -84,7 +84,7 @@ begin
             when w.holds_jobs then null
             when w.id is null or w.ended_at is not null then 'worker_lost'
             when greatest(r.moved_at, w.revived_at) < t - s.stall then 'stalled'
-            when r.since + wall_limit(j.recipe) + s.deadline_grace < t then 'deadline_exceeded'
+            when r.since + wall_limit(j.recipe) + s.deadline_grace < t then 'deadline_missed'
         end as reason) v
         where r.job > after and r.job <= last_job and v.reason is not null
         -- A row that is locked is on its way out of `running`, or is just being told to move.

@@ -20,7 +20,8 @@ enum Catalogue {
         children: [
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
             SubmitCommand.value, WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
-            BatchesCommand.value, ErrorsCommand.value, RetryCommand.value, CancelCommand.value, PrioritizeCommand.value,
+            BatchesCommand.value, ErrorsCommand.value, ExplainCommand.value, RetryCommand.value, CancelCommand.value,
+            PrioritizeCommand.value,
             QueuesCommand.value, WorkersCommand.value, WatchCommand.value, ExportCommand.value, CheckCommand.value,
             WorkerCommand.value,
             CoordinatorCommand.value, UpCommand.value, DownCommand.value, DoctorCommand.value,

@@ -74,7 +74,7 @@ public final class HouseKeeper: Sendable {
     private func say(_ chore: HousekeepingReport.Chore) {
         if let error = chore.error {
             let message = "the chore \(chore.name) failed: \(error)"
-            tell(.trouble(Failure(code: "chore_failed", kind: .infrastructure, stage: "ledger", message: message)))
+            tell(.trouble(Failure(.choreFailed, at: .ledger, message)))
         } else if chore.name == "reap", chore.affected > 0 {
             tell(.reaped(chore.affected))
         }
@@ -114,7 +114,7 @@ extension Failure {
         switch error {
         case let error as LedgerError: self = error.failure
         case let error as StorageError: self = error.failure
-        default: self.init(code: "unexpected", kind: .permanent, stage: "ledger", message: "\(error)")
+        default: self.init(.unexpected, at: .ledger, "\(error)")
         }
     }
 }

@@ -1,6 +1,7 @@
+import Conversion
 import Synchronization
 
-/// Stops a conversion from any thread. It ends within 50 ms with `MediaError.Code.cancelled`.
+/// Stops a conversion from any thread. It ends within 50 ms with `FailureCode.cancelled`.
 public final class StopSignal: Sendable {
     private let flag = Atomic<Bool>(false)
 
@@ -19,7 +20,7 @@ public final class StopSignal: Sendable {
 
     func noteOpened() { opened.store(true, ordering: .relaxed) }
 
-    func check(at stage: MediaError.Stage) throws {
+    func check(at stage: Failure.Stage) throws {
         if isStopped { throw MediaError(.cancelled, at: stage, "the conversion was asked to stop") }
     }
 }

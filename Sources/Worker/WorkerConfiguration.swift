@@ -59,7 +59,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
     /// Throws `badConfiguration` with the field and the limit that it breaks.
     public func validate() throws(WorkerError) {
         func require(_ isRight: Bool, _ rule: String) throws(WorkerError) {
-            guard isRight else { throw WorkerError(.badConfiguration, during: "read the configuration", rule) }
+            guard isRight else { throw WorkerError(during: "read the configuration", rule) }
         }
         try require((1...200).contains(name.utf8.count), "name has 1 to 200 bytes, not \(name.utf8.count)")
         try require((1...1_024).contains(slots), "slots is 1 to 1024, not \(slots)")
@@ -104,21 +104,15 @@ public struct WorkerConfiguration: Sendable, Hashable {
 
 /// An error that keeps a worker from starting. Later errors belong to jobs, the ledger or the storage.
 public struct WorkerError: Error, Sendable, Hashable {
-    public enum Code: String, Sendable, Hashable, CaseIterable {
-        case badConfiguration = "worker_bad_configuration"
-    }
-
-    public var code: Code
     public var operation: String
     public var detail: String
 
-    public init(_ code: Code, during operation: String, _ detail: String) {
-        self.code = code
+    public init(during operation: String, _ detail: String) {
         self.operation = operation
         self.detail = detail
     }
 }
 
 extension WorkerError: CustomStringConvertible {
-    public var description: String { "\(code.rawValue) (\(operation)): \(detail)" }
+    public var description: String { "cannot \(operation): \(detail)" }
 }

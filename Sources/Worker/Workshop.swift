@@ -120,7 +120,7 @@ final class Workshop: Sendable {
     // MARK: - Handing back
 
     /// Hands back jobs that have not begun.
-    func handBack(_ jobs: [JobInHand], because reason: ReleaseReason) {
+    func handBack(_ jobs: [JobInHand], because reason: FailureCode) {
         outbox.put(jobs.map { JobEnding(fence: $0.fence, kind: .handedBack(reason, need: nil)) })
     }
 
@@ -145,7 +145,7 @@ final class Workshop: Sendable {
     /// that no root set aside explains.
     func note(_ job: JobInHand, failure: Failure?) {
         var reason: String?
-        if let failure, failure.kind == .infrastructure, failure.code != "cancelled" {
+        if let failure, failure.kind == .infrastructure, failure.known != .cancelled {
             let isExplained = roots.absences.keys.contains { job.claim.recipe.concerns(root: $0) }
             guard pausedBecause != nil || !isExplained else { return }
             reason = "\(failure.code): \(failure.message)"
@@ -155,27 +155,27 @@ final class Workshop: Sendable {
 
     /// Diagnoses a failed job by checking the roots concerned, and returns how to report it. Sets aside a root that
     /// is lost or full, or a full file system below one.
-    func judge(
+    func diagnose(
         _ report: AttemptFailure,
         _ job: Claim,
         _ concerned: [String],
         on files: BlockingQueue
     ) async -> JobEnding.Kind {
         let (keeper, disks, mounts) = (roots, disks, mounts)
-        let judged = await files.run {
-            Judge.look(at: report.failure, of: job, roots: concerned, in: keeper, disks, mounts)
+        let diagnosis = await files.run {
+            RootDiagnosis.of(report.failure, of: job, roots: concerned, in: keeper, disks, mounts)
         }
-        if let root = judged.root {
-            setAside(root, because: judged.failure, full: judged.full)
-        } else if let full = judged.full {
+        if let root = diagnosis.root {
+            setAside(root, because: diagnosis.failure, full: diagnosis.full)
+        } else if let full = diagnosis.full {
             if disks.setAside(full) { say(.fileSystemFull(full)) }
             pulse.poke()
             return putOff(full)
-        } else if let lost = judged.lost {
+        } else if let lost = diagnosis.lost {
             return putOff(lost)
         }
         var report = report
-        report.failure = judged.failure
+        report.failure = diagnosis.failure
         return .failed(report)
     }
 

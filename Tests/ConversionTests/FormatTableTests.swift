@@ -1,5 +1,5 @@
 import Conversion
-import Foundation
+import TestSupport
 import Testing
 
 @Suite struct FormatTableTests {
@@ -102,22 +102,7 @@ import Testing
 
     // A single test for both, because both rewrite the same file.
     @Test func pageShowsTheTableAndThePresets() throws {
-        try expectPage(toShow: FormatTable.markdown, between: "<!-- formats: ")
-        try expectPage(toShow: Preset.markdown, between: "<!-- presets: ")
-    }
-
-    /// Compares the text between the two lines that begin with `mark`, or rewrites it if the environment says so.
-    private func expectPage(toShow text: String, between mark: String) throws {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/formats.md")
-        var lines = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n")
-        let first = try #require(lines.firstIndex { $0.hasPrefix(mark) })
-        let last = try #require(lines.lastIndex { $0.hasPrefix(mark) })
-        let generated = text.components(separatedBy: "\n").dropLast()
-        if ProcessInfo.processInfo.environment["SLUICE_REWRITE_DOCS"] != nil {
-            lines.replaceSubrange((first + 1)..<last, with: [""] + generated + [""])
-            try lines.joined(separator: "\n").write(to: page, atomically: true, encoding: .utf8)
-        } else {
-            #expect(lines[(first + 1)..<last].filter { !$0.isEmpty } == Array(generated))
-        }
+        try GeneratedPage.expect("formats.md", toShow: FormatTable.markdown, between: "<!-- formats: ")
+        try GeneratedPage.expect("formats.md", toShow: Preset.markdown, between: "<!-- presets: ")
     }
 }

@@ -10,7 +10,7 @@ final class FuzzedFile: @unchecked Sendable {
     static let shared = FuzzedFile()
 
     /// Error codes that would be our own fault or have no identifiable cause.
-    private static let forbidden: Set<MediaError.Code> = [
+    private static let forbidden: Set<FailureCode> = [
         .sourceIO, .destinationIO, .diskFull, .frameCountMismatch, .writerFailed, .alreadyFinished, .verifyMismatch,
         .cancelled,
     ]
@@ -91,10 +91,10 @@ final class FuzzedFile: @unchecked Sendable {
         do throws(Failure) {
             return try task()
         } catch {
-            guard let code = MediaError.Code(rawValue: error.code), !Self.forbidden.contains(code) else {
+            guard let code = FailureCode(rawValue: error.code), !Self.forbidden.contains(code) else {
                 fatalError("a failure that no file may cause: \(error)")
             }
-            guard MediaError.Stage(rawValue: error.stage) != nil else { fatalError("no stage: \(error)") }
+            guard Failure.Stage(rawValue: error.stage) != nil else { fatalError("no stage: \(error)") }
             return error.code
         }
     }

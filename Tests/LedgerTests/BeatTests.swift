@@ -133,8 +133,8 @@ struct BeatTests {
         #expect(try await lab.ledger.publish([LedgerLab.publication(claim.fence)]) == [.lost])
         #expect(try await lab.ledger.fail([AttemptFailure(claim.fence, LedgerLab.failure(.permanent))]) == [.lost])
         #expect(try await lab.ledger.release([claim.fence]) == [.lost])
-        #expect(try await failure { try await lab.claim(1, for: worker) }.code == .leaseOver)
-        #expect(try await failure { try await lab.ledger.setAbilities([], of: worker.worker) }.code == .leaseOver)
+        #expect(try await failure { try await lab.claim(1, for: worker) }.code == .ledgerLeaseOver)
+        #expect(try await failure { try await lab.ledger.setAbilities([], of: worker.worker) }.code == .ledgerLeaseOver)
         #expect(try await lab.truth() == ["waiting": 1])
     }
 

@@ -98,7 +98,7 @@ struct BouncedLedgerTests {
             if number == 299 { request.recipe.limits = Recipe.Limits(expansionRatio: .infinity) }
             return request
         }
-        #expect(try await failure { try await ledger.submit(Submission(), broken) }.code == .refused)
+        #expect(try await failure { try await ledger.submit(Submission(), broken) }.code == .ledgerRefused)
         #expect(try await ledger.claim(300, for: entry.worker).jobs.count == 300)
         _ = try await ledger.submit(Submission(), LedgerLab.requests(300))
         #expect(try await lab.truth() == ["running": 300, "waiting": 300])

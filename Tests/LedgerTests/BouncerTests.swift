@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -54,16 +55,16 @@ struct BouncerTests {
         let bouncer = try PrivatePostgresBouncer.start(before: .shared())
         let source = try ConnectionSource(try LedgerConfiguration.patient(url: bouncer.url()))
         let wrong = try await failure { try await source.run("test") { try $0.execute("select 1 / 0") } }
-        #expect(wrong.code == .refused)
+        #expect(wrong.code == .ledgerRefused)
         let late = try await failureInTime({ $0.sqlState != nil }) { limit in
             try await source.run("test", within: limit) { try $0.execute("select pg_sleep(600)") }
         }
-        #expect(late.code == .timedOut)
+        #expect(late.code == .ledgerTimedOut)
         #expect(late.sqlState == "57014")
         let lost = try await failure {
             try await source.run("test") { try $0.execute("select pg_terminate_backend(pg_backend_pid())") }
         }
-        #expect(lost.code == .connectionLost)
+        #expect(lost.code == .ledgerConnectionLost)
         let one: Int = try await source.run("test") { try $0.value("select 1") }
         #expect(one == 1)
     }

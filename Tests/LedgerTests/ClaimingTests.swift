@@ -103,7 +103,7 @@ struct ClaimingTests {
             { try await lab.ledger.setRunningLimit(1, queue: "none") },
             { try await lab.ledger.setWeight(1, queue: "none") },
         ] as [@Sendable () async throws -> Void] {
-            #expect(try await failure(of: change).code == .refused)
+            #expect(try await failure(of: change).code == .ledgerRefused)
         }
     }
 
@@ -187,9 +187,9 @@ struct ClaimingTests {
             try $0.execute("select \(schema).end_workers(\([worker.worker]), 'lost', \(schema).ledger_time())")
         }
         let error = try await failure { try await lab.claim(1, for: worker) }
-        #expect(error.code == .leaseOver)
+        #expect(error.code == .ledgerLeaseOver)
         #expect(error.sqlState == "SL001")
-        #expect(try await failure { try await lab.ledger.claim(1, for: 4_711) }.code == .leaseOver)
+        #expect(try await failure { try await lab.ledger.claim(1, for: 4_711) }.code == .ledgerLeaseOver)
         #expect(try await lab.truth() == ["waiting": 1])
     }
 

@@ -1,3 +1,4 @@
+import Conversion
 import Foundation
 import TestSupport
 import Testing
@@ -36,7 +37,7 @@ struct ConfigurationTests {
             _ = try LedgerConfiguration(url: url)
             Issue.record("the address was accepted")
         } catch let error as LedgerError {
-            #expect(error.code == .badConfiguration)
+            #expect(error.code == .ledgerBadConfiguration)
             #expect(!"\(error) \(error.hint ?? "")".contains("hunter2"))
         }
     }
@@ -91,7 +92,7 @@ struct ConfigurationTests {
         let error = try await failure {
             try await ConnectionSource(configuration).run("connect") { try $0.execute("select 1") }
         }
-        #expect(error.code == .cannotReach)
+        #expect(error.code == .ledgerCannotReach)
         #expect(!error.description.contains(Self.plain))
         // The client sent a TLS request and nothing more: no name, no password.
         #expect(try await heard.value == [0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F])

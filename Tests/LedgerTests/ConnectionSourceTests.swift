@@ -1,3 +1,4 @@
+import Conversion
 import TestSupport
 import Testing
 
@@ -27,7 +28,7 @@ struct ConnectionSourceTests {
         let holder = Task { try await lab.run { try $0.execute("select pg_sleep(600)") } }
         try await lab.untilRunning("%pg_sleep(600)%")
         let error = try await failure { try await lab.run { try $0.execute("select 1") } }
-        #expect(error.code == .exhausted)
+        #expect(error.code == .ledgerExhausted)
         holder.cancel()
         #expect(try await failure { try await holder.value }.code == .cancelled)
         try await lab.untilReached()
@@ -91,7 +92,7 @@ extension Lab {
             do {
                 let one: Int = try await run { try $0.value("select 1") }
                 return #expect(one == 1)
-            } catch let error as LedgerError where error.code == .cannotReach && .now < deadline {}
+            } catch let error as LedgerError where error.code == .ledgerCannotReach && .now < deadline {}
         }
     }
 }

@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -79,7 +80,7 @@ struct CopyTests {
                     }
                 }
             }
-            #expect(error.code == .conflict)
+            #expect(error.code == .ledgerConflict)
             #expect(error.sqlState == "23505")
         }
         let rows: Int = try await lab.run { try $0.value("select count(*) from \(schema).job") }
@@ -92,7 +93,7 @@ struct CopyTests {
         let error = try await failure {
             try await lab.run { try $0.copy([1], into: "\(schema).nothing", columns: ["id"]) { $1.append($0) } }
         }
-        #expect(error.code == .missing)
+        #expect(error.code == .ledgerMissing)
         #expect(error.detail.contains("nothing"))
     }
 
@@ -103,7 +104,7 @@ struct CopyTests {
         let error = try await failure {
             try await lab.run { try $0.copy([1], into: "\(schema).job", columns: Self.columns) { $1.append($0) } }
         }
-        #expect(error.code == .badStatement)
+        #expect(error.code == .ledgerBadStatement)
         let one: Int = try await lab.run { try $0.value("select 1") }
         #expect(one == 1)
     }
@@ -122,7 +123,7 @@ struct CopyTests {
                 }
             }
         }
-        #expect(error.code == .timedOut)
+        #expect(error.code == .ledgerTimedOut)
         #expect(!error.mayHaveHappened)
         let rows: Int = try await lab.run { try $0.value("select count(*) from \(schema).job") }
         #expect(rows == 0)

@@ -1,3 +1,4 @@
+import Conversion
 import TestSupport
 import Testing
 
@@ -102,7 +103,7 @@ struct ForeignEngineTests {
             { _ = try await migrator.run() }, { try await migrator.checkEngine() },
         ] {
             let error = try await failure(of: call)
-            #expect(error.code == .badConfiguration && error.detail.contains("Amazon Aurora DSQL"))
+            #expect(error.code == .ledgerBadConfiguration && error.detail.contains("Amazon Aurora DSQL"))
         }
         let made = try server.run("select count(*) from pg_namespace where nspname = 'sluice'", database: database)
         #expect(made.contains("0"))

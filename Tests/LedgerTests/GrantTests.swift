@@ -182,7 +182,7 @@ struct GrantTests {
             { _ = try await viewer.claim(1, for: entry.worker) }, { _ = try await submitter.keepHouse() },
             { _ = try await submitter.register(WorkerRegistration(name: "w", host: "h", build: "1", slots: 1)) },
         ] {
-            #expect(try await failure(of: refused).code == .permissionDenied)
+            #expect(try await failure(of: refused).code == .ledgerPermissionDenied)
         }
     }
 

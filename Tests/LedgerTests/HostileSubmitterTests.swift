@@ -44,7 +44,7 @@ struct HostileSubmitterTests {
             try await submit("[\(job("evil", more: recipe))]", as: submitter)
         } else {
             let error = try await failure { try await submit("[\(job("evil", more: recipe))]", as: submitter) }
-            #expect(error.code == .refused)
+            #expect(error.code == .ledgerRefused)
             try await submit("[\(job("evil"))]", as: submitter)
             try await lab.lab.run { connection in
                 _ = try connection.script(
@@ -89,14 +89,14 @@ struct HostileSubmitterTests {
             "[{\"labels\": {\"l\": \"\(long)\"}, \(job("d").dropFirst())]",
         ] {
             let error = try await failure { try await submit(jobs, as: submitter) }
-            #expect(error.code == .refused)
+            #expect(error.code == .ledgerRefused)
             #expect(error.detail.contains("131072"), "\(error)")
         }
         // The same by COPY. The client refuses it before it sends anything.
         var recipe = LedgerLab.recipe("long")
         recipe.tags = ["t": long]
         let told = try await failure { _ = try await submitter.submit(recipes: [LedgerLab.recipe("a"), recipe]) }
-        #expect(told.code == .refused && told.detail.contains("job 2: its recipe takes"), "\(told)")
+        #expect(told.code == .ledgerRefused && told.detail.contains("job 2: its recipe takes"), "\(told)")
         let staged = try await failure {
             try await submitter.source.run("submit") { connection in
                 _ = try connection.script(
@@ -111,11 +111,11 @@ struct HostileSubmitterTests {
                 )
             }
         }
-        #expect(staged.code == .refused && staged.detail.contains("131072"), "\(staged)")
+        #expect(staged.code == .ledgerRefused && staged.detail.contains("131072"), "\(staged)")
         let label = try await failure {
             _ = try await submitter.submit(Submission(labels: ["l": long]), recipes: [LedgerLab.recipe("a")])
         }
-        #expect(label.code == .refused)
+        #expect(label.code == .ledgerRefused)
         #expect(try await lab.truth() == [:])
     }
 
@@ -128,15 +128,15 @@ struct HostileSubmitterTests {
             "[" + (0..<count).map { job("\(stem)\($0)", needs: ["\(stem)\($0)"]) }.joined(separator: ",") + "]"
         }
         let many = try await failure { try await submit(jobs(65, "a"), as: submitter) }
-        #expect(many.code == .refused && many.detail.contains("65 different things"), "\(many)")
+        #expect(many.code == .ledgerRefused && many.detail.contains("65 different things"), "\(many)")
         let words = try await failure {
             try await submit("[\(job("x", needs: (0..<33).map { "n\($0)" }))]", as: submitter)
         }
-        #expect(words.code == .refused)
+        #expect(words.code == .ledgerRefused)
         try await submit(jobs(64, "b"), as: submitter)
         try await submit(jobs(64, "c"), as: submitter)
         let more = try await failure { try await submit(jobs(1, "d"), as: submitter) }
-        #expect(more.code == .refused && more.detail.contains("100"), "\(more)")
+        #expect(more.code == .ledgerRefused && more.detail.contains("100"), "\(more)")
         // The limit affects neither lanes that are already open nor other submitters.
         try await submit(jobs(64, "b"), as: submitter)
         try await submit(jobs(64, "e"), as: other)
@@ -187,7 +187,7 @@ struct HostileSubmitterTests {
         let error = try await failure {
             _ = try await submitter.submit(Submission(queue: "q5"), recipes: [LedgerLab.recipe("a")])
         }
-        #expect(error.code == .refused)
+        #expect(error.code == .ledgerRefused)
         _ = try await submitter.submit(Submission(queue: "q4"), recipes: [LedgerLab.recipe("a")])
     }
 
@@ -220,7 +220,7 @@ struct HostileSubmitterTests {
         #expect(try await bob.apply(.retry, to: JobFilter()).seen <= 2)
         #expect(try await bob.apply(.cancel, to: JobFilter()).changed == 2)
         let batch = try await failure { _ = try await bob.apply(.cancel, to: JobFilter(batch: hers.batch)) }
-        #expect(batch.code == .permissionDenied && batch.detail.contains("belongs to"), "\(batch)")
+        #expect(batch.code == .ledgerPermissionDenied && batch.detail.contains("belongs to"), "\(batch)")
         #expect(try await lab.truth() == ["waiting": 3, "cancelled": 2])
         #expect(try await bob.apply(.retry, to: JobFilter(batch: his.batch)).changed == 2)
 
@@ -231,7 +231,7 @@ struct HostileSubmitterTests {
             { _ = try await bob.wish(.drain, of: worker.worker) },
             { _ = try await operating.submit(recipes: [LedgerLab.recipe("x")]) },
         ] {
-            #expect(try await failure(of: refused).code == .permissionDenied)
+            #expect(try await failure(of: refused).code == .ledgerPermissionDenied)
         }
         try await operating.setPaused(true, queue: "default")
         try await operating.setPaused(false, queue: "default")
@@ -304,7 +304,7 @@ struct HostileSubmitterTests {
                         _ = try connection.script("select \(lab.schema).\(words)", changes: true)
                     }
                 }
-                #expect(error.code == .permissionDenied, "\(words)")
+                #expect(error.code == .ledgerPermissionDenied, "\(words)")
             }
         }
         // The same for a worker that the ledger no longer knows.
@@ -323,7 +323,7 @@ struct HostileSubmitterTests {
             let error = try await failure {
                 try await thief.source.run("look") { _ = try $0.script(text, changes: false) }
             }
-            #expect(error.code == .permissionDenied)
+            #expect(error.code == .ledgerPermissionDenied)
         }
     }
 }

@@ -232,8 +232,31 @@ struct HousekeepingTests {
         let story = try #require(try await lab.ledger.story(of: claims[1].fence.job))
         // The back-off before another try may be arbitrarily short.
         #expect([.delayed, .waiting].contains(story.summary.state))
-        #expect(story.attempts.map(\.failure?.code) == [LedgerVerdict.stalled.rawValue])
+        #expect(story.attempts.map(\.failure?.code) == [FailureCode.stalled.rawValue])
         #expect(story.summary.attempts == 1)
+    }
+
+    /// The worker reports progress, and does not notice that the recipe's time is over.
+    @Test func jobsThatRunPastTheirTimeAreTakenFromTheirWorker() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("lease = '600 s', deadline_grace = '10 s'")
+        try await lab.submit(1)
+        try await lab.lab.run { connection in
+            let limit = #"{"limits": {"wallSeconds": 500}}"#
+            _ = try connection.script("update \(lab.schema).job set recipe = recipe || '\(limit)'", changes: true)
+        }
+        let worker = try await lab.worker()
+        let claim = try await lab.claim(1, for: worker)[0]
+        _ = try await lab.ledger.keepHouse()
+        for second in 1...8 {
+            try await lab.age(by: .seconds(100))
+            _ = try await lab.heartbeat.beat(worker.worker, [RunningJob(claim.fence, frames: Int64(second))])
+            _ = try await lab.ledger.keepHouse()
+            if second == 4 { #expect(try await lab.state(claim.fence.job) == "running") }
+        }
+        let story = try #require(try await lab.ledger.story(of: claim.fence.job))
+        #expect(story.attempts.map(\.failure?.known) == [.deadlineMissed])
+        #expect(story.attempts.first?.failure?.kind == .transient)
     }
 
     /// While a worker is unreachable, the ledger cannot see its jobs progress.
@@ -254,7 +277,7 @@ struct HousekeepingTests {
             try await lab.age(by: .seconds(100))
         }
         let story = try #require(try await lab.ledger.story(of: claim.fence.job))
-        #expect(story.attempts.map(\.failure?.code) == [LedgerVerdict.stalled.rawValue])
+        #expect(story.attempts.map(\.failure?.code) == [FailureCode.stalled.rawValue])
     }
 
     @Test func partitionsAreMadeAheadAndDroppedWhenTheirTimeIsOver() async throws {

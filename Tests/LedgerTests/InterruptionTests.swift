@@ -1,3 +1,4 @@
+import Conversion
 import TestSupport
 import Testing
 
@@ -26,7 +27,7 @@ struct InterruptionTests {
         let error = try await failureInTime({ $0.sqlState != nil }) { limit in
             try await lab.source.run("dawdle", within: limit) { try $0.execute("select pg_sleep(600)") }
         }
-        #expect(error.code == .timedOut)
+        #expect(error.code == .ledgerTimedOut)
         #expect(error.operation == "dawdle")
         #expect(!error.mayHaveHappened)
         #expect(ContinuousClock.now - start < Lab.farTooLong)

@@ -50,9 +50,9 @@ struct LedgerNumberTests {
         // Setting the same number again changes nothing.
         try await migrator.setNumber(3)
         let error = try await failure { try await migrator.setNumber(4) }
-        #expect(error.code == .refused && error.detail.contains("bear its number, 3"))
+        #expect(error.code == .ledgerRefused && error.detail.contains("bear its number, 3"))
         for wrong in [-1, 1_024, .max, .min] {
-            #expect(try await failure { try await migrator.setNumber(wrong) }.code == .refused)
+            #expect(try await failure { try await migrator.setNumber(wrong) }.code == .ledgerRefused)
         }
         #expect(try await lab.submit(1).firstJob == receipt.firstJob + 1)
         #expect(try await number(of: lab) == LedgerNumber(value: 3, isFree: false))
@@ -99,7 +99,7 @@ struct LedgerNumberTests {
                     do {
                         try await migrator.setNumber(9)
                         return true
-                    } catch let error as LedgerError where error.code == .refused {
+                    } catch let error as LedgerError where error.code == .ledgerRefused {
                         return false
                     }
                 }
@@ -198,6 +198,6 @@ struct LedgerNumberTests {
         try await lab.ledger.finish(claims.map(\.fence))
         #expect(try await lab.ledger.jobs(matching: JobFilter(ids: [last])).jobs.map(\.job) == [last])
         #expect(try await lab.ledger.story(of: last)?.summary.state == .completed)
-        #expect(try await failure { try await lab.submit(1) }.code == .refused)
+        #expect(try await failure { try await lab.submit(1) }.code == .ledgerRefused)
     }
 }

@@ -103,8 +103,10 @@ struct ListingTests {
         let lab = try await LedgerLab()
         try await lab.submit(1)
         let cursor = JobCursor(text: "{\"job\": \"seven\"}")
-        #expect(try await failure { try await lab.ledger.jobs(after: cursor) }.code == .refused)
-        #expect(try await failure { try await lab.ledger.jobs(after: JobCursor(text: "no JSON")) }.code == .refused)
+        #expect(try await failure { try await lab.ledger.jobs(after: cursor) }.code == .ledgerRefused)
+        #expect(
+            try await failure { try await lab.ledger.jobs(after: JobCursor(text: "no JSON")) }.code == .ledgerRefused
+        )
     }
 
     @Test func aStorySaysWhyAJobDoesNotRun() async throws {

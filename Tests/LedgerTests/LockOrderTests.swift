@@ -1,3 +1,4 @@
+import Conversion
 import Foundation
 import TestSupport
 import Testing
@@ -38,7 +39,7 @@ struct LockOrderTests {
                             }
                         } catch let error as LedgerError where error.sqlState == "40P01" {
                             outcome.deadlocks.append("\(error.detail): \(sql)")
-                        } catch let error as LedgerError where [.leaseOver, .refused].contains(error.code) {
+                        } catch let error as LedgerError where [.ledgerLeaseOver, .ledgerRefused].contains(error.code) {
                             // The worker has been ended meanwhile, or the ledger to number holds jobs.
                         } catch let error as LedgerError
                             where error.sqlState == "55P03" && sql.contains("number_ledger")

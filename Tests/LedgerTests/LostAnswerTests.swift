@@ -147,14 +147,14 @@ struct LostAnswerTests {
             try await ledger.source.settle("submit jobs", within: Lab.farTooLong) { connection, mayHaveHappened in
                 if mayHaveHappened {
                     line.proxy.close()
-                    throw LedgerError(.permissionDenied, during: "submit jobs", "no more of this")
+                    throw LedgerError(.ledgerPermissionDenied, during: "submit jobs", "no more of this")
                 }
                 _ = try connection.execute(
                     "select * from \(ledger.schema).submit('[{\"recipe\": {\"version\": 1, \"sources\": [{\"location\": \"a\"}]}}]')"
                 )
             }
         }
-        #expect(error.code == .permissionDenied)
+        #expect(error.code == .ledgerPermissionDenied)
         #expect(error.mayHaveHappened)
         #expect(try await line.lab.truth() == ["waiting": 1])
     }

@@ -1,3 +1,4 @@
+import Conversion
 import Foundation
 import TestSupport
 import Testing
@@ -38,7 +39,7 @@ struct MigratorTests {
         let before = try await two.plan()
         #expect(before.version == 1)
         #expect(before.pending == [Self.second])
-        #expect(try await failure { try await two.check() }.code == .schemaTooOld)
+        #expect(try await failure { try await two.check() }.code == .ledgerSchemaTooOld)
         #expect(try await two.run().applied == [Self.second])
         try await two.check()
         let after = try await two.plan()
@@ -93,16 +94,16 @@ struct MigratorTests {
         )
         #expect(!exists)
         let check = try await failure { try await Migrator(configuration, migrations: [Self.first]).check() }
-        #expect(check.code == .missing)
+        #expect(check.code == .ledgerMissing)
     }
 
     @Test func migrationsGoForwardOnlyAndNoFurtherThanTheyReach() async throws {
         let configuration = try configuration()
         let migrator = try Migrator(configuration, migrations: [Self.first, Self.second])
         #expect(try await migrator.run(to: 1).applied == [Self.first])
-        #expect(try await failure { try await migrator.run(to: 3) }.code == .badConfiguration)
+        #expect(try await failure { try await migrator.run(to: 3) }.code == .ledgerBadConfiguration)
         #expect(try await migrator.run(to: 2).applied == [Self.second])
-        #expect(try await failure { try await migrator.run(to: 1) }.code == .badConfiguration)
+        #expect(try await failure { try await migrator.run(to: 1) }.code == .ledgerBadConfiguration)
     }
 
     @Test func aChangedMigrationIsRefused() async throws {
@@ -111,9 +112,9 @@ struct MigratorTests {
         var text = Migration(version: 1, name: "job", sql: Self.first.sql + " ")
         for _ in 0..<2 {
             let migrator = try Migrator(configuration, migrations: [text, Self.second])
-            #expect(try await failure { try await migrator.run() }.code == .migrationChanged)
-            #expect(try await failure { try await migrator.plan() }.code == .migrationChanged)
-            #expect(try await failure { try await migrator.check() }.code == .migrationChanged)
+            #expect(try await failure { try await migrator.run() }.code == .ledgerMigrationChanged)
+            #expect(try await failure { try await migrator.plan() }.code == .ledgerMigrationChanged)
+            #expect(try await failure { try await migrator.check() }.code == .ledgerMigrationChanged)
             text = Migration(version: 1, name: "jobs", sql: Self.first.sql)
         }
         let applied: Int = try await value(configuration, "select count(*) from \(configuration.schema).migration")
@@ -124,8 +125,8 @@ struct MigratorTests {
         let configuration = try configuration()
         _ = try await Migrator(configuration, migrations: [Self.first, Self.second]).run()
         let old = try Migrator(configuration, migrations: [Self.first])
-        #expect(try await failure { try await old.run() }.code == .schemaTooNew)
-        #expect(try await failure { try await old.check() }.code == .schemaTooNew)
+        #expect(try await failure { try await old.run() }.code == .ledgerSchemaTooNew)
+        #expect(try await failure { try await old.check() }.code == .ledgerSchemaTooNew)
     }
 
     @Test func aMigrationThatFailsLeavesNothing() async throws {
@@ -137,7 +138,7 @@ struct MigratorTests {
         )
         let migrator = try Migrator(configuration, migrations: [Self.first, bad])
         let error = try await failure { try await migrator.run() }
-        #expect(error.code == .migrationFailed)
+        #expect(error.code == .ledgerMigrationFailed)
         #expect(error.sqlState == "42703")
         #expect(error.detail.hasPrefix("0002_bad.sql: "))
         #expect(error.detail.hasSuffix("at line 3"))
@@ -155,7 +156,7 @@ struct MigratorTests {
         let configuration = try configuration()
         let bad = Migration(version: 1, name: "commits", sql: "create table t (); commit; select 1;")
         let error = try await failure { try await Migrator(configuration, migrations: [bad]).run() }
-        #expect(error.code == .migrationFailed)
+        #expect(error.code == .ledgerMigrationFailed)
         #expect(error.mayHaveHappened)
     }
 
@@ -191,7 +192,7 @@ struct MigratorTests {
         configuration = try self.configuration(schema: schema.text, url: server.url(user: role))
         try await Migrator(configuration, migrations: migrations).check()
         let late = try Migrator(configuration, migrations: migrations + [Migration(version: 2, name: "more", sql: "")])
-        #expect(try await failure { try await late.check() }.code == .schemaTooOld)
+        #expect(try await failure { try await late.check() }.code == .ledgerSchemaTooOld)
     }
 
     @Test func severalMigratorsAtOnceApplyEachMigrationOnce() async throws {
@@ -241,7 +242,7 @@ struct MigratorTests {
             }
         ) {}
         let error = try await failure { try await migrator.run() }
-        #expect(error.code == .contention)
+        #expect(error.code == .ledgerContention)
         #expect(error.detail.hasPrefix("0002_name.sql"))
         try await watcher.run("release", within: Lab.farTooLong) { watcher in
             _ = try watcher.execute("select pg_advisory_lock(hashtext('\(schema)'))")
@@ -259,7 +260,7 @@ struct MigratorTests {
         var elsewhere = configuration
         elsewhere.schema = try SchemaName(PrivatePostgres.freshName())
         let error = try await failure { try await Migrator(elsewhere, migrations: [Self.first]).run() }
-        #expect(error.code == .permissionDenied)
+        #expect(error.code == .ledgerPermissionDenied)
     }
 
     @Test func migrationsAreAppliedThroughPgBouncer() async throws {

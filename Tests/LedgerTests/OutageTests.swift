@@ -1,3 +1,4 @@
+import Conversion
 import TestSupport
 import Testing
 
@@ -12,7 +13,7 @@ struct OutageTests {
             try await lab.untilRunning("%pg_sleep(600)%")
             try server.restart(stop)
             let error = try await failure { try await task.value }
-            #expect(error.code == .connectionLost)
+            #expect(error.code == .ledgerConnectionLost)
             #expect(error.mayHaveHappened)
             let one: Int = try await lab.run { try $0.value("select 1") }
             #expect(one == 1)
@@ -31,7 +32,7 @@ struct OutageTests {
         try await lab.untilRunning("%pg_sleep(600)%")
         try lab.terminate()
         let error = try await failure { try await task.value }
-        #expect(error.code == .connectionLost)
+        #expect(error.code == .ledgerConnectionLost)
         #expect(!error.mayHaveHappened)
     }
 
@@ -47,7 +48,7 @@ struct OutageTests {
         try await lab.untilRunning("commit")
         try lab.terminate()
         let error = try await failure { try await task.value }
-        #expect(error.code == .connectionLost)
+        #expect(error.code == .ledgerConnectionLost)
         #expect(error.mayHaveHappened)
     }
 
@@ -74,7 +75,7 @@ struct OutageTests {
         try server.stop()
         let start = ContinuousClock.now
         let error = try await failure { try await lab.run { try $0.execute("select 1") } }
-        #expect(error.code == .cannotReach)
+        #expect(error.code == .ledgerCannotReach)
         #expect(error.isTransient)
         #expect(!error.mayHaveHappened)
         #expect(ContinuousClock.now - start < Lab.farTooLong)
@@ -119,7 +120,7 @@ struct OutageTests {
         let error = try await failure {
             try await ConnectionSource(alone).run("connect") { try $0.execute("select 1") }
         }
-        #expect(error.code == .cannotReach)
+        #expect(error.code == .ledgerCannotReach)
     }
 
     /// Time does not mend these errors, so there is no retry.
@@ -127,8 +128,8 @@ struct OutageTests {
         let server = try PrivatePostgres.shared()
         let start = ContinuousClock.now
         for (url, code) in [
-            (server.url(database: "nothing_here"), LedgerError.Code.missing),
-            (server.url(user: "nobody_here"), .permissionDenied),
+            (server.url(database: "nothing_here"), FailureCode.ledgerMissing),
+            (server.url(user: "nobody_here"), .ledgerPermissionDenied),
         ] {
             let source = try ConnectionSource(.patient(url: url))
             let error = try await failure { try await source.run("connect") { try $0.execute("select 1") } }
@@ -145,7 +146,7 @@ struct OutageTests {
         for url in ["ada:wrong-one", "ada"] {
             let source = try ConnectionSource(try LedgerConfiguration.patient(url: server.url(user: url)))
             let error = try await failure { try await source.run("connect") { try $0.execute("select 1") } }
-            #expect(error.code == .permissionDenied)
+            #expect(error.code == .ledgerPermissionDenied)
             #expect(!error.description.contains("wrong-one"))
         }
         let right = try ConnectionSource(try LedgerConfiguration.patient(url: server.url(user: "ada:right")))

@@ -1,3 +1,4 @@
+import Conversion
 import Foundation
 import TestSupport
 import Testing
@@ -110,7 +111,7 @@ struct PasswordFieldTests {
     ])
     func aPasswordThatIsNotReadAsOneIsNotQuoted(url: String) throws {
         let error = try #require(throws: LedgerError.self) { try LedgerConfiguration(url: url) }
-        #expect(error.code == .badConfiguration)
+        #expect(error.code == .ledgerBadConfiguration)
         #expect(!"\(error) \(error.hint ?? "")".contains("s7"), "\(error)")
     }
 

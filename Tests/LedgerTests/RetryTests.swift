@@ -120,7 +120,7 @@ struct RetryTests {
             try await lab.age(by: .seconds(100))
         }
         let story = try #require(try await lab.ledger.story(of: poison))
-        #expect((story.summary.state, story.summary.code, story.summary.kind) == (.failed, "room_crash", .permanent))
+        #expect((story.summary.state, story.summary.code, story.summary.kind) == (.failed, "rooms_crashed", .permanent))
         #expect(story.attempts.map(\.failure?.code) == ["room_died", "room_died", "room_died"])
         #expect(story.attempts.map(\.lastWords) == ["boom", "boom", "boom"])
         #expect(try await lab.state(job) == "waiting")

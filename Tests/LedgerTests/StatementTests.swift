@@ -1,3 +1,4 @@
+import Conversion
 import Synchronization
 import TestSupport
 import Testing
@@ -17,15 +18,15 @@ struct StatementTests {
                 """
             )
         }
-        let cases: [(Statement, LedgerError.Code, String)] = [
-            ("insert into \(schema).job values (1, 'waiting')", .conflict, "23505"),
-            ("insert into \(schema).job values (2, 'lost')", .refused, "23514"),
-            ("insert into \(schema).job values (2, null)", .refused, "23502"),
-            ("select 1 / 0", .refused, "22012"),
-            ("select * from \(schema).nothing", .missing, "42P01"),
-            ("select \(schema).claim(1)", .missing, "42883"),
-            ("selec 1", .badStatement, "42601"),
-            ("select pg_terminate_backend(pg_backend_pid())", .connectionLost, "57P01"),
+        let cases: [(Statement, FailureCode, String)] = [
+            ("insert into \(schema).job values (1, 'waiting')", .ledgerConflict, "23505"),
+            ("insert into \(schema).job values (2, 'lost')", .ledgerRefused, "23514"),
+            ("insert into \(schema).job values (2, null)", .ledgerRefused, "23502"),
+            ("select 1 / 0", .ledgerRefused, "22012"),
+            ("select * from \(schema).nothing", .ledgerMissing, "42P01"),
+            ("select \(schema).claim(1)", .ledgerMissing, "42883"),
+            ("selec 1", .ledgerBadStatement, "42601"),
+            ("select pg_terminate_backend(pg_backend_pid())", .ledgerConnectionLost, "57P01"),
         ]
         for (statement, code, state) in cases {
             let error = try await failure { try await lab.run { try $0.execute(statement) } }
@@ -38,7 +39,7 @@ struct StatementTests {
                 try connection.transaction(.readOnly) { try connection.execute("delete from \(schema).job") }
             }
         }
-        #expect(readOnly.code == .readOnly)
+        #expect(readOnly.code == .ledgerReadOnly)
     }
 
     @Test func afterAnErrorTheSameConnectionGoesOn() async throws {
@@ -80,7 +81,7 @@ struct StatementTests {
                 }
             }
         }
-        #expect(error.code == .badStatement)
+        #expect(error.code == .ledgerBadStatement)
         #expect(!error.mayHaveHappened)
     }
 
@@ -132,7 +133,7 @@ struct StatementTests {
                 ])
             }
         }
-        #expect(error.code == .conflict)
+        #expect(error.code == .ledgerConflict)
         let rows: Int = try await lab.run { try $0.value("select count(*) from \(schema).t") }
         #expect(rows == 5_000)
         let none = try await lab.run { try $0.pipeline([]) }
@@ -158,7 +159,7 @@ struct StatementTests {
                 try connection.script("do $$ begin raise exception using errcode = '40P01'; end $$")
             }
         }
-        #expect(error.code == .contention)
+        #expect(error.code == .ledgerContention)
         #expect(tries.withLock { $0 } == 5)
     }
 }

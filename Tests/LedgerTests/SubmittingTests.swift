@@ -97,10 +97,10 @@ struct SubmittingTests {
 
     @Test func anEmptySubmissionIsRefusedAndKeysOfOursAreToo() async throws {
         let lab = try await LedgerLab()
-        #expect(try await failure { try await lab.submit(0) }.code == .refused)
-        #expect(try await failure { try await lab.submit(1, Submission(key: "~a")) }.code == .refused)
-        #expect(try await failure { try await lab.submit(1, Submission(queue: "no spaces")) }.code == .refused)
-        #expect(try await failure { try await lab.submit(1, Submission(priority: 1_000)) }.code == .refused)
+        #expect(try await failure { try await lab.submit(0) }.code == .ledgerRefused)
+        #expect(try await failure { try await lab.submit(1, Submission(key: "~a")) }.code == .ledgerRefused)
+        #expect(try await failure { try await lab.submit(1, Submission(queue: "no spaces")) }.code == .ledgerRefused)
+        #expect(try await failure { try await lab.submit(1, Submission(priority: 1_000)) }.code == .ledgerRefused)
         #expect(try await lab.ledger.batches().isEmpty)
     }
 
@@ -144,7 +144,7 @@ struct SubmittingTests {
         let late = try await failure {
             try await lab.ledger.submit(streaming: stream, within: .milliseconds(300))
         }
-        #expect(late.code == .timedOut && !late.mayHaveHappened)
+        #expect(late.code == .ledgerTimedOut && !late.mayHaveHappened)
         let (endless, source) = AsyncStream.makeStream(of: JobRequest.self)
         for request in LedgerLab.requests(1_000) { source.yield(request) }
         let task = Task { try await lab.ledger.submit(streaming: endless) }

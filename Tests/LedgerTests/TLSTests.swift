@@ -1,3 +1,4 @@
+import Conversion
 import TestSupport
 import Testing
 
@@ -30,7 +31,7 @@ struct TLSTests {
             patience: .seconds(2)
         )
         let error = try await failure { try await distrusting.run("connect") { try $0.execute("select 1") } }
-        #expect(error.code == .cannotReach)
+        #expect(error.code == .ledgerCannotReach)
         #expect(error.detail.contains("certificate"))
     }
 
@@ -42,7 +43,7 @@ struct TLSTests {
         let error = try await failureInTime(\.mayHaveHappened) { limit in
             try await source.run("dawdle", within: limit) { try $0.execute("select pg_sleep(600)") }
         }
-        #expect(error.code == .timedOut)
+        #expect(error.code == .ledgerTimedOut)
         #expect(error.sqlState == nil)
         // The server got no cancel request, so the outcome is unknown.
         #expect(error.mayHaveHappened)

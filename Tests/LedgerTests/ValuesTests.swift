@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -94,9 +95,9 @@ struct ValuesTests {
             #expect(read?.2 == [1, nil, 3])
         }
         let error = try await failure { try await lab.run { try $0.value("select \(nothing)", as: Int.self) } }
-        #expect(error.code == .unexpectedAnswer)
+        #expect(error.code == .ledgerUnexpectedAnswer)
         let inArray = try await failure { try await lab.run { try $0.value("select \([1, nil])", as: [Int].self) } }
-        #expect(inArray.code == .unexpectedAnswer)
+        #expect(inArray.code == .ledgerUnexpectedAnswer)
     }
 
     @Test func aTextServesForAnEnum() async throws {
@@ -118,10 +119,10 @@ struct ValuesTests {
         let error = try await failure {
             try await lab.run { try $0.first("select 1.5::numeric as total") { try $0["total"] as Int } }
         }
-        #expect(error.code == .unexpectedAnswer)
+        #expect(error.code == .ledgerUnexpectedAnswer)
         #expect(error.detail.contains("total"))
         let large = try await failure { try await lab.run { try $0.value("select 40000", as: Int16.self) } }
-        #expect(large.code == .unexpectedAnswer)
+        #expect(large.code == .ledgerUnexpectedAnswer)
         let unknown = try await failure {
             try await lab.run { try $0.first("select 1 as one") { try $0["two"] as Int } }
         }
@@ -131,7 +132,7 @@ struct ValuesTests {
     @Test func aZeroCharacterIsRefusedBeforeItIsCutOff() async throws {
         let lab = try await Lab()
         let error = try await failure { try await lab.run { try $0.value("select \("a\0b")::text", as: String.self) } }
-        #expect(error.code == .refused)
+        #expect(error.code == .ledgerRefused)
     }
 
     @Test func aValueIsNeverPartOfTheStatement() {

@@ -1,3 +1,4 @@
+import Conversion
 import TestSupport
 import Testing
 
@@ -39,7 +40,7 @@ import Testing
             let path = folder.path(name)
             try Bytes.write(Array(text.utf8), to: path)
             let error = #expect(throws: MediaError.self, "\(name)") { try ReadBack.file(path) }
-            let refusals: [MediaError.Code] = [
+            let refusals: [FailureCode] = [
                 .containerNotAllowed, .unknownContainer, .unreadableContainer, .noAudioTrack, .noDecodableFrame,
                 .corruptStream,
             ]

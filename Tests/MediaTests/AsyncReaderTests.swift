@@ -91,7 +91,7 @@ import Testing
         let descriptor = file.descriptor
         let expected = pcm.bytes
         let closing = ClosingPipes(pipes)
-        await withTaskGroup(of: MediaError.Code?.self) { group in
+        await withTaskGroup(of: FailureCode?.self) { group in
             for pipe in pipes {
                 group.addTask {
                     let problem = await #expect(throws: MediaError.self) {

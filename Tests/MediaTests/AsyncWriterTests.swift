@@ -129,7 +129,7 @@ import Testing
         try await until { writer.queue.waiterCount == 3 }
         writer.actor.executor.resume()
         // The first append was accepted before the failure. Its caller sees the failure at the next call.
-        var failures: [MediaError.Code] = []
+        var failures: [FailureCode] = []
         for task in waiting {
             do { try await task.value } catch let error as MediaError { failures.append(error.code) }
         }

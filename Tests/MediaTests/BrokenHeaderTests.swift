@@ -12,7 +12,7 @@ import Testing
     init() throws { folder = try TemporaryFolder.create() }
 
     /// The codes that blame the source. `nil`, success, is allowed too.
-    private static let verdicts: Set<MediaError.Code> = [
+    private static let verdicts: Set<FailureCode> = [
         .emptyInput, .tagsOnly, .unknownContainer, .containerNotAllowed, .unreadableContainer, .noAudioTrack,
         .protectedContent, .unsupportedCodec, .unsupportedBitDepth, .tooManyStreams, .noDecodableFrame, .corruptStream,
         .truncated, .timelineGap, .metadataTooLarge,
@@ -58,7 +58,7 @@ import Testing
 
     private static let headerBytes = 60
 
-    private func verdict(_ bytes: [UInt8], _ name: String) throws -> MediaError.Code? {
+    private func verdict(_ bytes: [UInt8], _ name: String) throws -> FailureCode? {
         let source = try MemoryFile.open()
         #expect(write(source.descriptor, bytes, bytes.count) == bytes.count)
         let destination = try MemoryFile.open()

@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func clippingIsRefusedWhereNothingMayBeLost() throws {
-        for (value, wanted) in [(1.5, MediaError.Code.lossRefused), (0.5, .lossRefused)] {
+        for (value, wanted) in [(1.5, FailureCode.lossRefused), (0.5, .lossRefused)] {
             var request = Converter.Request(format: AudioFormat(container: .flac, bitDepth: 16))
             request.refusesLoss = true
             let input = try OpenFile.reading(source(value, loud: 3))

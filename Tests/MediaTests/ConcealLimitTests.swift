@@ -29,7 +29,7 @@ import Testing
         return try Converter(request).run(from: source.descriptor, to: output.descriptor)
     }
 
-    private func code(_ body: () throws -> Converter.Outcome) -> MediaError.Code? {
+    private func code(_ body: () throws -> Converter.Outcome) -> FailureCode? {
         Converted.code { _ = try body() }
     }
 

@@ -29,9 +29,9 @@ import Testing
     /// To classify a packet that cannot be decoded, the reader looks at the next packet, whose failure had no code.
     /// That packet claims more bytes than libav ever reads at once, which is damage like any other.
     @Test(arguments: [
-        (DamageMode.strict, MediaError.Code.corruptStream as MediaError.Code?), (.conceal, nil), (.skip, nil),
+        (DamageMode.strict, FailureCode.corruptStream as FailureCode?), (.conceal, nil), (.skip, nil),
     ])
-    func failureBehindAFailureHasACode(damage: DamageMode, code: MediaError.Code?) throws {
+    func failureBehindAFailureHasACode(damage: DamageMode, code: FailureCode?) throws {
         let found = """
             AAAAIGZ0eXBpc29tAAACAGlzb21pc282aXNvMm1wNDEAAALwbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAAAAAAAQAAAQAAAAAA
             AAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAgAAAb90cmFr

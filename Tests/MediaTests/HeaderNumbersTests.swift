@@ -1,3 +1,4 @@
+import Conversion
 import Foundation
 import TestSupport
 import Testing
@@ -19,7 +20,9 @@ import Testing
     private static let count = ProcessInfo.processInfo.environment["SLUICE_HEADER_FILES"].flatMap { Int($0) } ?? 60
 
     /// The error codes in which a file may end, apart from a number of frames.
-    private static let codes = Set(MediaError.Code.allCases.map(\.rawValue)).subtracting([
+    private static let codes = Set(
+        [FailureSection.sources, .damage, .requests, .conversion, .limits].flatMap(\.entries).map(\.code.rawValue)
+    ).subtracting([
         "io_source", "io_destination", "disk_full", "frame_count_mismatch", "writer_failed", "already_finished",
         "verify_mismatch", "cancelled",
     ])

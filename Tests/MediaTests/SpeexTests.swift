@@ -1,3 +1,4 @@
+import Conversion
 import TestSupport
 import Testing
 

@@ -88,7 +88,7 @@ import Testing
         _ container: Container,
         _ codec: Codec?,
         _ change: (String) throws -> Void
-    ) throws -> MediaError.Code? {
+    ) throws -> FailureCode? {
         let path = folder.path("changed")
         let format = AudioFormat(container: container, codec: codec)
         let outcome = try Converted.file(wav, to: path, as: format, verifies: true)

@@ -12,7 +12,7 @@ import Testing
     private final class Reading: Sendable {
         let stop = StopSignal()
         let ended = DispatchSemaphore(value: 0)
-        private let state = Mutex<(thread: pthread_t?, frames: Int64, code: MediaError.Code?)>((nil, 0, nil))
+        private let state = Mutex<(thread: pthread_t?, frames: Int64, code: FailureCode?)>((nil, 0, nil))
 
         init(_ descriptor: Int32) {
             Thread.detachNewThread { [self] in
@@ -28,7 +28,7 @@ import Testing
         }
 
         var frames: Int64 { state.withLock { $0.frames } }
-        var code: MediaError.Code? { state.withLock { $0.code } }
+        var code: FailureCode? { state.withLock { $0.code } }
 
         /// Processor time of the thread in nanoseconds. Valid only while it runs.
         var computed: UInt64 {

@@ -116,7 +116,7 @@ import Testing
     @Test func destinationsThatCannotTakeAFileAreRefused() throws {
         let path = folder.path("file")
         try Bytes.write([], to: path)
-        func code(_ flags: Int32, _ path: String) throws -> MediaError.Code? {
+        func code(_ flags: Int32, _ path: String) throws -> FailureCode? {
             let file = OpenFile(adopting: open(path, flags | O_CLOEXEC))
             try #require(file.descriptor >= 0)
             let descriptor = file.descriptor

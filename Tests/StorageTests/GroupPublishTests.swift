@@ -95,7 +95,7 @@ struct GroupPublishTests {
 
     @Test func attemptThatIsLinkedAlreadyIsAdoptedOrInConflict() throws {
         let attempt = AttemptName(job: 1, epoch: 1, lease: 1)
-        for (bytes, code) in [("same", nil), ("same", nil), ("diff", StorageError.Code.attemptConflict)] {
+        for (bytes, code) in [("same", nil), ("same", nil), ("diff", FailureCode.attemptConflict)] {
             var group = OutputGroup()
             let output = try output("root:a", bytes)
             let fingerprint = try output.fingerprint()

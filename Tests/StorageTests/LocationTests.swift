@@ -1,3 +1,4 @@
+import Conversion
 import Storage
 import Testing
 
@@ -22,7 +23,7 @@ struct LocationTests {
         #expect(location.name.utf8.elementsEqual("\u{301}b.wav".utf8))
         #expect(try Location("\(location)") == location)
         for (text, code) in [
-            ("archive:/\u{301}a", StorageError.Code.invalidLocation), ("archive:a/\u{301}/", .invalidLocation),
+            ("archive:/\u{301}a", FailureCode.invalidLocation), ("archive:a/\u{301}/", .invalidLocation),
             ("archive:a/\u{301}x/../b", .outsideRoot),
         ] {
             #expect(throws: StorageError.self) { try Location(text) }
@@ -49,7 +50,7 @@ struct LocationTests {
         #expect(Set(places).count == 2)
     }
 
-    static let refused: [(String, StorageError.Code)] = [
+    static let refused: [(String, FailureCode)] = [
         ("", .invalidLocation), ("a.wav", .invalidLocation), ("/mnt/a.wav", .invalidLocation),
         (":a.wav", .invalidLocation), ("archive:", .invalidLocation), ("archive:/a.wav", .invalidLocation),
         ("archive:a/", .invalidLocation), ("archive:a/.", .invalidLocation), ("archive:.", .invalidLocation),
@@ -63,7 +64,7 @@ struct LocationTests {
     ]
 
     @Test(arguments: refused)
-    func whatIsNoPlaceBelowARootIsRefused(text: String, code: StorageError.Code) {
+    func whatIsNoPlaceBelowARootIsRefused(text: String, code: FailureCode) {
         let error = #expect(throws: StorageError.self) { try Location(text) }
         #expect(error?.code == code)
     }

@@ -67,8 +67,8 @@ struct SourceFileTests {
 }
 
 struct StorageErrorTests {
-    @Test(arguments: StorageError.Code.allCases)
-    func everyCodeBecomesAFailureWithItsReason(code: StorageError.Code) {
+    @Test(arguments: FailureSection.places.entries.map(\.code))
+    func everyCodeBecomesAFailureWithItsReason(code: FailureCode) {
         let error = StorageError(code, at: .publish, "write to", "it is odd", place: "a/b", errnoName: "EODD")
         let failure = error.failure
         #expect(failure.code == code.rawValue)
@@ -79,8 +79,8 @@ struct StorageErrorTests {
     }
 
     @Test func lostFileSystemSpendsNoAttemptAndFullDiskDoes() {
-        #expect(StorageError.Code.unavailable.kind == .infrastructure)
-        #expect(StorageError.Code.diskFull.kind == .transient)
-        #expect(StorageError.Code.destinationExists.kind == .permanent)
+        #expect(FailureCode.storageUnavailable.kind == .infrastructure)
+        #expect(FailureCode.diskFull.kind == .transient)
+        #expect(FailureCode.destinationExists.kind == .permanent)
     }
 }

@@ -22,7 +22,7 @@ struct StorageRootTests {
         try StorageRoot.open(name: "root", path: folder.path, withoutOpenat2: withoutOpenat2)
     }
 
-    private func code(_ root: StorageRoot, _ location: String) throws -> StorageError.Code? {
+    private func code(_ root: StorageRoot, _ location: String) throws -> FailureCode? {
         let location = try Location(location)
         do {
             _ = try root.openSource(location)
@@ -191,10 +191,10 @@ struct StorageRootTests {
         let aside = folder.path + "-aside"
         try #require(rename(folder.path, aside) == 0)
         defer { rename(aside, folder.path) }
-        #expect(try code(root, "root:none") == .unavailable)
+        #expect(try code(root, "root:none") == .storageUnavailable)
         try #require(mkdir(folder.path, 0o755) == 0)
         defer { rmdir(folder.path) }
-        #expect(try code(root, "root:none") == .unavailable)
+        #expect(try code(root, "root:none") == .storageUnavailable)
     }
 
     @Test func rootsAreFoundByName() throws {

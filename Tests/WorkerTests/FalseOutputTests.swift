@@ -38,7 +38,7 @@ import Testing
         #expect(found == recorded)
         #expect(try lab.outputs() == (0..<neighbours).map { "good\($0).flac" }.sorted())
         let story = try #require(try await lab.ledger.story(of: jobs[2]))
-        #expect(story.summary.state == .failed && story.summary.code == "room_crash")
+        #expect(story.summary.state == .failed && story.summary.code == "rooms_crashed")
         #expect(story.attempts.map { $0.failure?.code } == ["room_protocol", "room_protocol"])
         #expect(story.attempts.allSatisfy { $0.failure?.stage == "finish" })
         let spent = try lab.sql("select max(spent) from \(lab.schema).finished where state = 'completed'")

@@ -4,6 +4,8 @@ import Ledger
 import TestSupport
 import Testing
 
+@testable import Worker
+
 /// The outcomes of jobs, and what the ledger records of them.
 struct OutcomeTests {
     @Test func destinationThatExistsIsKeptReplacedOrSkippedAsTheRecipeSays() async throws {
@@ -93,5 +95,12 @@ struct OutcomeTests {
         #expect(try lab.attempts() == ["cancelled cancelled": 1])
         #expect(try await worker.stop() == .exited(0))
         #expect(worker.lines("attempt").map(\.outcome) == ["cancelled"])
+    }
+
+    @Test func errorThatTheCatalogueDoesNotKnowIsTheWorkersOwn() {
+        struct Odd: Error {}
+        let failure = Failure(Odd())
+        #expect(failure.known == .workerError && failure.kind == .infrastructure)
+        #expect(failure.message.contains("Odd") && failure.hint == FailureCode.workerError.advice)
     }
 }

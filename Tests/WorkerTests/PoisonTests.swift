@@ -39,7 +39,7 @@ import Testing
     /// Expects two attempts in two rooms, and a final failure with the facts of both.
     private func expectQuarantine(_ story: JobStory, _ poison: Poison, codes: Set<String>, says: [String]) throws {
         #expect(story.summary.state == .failed)
-        #expect(story.summary.code == "room_crash" && story.summary.kind == .permanent)
+        #expect(story.summary.code == "rooms_crashed" && story.summary.kind == .permanent)
         #expect(story.attempts.count == 2)
         for attempt in story.attempts {
             let failure = try #require(attempt.failure)
@@ -78,7 +78,7 @@ import Testing
         let failures = story.attempts.compactMap(\.failure)
         #expect(failures.count == story.attempts.count && failures.count >= 2)
         #expect(failures.allSatisfy { ["room_crash", "out_of_memory"].contains($0.code) }, "\(failures)")
-        #expect(["room_crash", "out_of_memory"].contains(story.summary.code))
+        #expect(["rooms_crashed", "out_of_memory"].contains(story.summary.code))
     }
 
     @Test(.enabled(if: MemoryGroup.isPossible, "no memory can be accounted for here"))

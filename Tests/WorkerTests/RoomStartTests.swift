@@ -3,6 +3,9 @@ import Ledger
 import TestSupport
 import Testing
 
+@testable import PumpRoom
+@testable import Worker
+
 /// A worker whose pump rooms cannot start.
 struct RoomStartTests {
     @Test func workerWithoutRoomsPausesAndResumesByItself() async throws {
@@ -33,5 +36,34 @@ struct RoomStartTests {
         try await lab.wait(for: 40, "completed")
         #expect(try await worker.stop() == .exited(0))
         #expect(try lab.sql("select max(spent) from \(lab.schema).finished") == "1", "no attempt was spent on it")
+    }
+
+    /// The rooms report that they are ready and exit when they get a job. No job began, so no job is to blame.
+    @Test func jobsThatNoRoomBeginsGoBackUnspent() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource()
+        let script = """
+            #!/usr/bin/env python3
+            import json, socket
+            wire = socket.socket(fileno=3)
+            wire.recv(1 << 18)
+            level = {"sandbox": "off", "layers": [], "missing": [], "user": 0}
+            wire.send(json.dumps({"hello": {"version": \(wireVersion), "level": level}}).encode())
+            wire.recv(1 << 18)
+            """
+        try Bytes.write(Array(script.utf8), to: lab.path("room"))
+        try #require(chmod(lab.path("room"), 0o755) == 0)
+        var configuration = WorkerConfiguration()
+        configuration.roots = ["in", "out"].map { .init(name: $0, path: lab.path($0)) }
+        configuration.room.executable = lab.path("room")
+        configuration.room.sandbox = .off
+        let worker = try AudioWorker(configuration, ledger: lab.configuration)
+        let run = Task { try await worker.run() }
+        try await lab.submit(4)
+        try await lab.wait("a job went back") { try lab.attempts()["released neighbour_crashed", default: 0] > 0 }
+        run.cancel()
+        try await run.value
+        #expect(try lab.attempts().keys.allSatisfy { $0.hasPrefix("released") }, "no attempt was spent on it")
+        #expect(try lab.truth().keys.allSatisfy { ["waiting", "delayed"].contains($0) })
     }
 }

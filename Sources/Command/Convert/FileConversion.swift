@@ -115,7 +115,7 @@ extension Failure {
         switch error {
         case let error as Failure: self = error
         case let error as StorageError: self = error.failure
-        default: self.init(code: "unexpected", kind: .permanent, stage: "open", message: "\(error)")
+        default: self.init(.unexpected, at: .open, "\(error)")
         }
     }
 }

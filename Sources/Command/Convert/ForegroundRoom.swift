@@ -104,9 +104,9 @@ final class ForegroundRoom: Sendable {
 }
 
 extension RoomFailure {
-    /// The failure; if the room died and there is no hint, the last line that the room printed becomes the hint.
+    /// The failure; if the room died, the last line that the room printed becomes the hint.
     fileprivate var spoken: Failure {
-        guard isRoomDeath, failure.hint == nil, let words = lastWords?.split(separator: "\n").last else {
+        guard isRoomDeath, let words = lastWords?.split(separator: "\n").last else {
             return failure
         }
         var failure = failure
@@ -118,11 +118,6 @@ extension RoomFailure {
 extension Failure {
     /// The failure after three rooms in a row ended before they began the conversion.
     fileprivate static var notBegun: Failure {
-        Failure(
-            code: "room_start",
-            kind: .infrastructure,
-            stage: "open",
-            message: "the pump rooms ended before they began"
-        )
+        Failure(.roomStart, at: .open, "the pump rooms ended before they began")
     }
 }

@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 import Ledger
 
@@ -34,8 +35,8 @@ struct LedgerExamination: Sendable {
 
     private static func hint(for error: LedgerError) -> String {
         switch error.code {
-        case .missing, .schemaTooOld: "sluice migrate"
-        case .permissionDenied: "look at the user in the address, and at the server's pg_hba.conf"
+        case .ledgerMissing, .ledgerSchemaTooOld: "sluice migrate"
+        case .ledgerPermissionDenied: "look at the user in the address, and at the server's pg_hba.conf"
         default: "look at the address, and whether the server runs"
         }
     }

@@ -52,7 +52,8 @@ enum ErrorsCommand {
             for line in hints(groups, console) { try console.print(line) }
             if let failed = groups.first(where: { $0.jobs > 0 }) {
                 let place = invocation[batch].map { " --batch \($0)" } ?? ""
-                let way = FailureHint.isDamage(failed.code) ? " --on-damage conceal" : ""
+                let isDamage = FailureCode(rawValue: failed.code)?.isDamage == true
+                let way = isDamage ? " --on-damage conceal" : ""
                 console.say("retry a group: sluice retry --code \(failed.code.printable)\(place)\(way)")
             }
         }
@@ -79,7 +80,7 @@ enum ErrorsCommand {
 
     private static func hints(_ groups: [FailureGroup], _ console: Console) -> [String] {
         let hints = unique(groups.map(\.code)).compactMap { code in
-            FailureHint.text(forCode: code).map { (code.printable, $0) }
+            FailureCode(rawValue: code)?.advice.map { (code.printable, $0) }
         }
         guard !hints.isEmpty else { return [] }
         let width = hints.reduce(0) { max($0, $1.0.displayWidth) } + 2
@@ -109,7 +110,7 @@ enum ErrorsCommand {
             (code, kind, stage) = (group.code, group.kind, group.stage)
             (jobs, attempts, lastAt) = (group.jobs, group.attempts, group.lastAt)
             (example, exampleSource) = (group.example, group.exampleSource)
-            hint = FailureHint.text(forCode: group.code)
+            hint = FailureCode(rawValue: group.code)?.advice
         }
 
         private enum CodingKeys: String, CodingKey {

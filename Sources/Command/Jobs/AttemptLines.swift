@@ -27,7 +27,7 @@ struct AttemptLines {
             if let words = attempt.lastWords, !words.isEmpty {
                 lines += folded("last words: \(words.printable)")
             }
-            if let hint = FailureHint.text(for: failure) { lines += folded("hint: \(hint.printable)") }
+            if let hint = failure.hint ?? failure.known?.advice { lines += folded("hint: \(hint.printable)") }
         } else if !facts.isEmpty {
             lines.append("  " + facts.joined(separator: ", "))
         }

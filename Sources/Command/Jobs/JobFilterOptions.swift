@@ -13,9 +13,9 @@ enum JobFilterOptions {
     )
     static let batch = Option<Int64>("batch", .id.offering(.batches), "of this batch", in: .jobs)
     static let queue = Option<String>("queue", .text.named("NAME").offering(.queues), "of this queue", in: .jobs)
-    static let code = Option<String>(
+    static let code = Option<FailureCode>(
         "code",
-        .text.named("CODE"),
+        .failureCode,
         "that failed by this code, or wait to try again after it",
         isRepeatable: true,
         in: .jobs
@@ -27,9 +27,9 @@ enum JobFilterOptions {
         isRepeatable: true,
         in: .jobs
     )
-    static let stage = Option<String>(
+    static let stage = Option<Failure.Stage>(
         "stage",
-        .text.named("STAGE"),
+        .choice("STAGE", \.meaning),
         "that failed at this stage",
         isRepeatable: true,
         in: .jobs
@@ -54,9 +54,9 @@ enum JobFilterOptions {
             states: some(invocation.all(state).flatMap { $0 }),
             batch: invocation[batch],
             queue: invocation[queue],
-            codes: some(invocation.all(code)),
+            codes: some(invocation.all(code).map(\.rawValue)),
             classes: some(invocation.all(kind).flatMap { $0 }),
-            stages: some(invocation.all(stage)),
+            stages: some(invocation.all(stage).map(\.rawValue)),
             sourcePrefix: invocation[source],
             submittedFrom: invocation[since].map { $0.past(from: now) },
             endedFrom: invocation[endedSince].map { $0.past(from: now) }
@@ -75,9 +75,9 @@ enum JobFilterOptions {
         add(state.form, some(invocation.all(state).flatMap { $0 }.map(\.rawValue).joined(separator: ",")))
         add(batch.form, invocation.all(batch).map { "\($0)" })
         add(queue.form, invocation.all(queue))
-        add(code.form, invocation.all(code))
+        add(code.form, invocation.all(code).map(\.rawValue))
         add(kind.form, some(invocation.all(kind).flatMap { $0 }.map(\.rawValue).joined(separator: ",")))
-        add(stage.form, invocation.all(stage))
+        add(stage.form, invocation.all(stage).map(\.rawValue))
         add(source.form, invocation.all(source))
         return words.joined(separator: " ")
     }

@@ -135,11 +135,11 @@ struct StoryPage {
         case .limit: return "its queue may have no more running: sluice queues limit \(queue) none"
         case .runAt:
             return "for its time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
-        case .backOff where job.code == ReleaseReason.fileSystemFull.rawValue:
+        case .backOff where job.code == FailureCode.fileSystemFull.rawValue:
             let message = story.attempts.last?.failure?.message ?? "the file system that it writes to is full"
             return
                 "for room, \(since): \(message.printable); it goes on when there is some, and looks again \(time ?? "soon")"
-        case .backOff where job.code == ReleaseReason.fileSystemMissing.rawValue:
+        case .backOff where job.code == FailureCode.fileSystemMissing.rawValue:
             let message = story.attempts.last?.failure?.message ?? "the file system of its files is not mounted"
             return
                 "for a mount, \(since): \(message.printable); it goes on when it is mounted, and looks again \(time ?? "soon")"

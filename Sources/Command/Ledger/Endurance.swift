@@ -1,3 +1,4 @@
+import Conversion
 import Ledger
 
 /// Repeats reads of the ledger through outages, once the ledger has answered at all.

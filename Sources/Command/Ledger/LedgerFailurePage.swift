@@ -1,3 +1,4 @@
+import Conversion
 import Ledger
 
 /// A ledger error as a message for people, and its exit code for scripts.
@@ -13,12 +14,5 @@ struct LedgerFailurePage {
         console.complain(error.detail.printable, details: details, hint: error.hint?.printable)
     }
 
-    var exitCode: ExitCode {
-        switch error.code {
-        case .cannotReach, .connectionLost, .timedOut, .contention, .readOnly, .exhausted, .leaseOver: .unreachable
-        case .permissionDenied: .permission
-        case .badConfiguration, .missing, .schemaTooOld, .schemaTooNew, .migrationChanged: .configuration
-        case .migrationFailed, .conflict, .refused, .badStatement, .unexpectedAnswer, .cancelled: .failure
-        }
-    }
+    var exitCode: ExitCode { ExitCode(error.code) }
 }

@@ -1,3 +1,4 @@
+import Conversion
 import Ledger
 
 /// `sluice migrate`: brings the ledger's schema to the version of this program.
@@ -56,7 +57,7 @@ enum MigrateCommand {
             } catch let error as LedgerError {
                 return .failure(error)
             } catch {
-                return .failure(LedgerError(.unexpectedAnswer, during: "migrate", "\(error)"))
+                return .failure(LedgerError(.ledgerUnexpectedAnswer, during: "migrate", "\(error)"))
             }
         }
         switch result.value {
@@ -80,7 +81,7 @@ enum MigrateCommand {
     @Sendable private static func check(_ number: Int, _ migrator: Migrator) async throws {
         guard let current = try await migrator.number(), current.value != number, !current.isFree else { return }
         throw LedgerError(
-            .refused,
+            .ledgerRefused,
             during: "number the ledger",
             "the ledger holds jobs whose ids bear its number, \(current.value)",
             hint: "number a ledger before the first job is submitted to it"

@@ -28,7 +28,7 @@ enum ServiceOptions {
             let failure = error.failure
             let hint = failure.hint?.printable
             console.complain(failure.message.printable, details: ["code \(failure.code)"], hint: hint)
-            return failure.code == StorageError.Code.invalidLocation.rawValue ? .usage : failure.exitCode
+            return failure.known == .invalidLocation ? .usage : failure.exitCode
         case let error as WorkerError:
             console.complain(error.detail.printable)
             return .usage

@@ -1,3 +1,4 @@
+import Conversion
 import Ledger
 
 /// `sluice status --all-contexts`: prints one line for the ledger of each context.
@@ -58,7 +59,7 @@ enum ContextsStatus {
         } catch let error as LedgerError {
             return Look(context: context, answer: .failure(error))
         } catch {
-            let failure = LedgerError(.unexpectedAnswer, during: "ask for the status", "\(error)")
+            let failure = LedgerError(.ledgerUnexpectedAnswer, during: "ask for the status", "\(error)")
             return Look(context: context, answer: .failure(failure))
         }
     }

@@ -160,7 +160,7 @@ struct SubmitSurvey: Sendable {
             case .delayed, .waiting, .running, .publishing: self = .underWay
             case .failed:
                 // It failed because its destination existed, which the policy now allows.
-                let isOvercome = job.code == "destination_exists" && conflict != .fail
+                let isOvercome = job.code == FailureCode.destinationExists.rawValue && conflict != .fail
                 self = hasChanged && hasOutput ? .changed : hasChanged || isOvercome ? .asNew : .failed
             case .cancelled: self = hasChanged ? hasOutput ? .changed : .asNew : .cancelled
             case .skipped where hasOutput: self = hasChanged ? .changed : .unchanged

@@ -15,7 +15,7 @@ struct FailurePage {
     }
 
     func show(on console: Console) {
-        console.complain(headline, details: details(all: console.showsDebug), hint: hint)
+        console.complain(headline, details: details(all: console.showsDebug), hint: failure.hint?.printable)
     }
 
     /// `damaged.mp3 is damaged at 3:12.48 (frame 8,488,368): invalid main data`
@@ -28,21 +28,17 @@ struct FailurePage {
                     .printable
             }.joined(separator: "\n")
         }
-        switch failure.code {
-        case "corrupt_stream", "truncated", "timeline_gap":
-            return "\(source ?? "the source") is damaged\(place): \(message)"
-        default:
-            // Messages of Storage already name the operation and the file; others need the file's name in front.
-            let isNamed = message.hasPrefix("cannot ")
-            guard let subject, !isNamed else { return message + place }
-            return "\(subject): \(message)\(place)"
-        }
+        if failure.known?.isDamage == true { return "\(source ?? "the source") is damaged\(place): \(message)" }
+        // Messages of Storage already name the operation and the file; others need the file's name in front.
+        let isNamed = message.hasPrefix("cannot ")
+        guard let subject, !isNamed else { return message + place }
+        return "\(subject): \(message)\(place)"
     }
 
     /// The file that the failed stage worked on.
     private var subject: String? {
-        switch failure.stage {
-        case "open", "probe", "decode": source
+        switch Failure.Stage(rawValue: failure.stage) {
+        case .open, .probe, .decode: source
         default: destination ?? source
         }
     }
@@ -66,31 +62,11 @@ struct FailurePage {
         lines += Version.lines
         return lines
     }
-
-    private var hint: String? {
-        switch failure.code {
-        case "corrupt_stream", "truncated", "timeline_gap":
-            "--on-damage conceal keeps the length and fills the damage with silence; skip leaves it out"
-        case "destination_exists":
-            "--on-conflict replace puts the new file in its place; skip leaves it alone"
-        case "destination_not_seekable":
-            "its headers are completed at the end; write to a file, or choose --container wav or raw"
-        case "unknown_container":
-            "if it is headerless PCM, say --raw-input, as in --raw-input s16le:48000:2; otherwise check what the file is"
-        default: failure.hint?.printable
-        }
-    }
 }
 
 extension Failure {
     /// The exit code for scripts.
-    var exitCode: ExitCode {
-        switch code {
-        case "source_not_found", "folder_not_found", "no_such_track": .notFound
-        case "permission_denied", "read_only": .permission
-        default: .failure
-        }
-    }
+    var exitCode: ExitCode { known.map { ExitCode($0) } ?? .failure }
 }
 
 extension MediaTime {

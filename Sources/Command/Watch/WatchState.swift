@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 import Ledger
 

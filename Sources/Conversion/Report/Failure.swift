@@ -1,28 +1,50 @@
-/// Why a conversion failed: what the ledger stores and the user reads.
+/// Why a conversion failed: what the ledger records and what people read.
 ///
 /// Programs branch on `code`, `stage` and `kind`; `message` and `hint` are for the user and may be reworded.
 public struct Failure: Error, Sendable, Hashable, Codable {
-    /// Whether a retry can help.
+    /// What another attempt is worth.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The same request on the same bytes fails again in the same way.
+        /// The same request on the same bytes fails in the same way.
         case permanent
-        /// A retry may succeed without a repair.
+        /// Another attempt may succeed although nothing was repaired.
         case transient
-        /// The job is sound; something that it ran on failed.
+        /// Nothing is wrong with the job: the machine or service that it used failed or stopped.
         case infrastructure
     }
 
-    /// A stable code from docs/errors.md, for example `corrupt_stream`.
+    /// The part of the work that failed.
+    public enum Stage: String, Sendable, Hashable, Codable, CaseIterable {
+        case open, probe, decode, resample, encode, write, finish, publish, ledger, lease, release
+
+        /// One line for docs/errors.md.
+        public var meaning: String {
+            switch self {
+            case .open: "opening a source or an output, and settling the format"
+            case .probe: "reading what the streams are"
+            case .decode: "reading packets and decoding them"
+            case .resample: "converting samples to another rate, layout or sample format"
+            case .encode: "accepting samples and encoding them"
+            case .write: "writing bytes"
+            case .finish: "draining, completing headers, counting and verifying"
+            case .publish: "giving the finished file its name"
+            case .ledger: "using the database"
+            case .lease: "none: the ledger ended the attempt because its worker did not"
+            case .release: "none: the worker returned the job"
+            }
+        }
+    }
+
+    /// The raw value of a `FailureCode`: `corrupt_stream`. A ledger that a newer version wrote to may hold other codes.
     public var code: String
     /// Called the failure's class in messages and in the ledger.
     public var kind: Kind
-    /// The step that failed: `open`, `probe`, `decode`, `resample`, `encode`, `write`, `finish`, `publish`.
+    /// The raw value of a `Stage`.
     public var stage: String
     /// A sentence without a full stop.
     public var message: String
-    /// The stream's number in its container, if the failure concerns one.
+    /// The number of the stream in its container, where one is concerned.
     public var stream: Int?
-    /// The position on the source's clock.
+    /// Where, on the source's clock.
     public var position: MediaTime?
     /// The same position in frames of the source.
     public var frame: Int64?
@@ -32,9 +54,38 @@ public struct Failure: Error, Sendable, Hashable, Codable {
     public var libavText: String?
     /// What the user can do next.
     public var hint: String?
-    /// If the format was refused, every field that does not fit.
+    /// For a refused format: every field that does not fit.
     public var refusals: [FormatRefusal.Reason]?
 
+    /// A new failure. The catalogue gives its class, and its hint unless `hint` says something more specific.
+    public init(
+        _ code: FailureCode,
+        at stage: Stage,
+        _ message: String,
+        stream: Int? = nil,
+        position: MediaTime? = nil,
+        frame: Int64? = nil,
+        libavName: String? = nil,
+        libavText: String? = nil,
+        hint: String? = nil,
+        refusals: [FormatRefusal.Reason]? = nil
+    ) {
+        self.init(
+            code: code.rawValue,
+            kind: code.kind,
+            stage: stage.rawValue,
+            message: message,
+            stream: stream,
+            position: position,
+            frame: frame,
+            libavName: libavName,
+            libavText: libavText,
+            hint: hint ?? code.advice,
+            refusals: refusals
+        )
+    }
+
+    /// A failure as it was recorded, whose code may be unknown to this version.
     public init(
         code: String,
         kind: Kind,
@@ -59,6 +110,16 @@ public struct Failure: Error, Sendable, Hashable, Codable {
         self.libavText = libavText
         self.hint = hint
         self.refusals = refusals
+    }
+
+    /// The code's place in the catalogue; `nil` if this version does not know it.
+    public var known: FailureCode? { FailureCode(rawValue: code) }
+
+    /// The same failure under another code, with the class and hint of that code.
+    public func with(_ code: FailureCode) -> Failure {
+        var failure = self
+        (failure.code, failure.kind, failure.hint) = (code.rawValue, code.kind, code.advice)
+        return failure
     }
 
     private enum CodingKeys: String, CodingKey {

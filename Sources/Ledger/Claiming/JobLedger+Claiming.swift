@@ -22,7 +22,7 @@ extension JobLedger {
                 WorkerSecrets[entry.worker] = try row["secret"] as UUID
                 return entry
             }
-            guard let entry else { throw connection.failure(.unexpectedAnswer, "the ledger gave no entry") }
+            guard let entry else { throw connection.failure(.ledgerUnexpectedAnswer, "the ledger gave no entry") }
             return entry
         }
     }
@@ -129,11 +129,6 @@ extension Connection {
 extension RecipeError {
     /// The failure that the ledger stores.
     var failure: Failure {
-        Failure(
-            code: "recipe_refused",
-            kind: .permanent,
-            stage: "open",
-            message: "the recipe cannot be read: \(description)"
-        )
+        Failure(.recipeRefused, at: .open, "the recipe cannot be read: \(description)")
     }
 }

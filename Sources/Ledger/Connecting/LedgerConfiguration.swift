@@ -1,3 +1,5 @@
+import Conversion
+
 /// Where a ledger is, and the time limits for talking to it.
 ///
 /// It may hold a password. No description of it shows the password.
@@ -33,7 +35,7 @@ public struct LedgerConfiguration: Sendable, Hashable {
     /// Throws `badConfiguration` with the field and the limit that it breaks.
     public func validate() throws {
         func require(_ isRight: Bool, _ rule: String) throws {
-            guard isRight else { throw LedgerError(.badConfiguration, during: "read the configuration", rule) }
+            guard isRight else { throw LedgerError(.ledgerBadConfiguration, during: "read the configuration", rule) }
         }
         try require((1...1_000).contains(connectionLimit), "connectionLimit is 1 to 1000, not \(connectionLimit)")
         try require(connectTimeout > .zero, "connectTimeout is more than 0, not \(connectTimeout)")

@@ -1,3 +1,5 @@
+import Conversion
+
 /// The name of the schema that holds a ledger. It needs no quoting in a statement.
 public struct SchemaName: Sendable, Hashable {
     public let text: String
@@ -9,7 +11,7 @@ public struct SchemaName: Sendable, Hashable {
         guard isPlain, Self.isLetter(first), text.utf8.count <= 63, !text.hasPrefix("pg_"), text != "information_schema"
         else {
             throw LedgerError(
-                .badConfiguration,
+                .ledgerBadConfiguration,
                 during: "read the configuration",
                 "\"\(text)\" cannot be the name of a schema",
                 hint: "small letters, digits and underscores, 63 at most, not beginning with a digit or pg_"

@@ -72,7 +72,7 @@ extension JobLedger {
             guard let answer = page else { return false }
             report.add(answer.page)
             return answer.hasMore
-        } catch let error as LedgerError where error.code == .timedOut {
+        } catch let error as LedgerError where error.code == .ledgerTimedOut {
             _ = try await settle("keep house", within: limit) { connection, _ in
                 try connection.execute("select \(schema).shrink_chore(\(chore))")
             }

@@ -1,3 +1,5 @@
+import Conversion
+
 /// A database engine that speaks PostgreSQL's protocol but is a different engine, or extends PostgreSQL with one.
 public struct ForeignEngine: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -78,7 +80,7 @@ public struct ForeignEngine: Sendable, Hashable {
     /// The error that `migrate` throws on such an engine.
     var refusal: LedgerError {
         LedgerError(
-            .badConfiguration,
+            .ledgerBadConfiguration,
             during: "migrate",
             "the server is \(name) and not PostgreSQL: \(reason)",
             hint: hint

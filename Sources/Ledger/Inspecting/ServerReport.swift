@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 
 /// What a server reports about itself and about the current role, for diagnosis.
@@ -103,7 +104,9 @@ extension JobLedger {
                     clockDoubt: .seconds(received.timeIntervalSince(sent))
                 )
             }
-            guard let report else { throw connection.failure(.unexpectedAnswer, "the server says nothing of itself") }
+            guard let report else {
+                throw connection.failure(.ledgerUnexpectedAnswer, "the server says nothing of itself")
+            }
             return report
         }
     }

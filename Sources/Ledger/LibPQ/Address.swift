@@ -1,4 +1,5 @@
 import CLibPQ
+import Conversion
 
 /// The connection parameters of a database, by libpq's keywords.
 struct Address: Sendable, Hashable {
@@ -95,7 +96,7 @@ struct Address: Sendable, Hashable {
 
     private static func refusal(_ detail: String) -> LedgerError {
         LedgerError(
-            .badConfiguration,
+            .ledgerBadConfiguration,
             during: "read the database's address",
             detail,
             hint: "write postgresql://user:password@host:5432/database?sslmode=verify-full, special characters as %XX"

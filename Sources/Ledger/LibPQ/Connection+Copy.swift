@@ -1,4 +1,5 @@
 import CLibPQ
+import Conversion
 
 extension Connection {
     /// Adds a row to `table` for each element, in the order of the sequence. Returns the number of rows.
@@ -41,7 +42,7 @@ extension Connection {
             row.begin(columnCount: columnCount)
             try encode(element, &row)
             guard row.missing == 0 else {
-                throw failure(.badStatement, "a row for COPY has not \(columnCount) values, as it has columns")
+                throw failure(.ledgerBadStatement, "a row for COPY has not \(columnCount) values, as it has columns")
             }
             if row.bytes.count >= 1 << 16 { try put(&row, on: link) }
         }
@@ -76,7 +77,9 @@ extension Connection {
 
     /// Waits until the server is ready to receive rows.
     private func awaitOpening(of link: Link) throws {
-        guard let opening = try nextAnswer(link) else { throw failure(.unexpectedAnswer, "the server did not answer") }
+        guard let opening = try nextAnswer(link) else {
+            throw failure(.ledgerUnexpectedAnswer, "the server did not answer")
+        }
         guard opening.status != PGRES_COPY_IN else { return }
         let problem = failure(of: opening, on: link)
         while try nextAnswer(link) != nil {}

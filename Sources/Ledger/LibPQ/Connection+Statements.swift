@@ -1,4 +1,5 @@
 import CLibPQ
+import Conversion
 
 extension Connection {
     /// The rows that a statement returns, each converted by `read`.
@@ -20,7 +21,7 @@ extension Connection {
     func value<Value: ColumnValue>(_ statement: Statement, as _: Value.Type = Value.self) throws -> Value {
         let values: [Value] = try rows(statement) { try $0[0] }
         guard values.count == 1 else {
-            throw failure(.unexpectedAnswer, "the answer has \(values.count) rows where one is expected")
+            throw failure(.ledgerUnexpectedAnswer, "the answer has \(values.count) rows where one is expected")
         }
         return values[0]
     }
@@ -101,7 +102,7 @@ extension Connection {
         }
         if let problem { throw problem }
         guard counts.count == statements.count else {
-            throw failure(.connectionLost, "the server stopped answering", mayHaveHappened: isFinalChange)
+            throw failure(.ledgerConnectionLost, "the server stopped answering", mayHaveHappened: isFinalChange)
         }
         return counts
     }
@@ -110,7 +111,7 @@ extension Connection {
         let link = try begin()
         try send(statement, on: link)
         guard let answer = try lastAnswer(on: link) else {
-            throw failure(.unexpectedAnswer, "the server did not answer")
+            throw failure(.ledgerUnexpectedAnswer, "the server did not answer")
         }
         return answer
     }
@@ -127,7 +128,7 @@ extension Connection {
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
                 // libpq would return this answer for ever.
                 close()
-                throw failure(.badStatement, "COPY was sent as a statement")
+                throw failure(.ledgerBadStatement, "COPY was sent as a statement")
             default: problem = problem ?? failure(of: answer, on: link, to: sql)
             }
         }

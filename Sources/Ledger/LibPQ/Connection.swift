@@ -1,4 +1,5 @@
 import CLibPQ
+import Conversion
 import Glibc
 
 /// One connection to PostgreSQL. One task uses it at a time.
@@ -19,7 +20,7 @@ actor Connection {
     private var ticket: Interruption.Ticket = 0
     private var deadline = ContinuousClock.now
     /// Why the current run must end. Once set, the running statement has been cancelled.
-    private var reasonToEnd: LedgerError.Code?
+    private var reasonToEnd: FailureCode?
     /// Whether the running statement changes something for good.
     private(set) var isFinalChange = false
     /// Set when the connection must not be used again.
@@ -105,7 +106,7 @@ actor Connection {
 
     /// Throws if the server is gone. While libpq only sends, it does not report that.
     func checkIsThere(_ link: Link) throws {
-        guard takeWhatCame(link), !link.isBroken else { throw failure(.connectionLost, link.message) }
+        guard takeWhatCame(link), !link.isBroken else { throw failure(.ledgerConnectionLost, link.message) }
     }
 
     /// The server's warnings in this run so far, each with its hint.
@@ -133,17 +134,17 @@ actor Connection {
             deadline = min(runDeadline, .now + hostLimit)
             do { return try connect(attempt) } catch let error as LedgerError {
                 // Another server would refuse a wrong password too.
-                guard error.code == .cannotReach else { throw error }
+                guard error.code == .ledgerCannotReach else { throw error }
                 last = error
             }
             guard ContinuousClock.now < runDeadline else { break }
         }
-        throw last ?? failure(.cannotReach, "there is no server to connect to")
+        throw last ?? failure(.ledgerCannotReach, "there is no server to connect to")
     }
 
     private func connect(_ attempt: Address.Attempt) throws {
         guard let pointer = attempt.withParameters({ PQconnectStartParams($0, $1, 0) }) else {
-            throw failure(.exhausted, "out of memory")
+            throw failure(.ledgerExhausted, "out of memory")
         }
         let link = Link(adopting: pointer)
         // Verbose messages contain the SQLSTATE. While connecting, libpq shows it in no other way.
@@ -152,8 +153,8 @@ actor Connection {
         var events = Int16(POLLOUT)
         while true {
             if let reason = wait(on: link, for: events).reason {
-                guard reason == .timedOut else { throw failure(reason, "the task was cancelled") }
-                throw failure(.cannotReach, "\(server(link)) did not answer in time")
+                guard reason == .ledgerTimedOut else { throw failure(reason, "the task was cancelled") }
+                throw failure(.ledgerCannotReach, "\(server(link)) did not answer in time")
             }
             switch PQconnectPoll(pointer) {
             case PGRES_POLLING_READING: events = Int16(POLLIN)
@@ -175,12 +176,12 @@ actor Connection {
     /// Why libpq could not connect.
     private func refusal(_ link: Link) -> LedgerError {
         let report = ConnectionReport(link.message)
-        let code: LedgerError.Code =
+        let code: FailureCode =
             switch report.sqlState {
-            case nil: PQconnectionNeedsPassword(link.pointer) == 1 ? .permissionDenied : .cannotReach
-            case "3D000": .missing
-            case "42501": .permissionDenied
-            case let state?: state.hasPrefix("28") ? .permissionDenied : .cannotReach
+            case nil: PQconnectionNeedsPassword(link.pointer) == 1 ? .ledgerPermissionDenied : .ledgerCannotReach
+            case "3D000": .ledgerMissing
+            case "42501": .ledgerPermissionDenied
+            case let state?: state.hasPrefix("28") ? .ledgerPermissionDenied : .ledgerCannotReach
             }
         return failure(code, report.message, sqlState: report.sqlState)
     }
@@ -188,7 +189,7 @@ actor Connection {
     // MARK: - Waiting
 
     /// Waits until the socket is ready. Returns a reason instead if the run must end.
-    private func wait(on link: Link, for events: Int16) -> (events: Int16, reason: LedgerError.Code?) {
+    private func wait(on link: Link, for events: Int16) -> (events: Int16, reason: FailureCode?) {
         while true {
             var waited = [
                 pollfd(fd: PQsocket(link.pointer), events: events, revents: 0),
@@ -196,7 +197,7 @@ actor Connection {
                 pollfd(fd: reasonToEnd == nil ? interruption.descriptor : -1, events: Int16(POLLIN), revents: 0),
             ]
             let answer = poll(&waited, 2, milliseconds(until: deadline))
-            if answer == 0 { return (0, .timedOut) }
+            if answer == 0 { return (0, .ledgerTimedOut) }
             guard answer > 0 else { continue }  // EINTR: nothing else can happen to these
             if waited[1].revents != 0 { return (0, .cancelled) }
             return (waited[0].revents, nil)
@@ -231,7 +232,7 @@ actor Connection {
         throw failure(known, Self.text(of: known), mayHaveHappened: mayHaveHappened)
     }
 
-    private static func text(of reason: LedgerError.Code) -> String {
+    private static func text(of reason: FailureCode) -> String {
         reason == .cancelled ? "the task was cancelled" : "the time for it was over"
     }
 
@@ -247,7 +248,7 @@ actor Connection {
     /// `changes` says whether the statement by itself can change something for good. By default it can outside a
     /// transaction.
     func begin(changes: Bool? = nil) throws -> Link {
-        guard let link, !isSpent else { throw failure(.connectionLost, "the connection was closed") }
+        guard let link, !isSpent else { throw failure(.ledgerConnectionLost, "the connection was closed") }
         try checkRun()
         isFinalChange = changes ?? link.isOutsideTransaction
         return link
@@ -259,7 +260,7 @@ actor Connection {
             if interruption.isRaised(ticket) {
                 reasonToEnd = .cancelled
             } else if deadline <= .now {
-                reasonToEnd = .timedOut
+                reasonToEnd = .ledgerTimedOut
             }
             if reasonToEnd != nil { deadline = .now + grace }
         }
@@ -286,7 +287,7 @@ actor Connection {
     /// Sends a statement that returns its rows in binary form.
     func send(_ statement: Statement, on link: Link) throws {
         guard !statement.holdsZeroCharacter else {
-            throw failure(.refused, "a text holds the character U+0000, which PostgreSQL cannot store")
+            throw failure(.ledgerRefused, "a text holds the character U+0000, which PostgreSQL cannot store")
         }
         let isSent = statement.withParameters { types, values, lengths, formats in
             PQsendQueryParams(
@@ -304,13 +305,13 @@ actor Connection {
     }
 
     func sendingFailed(_ link: Link) -> LedgerError {
-        failure(link.isBroken ? .connectionLost : .badStatement, link.message)
+        failure(link.isBroken ? .ledgerConnectionLost : .ledgerBadStatement, link.message)
     }
 
     // MARK: - Errors
 
     func failure(
-        _ code: LedgerError.Code,
+        _ code: FailureCode,
         _ detail: String,
         sqlState: String? = nil,
         hint: String? = nil,
@@ -333,13 +334,13 @@ actor Connection {
         guard let state else {
             // libpq's own error: the server has not answered.
             let mayHaveHappened = isFinalChange
-            guard link.isBroken else { return failure(.badStatement, answer.message) }
-            return failure(.connectionLost, answer.message, mayHaveHappened: mayHaveHappened)
+            guard link.isBroken else { return failure(.ledgerBadStatement, answer.message) }
+            return failure(.ledgerConnectionLost, answer.message, mayHaveHappened: mayHaveHappened)
         }
-        var code = LedgerError.Code(sqlState: state)
+        var code = FailureCode(sqlState: state)
         if state == "57014", let reasonToEnd { code = reasonToEnd }
         // Perhaps the old primary of a cluster. The next connection looks for the new one.
-        if code == .readOnly || code == .connectionLost { retire() }
+        if code == .ledgerReadOnly || code == .ledgerConnectionLost { retire() }
         var detail = answer.field(Int32(UInt8(ascii: "M"))) ?? answer.message
         if let constraint = answer.field(Int32(UInt8(ascii: "n"))), !detail.contains(constraint) {
             detail += " (\(constraint))"
@@ -353,7 +354,7 @@ actor Connection {
             detail,
             sqlState: state,
             hint: answer.field(Int32(UInt8(ascii: "H"))),
-            mayHaveHappened: code == .connectionLost && isFinalChange
+            mayHaveHappened: code == .ledgerConnectionLost && isFinalChange
         )
     }
 }

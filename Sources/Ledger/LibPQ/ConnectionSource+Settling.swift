@@ -1,3 +1,5 @@
+import Conversion
+
 extension ConnectionSource {
     /// Retries `body` until it has an answer, `limit` is over, or another try is useless.
     ///
@@ -24,7 +26,7 @@ extension ConnectionSource {
                 error.mayHaveHappened = mayHaveHappened
                 let wait = backoff.next()
                 // A failed connect has already used its time. Only to learn what may have happened is it worth more.
-                let isWorthMore = mayHaveHappened || ![.cannotReach, .exhausted].contains(error.code)
+                let isWorthMore = mayHaveHappened || ![.ledgerCannotReach, .ledgerExhausted].contains(error.code)
                 guard error.isTransient, isWorthMore, .now + wait < deadline else { throw error }
                 do {
                     try await pause(wait, operation)

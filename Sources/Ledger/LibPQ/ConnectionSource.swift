@@ -1,3 +1,5 @@
+import Conversion
+
 /// A connection pool. Each run borrows one connection.
 ///
 /// The pool opens a connection only when one is needed. It replaces a broken one before the next run.
@@ -62,7 +64,7 @@ actor ConnectionSource {
                 }
             } catch let error as LedgerError
                 where !error.mayHaveHappened && backoff.tries + 1 < tries
-                && [.contention, .connectionLost, .readOnly].contains(error.code)
+                && [.ledgerContention, .ledgerConnectionLost, .ledgerReadOnly].contains(error.code)
             {
                 try await pause(backoff.next(), operation)
             }
@@ -114,7 +116,11 @@ actor ConnectionSource {
             try await Task.sleep(until: deadline, clock: .continuous)
             self.dismiss(
                 number,
-                LedgerError(.exhausted, during: operation, "all \(limit) connections were in use until time was over")
+                LedgerError(
+                    .ledgerExhausted,
+                    during: operation,
+                    "all \(limit) connections were in use until time was over"
+                )
             )
         }
         defer { timer.cancel() }
@@ -173,7 +179,7 @@ extension Connection {
         while true {
             do {
                 return try await openOnce(configuration, for: operation, within: max(deadline - .now, .milliseconds(1)))
-            } catch var error as LedgerError where error.code == .cannotReach {
+            } catch var error as LedgerError where error.code == .ledgerCannotReach {
                 // A try that the deadline cut short has a less useful error than the one before it.
                 if let earlier, deadline <= .now { error = earlier }
                 earlier = error

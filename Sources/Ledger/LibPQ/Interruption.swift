@@ -1,4 +1,5 @@
 import CLibPQ
+import Conversion
 import Glibc
 import Synchronization
 
@@ -23,7 +24,7 @@ final class Interruption: Sendable {
     init() throws {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard descriptor >= 0 else {
-            throw LedgerError(.exhausted, during: "connect", "this process has too many open files")
+            throw LedgerError(.ledgerExhausted, during: "connect", "this process has too many open files")
         }
     }
 

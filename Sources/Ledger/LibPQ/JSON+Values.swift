@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 
 extension JSON {
@@ -13,7 +14,7 @@ extension JSON {
         do {
             text = String(decoding: try encoder.encode(value), as: UTF8.self)
         } catch {
-            throw LedgerError(.refused, during: "write JSON", "a value cannot be written as JSON: \(error)")
+            throw LedgerError(.ledgerRefused, during: "write JSON", "a value cannot be written as JSON: \(error)")
         }
         // Search bytes, not characters: a combining character after the escape's last digit would hide it.
         self.init(text: text.utf8.contains(UInt8(ascii: "\\")) ? Self.withoutZeros(text) : text)
@@ -25,7 +26,7 @@ extension JSON {
             return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
         } catch {
             throw LedgerError(
-                .unexpectedAnswer,
+                .ledgerUnexpectedAnswer,
                 during: operation,
                 "JSON out of the ledger is no \(Value.self): \(error)"
             )

@@ -1,4 +1,5 @@
 import CLibPQ
+import Conversion
 
 /// One row of an answer. Valid only within the closure that reads it.
 struct Row {
@@ -66,7 +67,7 @@ struct Row {
         guard let place = answer.columns[name] else {
             let names = answer.columns.keys.sorted().joined(separator: ", ")
             throw LedgerError(
-                .unexpectedAnswer,
+                .ledgerUnexpectedAnswer,
                 during: operation,
                 "the answer has no column \"\(name)\" among \(names)"
             )
@@ -89,6 +90,6 @@ struct Row {
 
     private func mismatch(_ place: Int, _ problem: String) -> LedgerError {
         let name = String(cString: PQfname(answer.pointer, Int32(place)))
-        return LedgerError(.unexpectedAnswer, during: operation, "column \"\(name)\" \(problem)")
+        return LedgerError(.ledgerUnexpectedAnswer, during: operation, "column \"\(name)\" \(problem)")
     }
 }

@@ -1,3 +1,4 @@
+import Conversion
 public import FoundationEssentials
 
 extension JobLedger {
@@ -5,7 +6,7 @@ extension JobLedger {
     public func status() async throws -> LedgerStatus {
         try await settle("read the status") { connection, _ in
             let status = try connection.first("select * from \(schema).status()", LedgerStatus.init)
-            guard let status else { throw connection.failure(.unexpectedAnswer, "the ledger has no status") }
+            guard let status else { throw connection.failure(.ledgerUnexpectedAnswer, "the ledger has no status") }
             return status
         }
     }

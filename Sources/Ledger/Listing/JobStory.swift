@@ -133,7 +133,11 @@ extension Failure {
             stream: try row["stream"],
             position: try position.map { text in
                 do { return try MediaTime(rationalDescription: text) } catch {
-                    throw LedgerError(.unexpectedAnswer, during: row.operation, "\"\(text)\" is no time: \(error)")
+                    throw LedgerError(
+                        .ledgerUnexpectedAnswer,
+                        during: row.operation,
+                        "\"\(text)\" is no time: \(error)"
+                    )
                 }
             },
             frame: try row["frame"],

@@ -1,3 +1,4 @@
+import Conversion
 public import FoundationEssentials
 
 /// A migration that a ledger has recorded as applied.
@@ -44,29 +45,29 @@ extension MigrationPlan {
         let version = remembered.last?.applied.version ?? 0
         guard version <= known.count else {
             throw Self.problem(
-                .schemaTooNew,
+                .ledgerSchemaTooNew,
                 "the ledger is at version \(version), and this sluice knows it up to \(known.count)"
             )
         }
         for (index, one) in remembered.enumerated() {
             guard one.applied.version == index + 1 else {
-                throw Self.problem(.migrationChanged, "the ledger's migration \(index + 1) was never applied")
+                throw Self.problem(.ledgerMigrationChanged, "the ledger's migration \(index + 1) was never applied")
             }
             let migration = known[index]
             guard one.applied.name == migration.name, one.applied.checksum == one.checksumHere else {
                 throw Self.problem(
-                    .migrationChanged,
+                    .ledgerMigrationChanged,
                     "\(migration) is not what \(one.applied.appliedBy) applied as \(one.applied.name)"
                 )
             }
         }
         let target = target ?? known.count
         guard target <= known.count else {
-            throw Self.problem(.badConfiguration, "there is no migration \(target); the last is \(known.count)")
+            throw Self.problem(.ledgerBadConfiguration, "there is no migration \(target); the last is \(known.count)")
         }
         guard target >= version else {
             throw Self.problem(
-                .badConfiguration,
+                .ledgerBadConfiguration,
                 "the ledger is at version \(version), and migrations only go forward, not to \(target)"
             )
         }
@@ -80,7 +81,7 @@ extension MigrationPlan {
         var checksumHere: String?
     }
 
-    private static func problem(_ code: LedgerError.Code, _ detail: String) -> LedgerError {
+    private static func problem(_ code: FailureCode, _ detail: String) -> LedgerError {
         LedgerError(code, during: "migrate", detail)
     }
 }

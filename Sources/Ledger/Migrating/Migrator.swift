@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 
 /// Migrates a ledger's schema to the version of this binary, or to an earlier one. Migrations never go back.
@@ -69,7 +70,7 @@ public struct Migrator: Sendable {
                 report.applied.append(migration)
                 report.warnings += warnings
                 backoff = Backoff(first: backoff.first, longest: backoff.longest)
-            } catch let error as LedgerError where error.code == .contention && backoff.tries + 1 < tries {
+            } catch let error as LedgerError where error.code == .ledgerContention && backoff.tries + 1 < tries {
                 try await pause(backoff.next(), "migrate")
             }
         }
@@ -91,7 +92,7 @@ public struct Migrator: Sendable {
         let plan = try await plan()
         guard plan.pending.isEmpty else {
             throw LedgerError(
-                plan.version == 0 ? .missing : .schemaTooOld,
+                plan.version == 0 ? .ledgerMissing : .ledgerSchemaTooOld,
                 during: "check the schema",
                 plan.version == 0
                     ? "there is no ledger in the schema \(configuration.schema)"
@@ -253,14 +254,15 @@ extension Connection {
         } catch var error as LedgerError {
             error.detail = "\(migration): \(error.detail)"
             switch error.code {
-            case .badStatement, .conflict, .refused, .missing: error.code = .migrationFailed
+            case .ledgerBadStatement, .ledgerConflict, .ledgerRefused, .ledgerMissing:
+                error.code = .ledgerMigrationFailed
             default: break
             }
             throw error
         }
         guard try value("select pg_current_xact_id()::text") == transaction else {
             throw LedgerError(
-                .migrationFailed,
+                .ledgerMigrationFailed,
                 during: operation,
                 "\(migration) ended the transaction in which it ran, so a part of it may stand",
                 hint: "a migration has no commit and no rollback",

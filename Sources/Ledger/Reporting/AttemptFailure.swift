@@ -28,19 +28,3 @@ public struct AttemptFailure: Sendable, Hashable {
         self.facts = facts
     }
 }
-
-/// Why a worker hands a job back, as shown in the job's story.
-public enum ReleaseReason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// No particular reason.
-    case handedBack = "handed_back"
-    /// The worker is being stopped.
-    case draining
-    /// Another job in the same pump room killed it.
-    case neighbourCrashed = "neighbour_crashed"
-    /// This worker cannot do the job, and others may.
-    case unable
-    /// The file system of the job's output is full.
-    case fileSystemFull = "file_system_full"
-    /// The file system of its source or its output is not mounted.
-    case fileSystemMissing = "file_system_missing"
-}

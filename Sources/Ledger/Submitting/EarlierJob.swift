@@ -83,7 +83,7 @@ extension EarlierJob {
         let state: String = try row[3]
         let policy: String? = try row[5]
         guard let state = JobState(rawValue: state) else {
-            throw LedgerError(.unexpectedAnswer, during: row.operation, "there is no state \"\(state)\"")
+            throw LedgerError(.ledgerUnexpectedAnswer, during: row.operation, "there is no state \"\(state)\"")
         }
         let (bytes, modified): (Int64?, Int64?) = (try row[6], try row[7])
         self.init(

@@ -1,3 +1,4 @@
+import Conversion
 import Dispatch
 import Synchronization
 
@@ -102,12 +103,12 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
             if let element { return element }
             if isEnded { return nil }
             let left = deadline - .now
-            guard left > .zero else { return .failure(Self.error(.timedOut, "the time for it was over")) }
+            guard left > .zero else { return .failure(Self.error(.ledgerTimedOut, "the time for it was over")) }
             _ = news.wait(timeout: .now() + .nanoseconds(Int(clamping: Int64(left / .nanoseconds(1)))))
         }
     }
 
-    private static func error(_ code: LedgerError.Code, _ detail: String) -> LedgerError {
+    private static func error(_ code: FailureCode, _ detail: String) -> LedgerError {
         LedgerError(code, during: "submit jobs", detail)
     }
 }

@@ -109,7 +109,7 @@ struct SubmissionCall: Sendable {
 
     init(_ submission: Submission, _ schema: SchemaName) throws {
         if let key = submission.key, key.hasPrefix(Self.ownPrefix) {
-            throw LedgerError(.refused, during: "submit jobs", "a key does not begin with ~, as \"\(key)\" does")
+            throw LedgerError(.ledgerRefused, during: "submit jobs", "a key does not begin with ~, as \"\(key)\" does")
         }
         self.submission = submission
         self.schema = schema
@@ -221,11 +221,11 @@ extension Connection {
                 isSameRequest: try row["same_request"]
             )
         }
-        guard let entered else { throw failure(.unexpectedAnswer, "the ledger answered nothing to a submission") }
+        guard let entered else { throw failure(.ledgerUnexpectedAnswer, "the ledger answered nothing to a submission") }
         guard entered.isRepetition else { return entered }
         // Another submission was faster, or an earlier try of ours was committed after all.
         guard let standing = try findBatch(call.key, call.schema) else {
-            throw failure(.contention, "the batch of this key went away meanwhile")
+            throw failure(.ledgerContention, "the batch of this key went away meanwhile")
         }
         return standing.receipt(for: call, digest)
     }

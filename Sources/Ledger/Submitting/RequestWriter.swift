@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 
 /// Writes the jobs of a submission in the ledger's form, and computes the digest of all of them.
@@ -63,13 +64,13 @@ struct RequestWriter {
         do {
             recipe = try recipeText.write(request.recipe)
         } catch {
-            throw LedgerError(.refused, during: "submit jobs", "job \(count + 1): \(error)")
+            throw LedgerError(.ledgerRefused, during: "submit jobs", "job \(count + 1): \(error)")
         }
         count += 1
         let bytes = recipe.json.utf8.count
         guard bytes <= Self.recipeLimit else {
             throw LedgerError(
-                .refused,
+                .ledgerRefused,
                 during: "submit jobs",
                 "job \(count): its recipe takes \(bytes) bytes, and may take \(Self.recipeLimit)",
                 hint: "shorten its tags, or its list of ranges"

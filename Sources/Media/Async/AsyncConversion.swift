@@ -41,7 +41,7 @@ public final class AsyncConversion: Sendable {
 
     public var state: State { present.withLock { $0 } }
 
-    /// Stops the conversion within 50 ms; `run()` throws `MediaError.Code.cancelled`. It cannot be undone.
+    /// Stops the conversion within 50 ms; `run()` throws `FailureCode.cancelled`. It cannot be undone.
     public func cancel() { converter.stop.stop() }
 
     /// Converts, once. Cancelling the task raises the stop signal and throws `CancellationError`.

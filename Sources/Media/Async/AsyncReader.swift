@@ -7,7 +7,7 @@ public import Conversion
 ///
 /// Cancelling a task that waits for the reader raises `Reader.Options.stop`, which ends everything that shares the
 /// signal; the task throws `CancellationError`. If other code raised the signal, the task throws
-/// `MediaError.Code.cancelled`.
+/// `FailureCode.cancelled`.
 public struct AsyncReader: Sendable {
     public let description: SourceDescription
     let actor: ReaderActor

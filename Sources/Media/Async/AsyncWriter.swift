@@ -14,7 +14,7 @@ import Dispatch
 /// the bytes are not a valid output.
 ///
 /// Cancelling a task that waits for the writer raises `stop`, and the writer writes nothing more: a recording with
-/// a hole would be useless. The task throws `CancellationError`, later calls throw `MediaError.Code.cancelled`.
+/// a hole would be useless. The task throws `CancellationError`, later calls throw `FailureCode.cancelled`.
 public final class AsyncWriter: Sendable {
     public let format: ResolvedFormat
     let actor: WriterActor

@@ -1,3 +1,4 @@
+import Conversion
 import Synchronization
 
 /// A bounded FIFO of blocks between the appending tasks and the writer. It holds at most `capacity` blocks.

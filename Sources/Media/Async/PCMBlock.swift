@@ -1,3 +1,5 @@
+import Conversion
+
 /// Samples of all channels as a value: interleaved, in the machine's byte order, in memory that it owns.
 ///
 /// This is how samples reach other tasks. libav's memory, a `SampleBlock`, stays with its reader.

@@ -1,7 +1,9 @@
+import Conversion
+
 extension StopSignal {
     /// Runs `work`, and raises the signal if the task is or becomes cancelled.
     ///
-    /// A cancelled task throws `CancellationError`, as usual in Swift. `MediaError.Code.cancelled` is for tasks
+    /// A cancelled task throws `CancellationError`, as usual in Swift. `FailureCode.cancelled` is for tasks
     /// whose signal was raised by other code.
     func raisedByCancellation<Result>(
         isolation: isolated (any Actor)? = #isolation,

@@ -98,7 +98,7 @@ extension Track {
                 value: fourCC,
                 why: "the track is protected",
                 allowed: "none",
-                hint: MediaError.Code.protectedContent.hint
+                hint: FailureCode.protectedContent.advice
             )
         }
         if !Allowlist.decodes(codec: codecName) {
@@ -116,7 +116,7 @@ extension Track {
                 value: "\(bitDepth)-bit FLAC",
                 why: "libav 5.1 decodes FLAC of up to 24 bits",
                 allowed: "passthrough",
-                hint: MediaError.Code.unsupportedBitDepth.hint
+                hint: FailureCode.unsupportedBitDepth.advice
             )
         }
         if sampleRateHz <= 0 || channelCount <= 0 {

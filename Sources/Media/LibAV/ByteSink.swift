@@ -1,4 +1,5 @@
 import CLibAV
+import Conversion
 import Glibc
 
 /// Writes libav's output to one open descriptor. A muxer has no other output.

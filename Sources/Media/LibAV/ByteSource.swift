@@ -1,4 +1,5 @@
 import CLibAV
+import Conversion
 import Glibc
 
 /// Gives libav the bytes of one open descriptor. A demuxer has no other input.

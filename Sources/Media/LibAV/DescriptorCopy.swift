@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// A duplicate of a descriptor, closed when the last reference goes away.

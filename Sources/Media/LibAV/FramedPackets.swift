@@ -1,4 +1,5 @@
 import CLibAV
+import Conversion
 import Glibc
 
 /// Splits a stream of bare codec frames into packets and reports the losses between them.

@@ -116,14 +116,14 @@ extension MediaError {
     /// A stop, a lack of memory and a full disk take precedence over `code`.
     init(
         _ cause: LibAVError,
-        _ code: Code,
-        at stage: Stage,
+        _ code: FailureCode,
+        at stage: Failure.Stage,
         _ detail: String,
         stream: Int? = nil,
         position: MediaTime? = nil,
         frame: Int64? = nil
     ) {
-        let reached: Code =
+        let reached: FailureCode =
             cause.wasInterrupted
             ? .cancelled : cause.isOutOfMemory ? .outOfMemory : cause.isOutOfSpace ? .diskFull : code
         self.init(reached, at: stage, detail, stream: stream, position: position, frame: frame)

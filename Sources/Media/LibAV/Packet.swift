@@ -1,4 +1,5 @@
 import CLibAV
+import Conversion
 import Glibc
 
 /// Encoded bytes with their timestamps; freed when the value is dropped.

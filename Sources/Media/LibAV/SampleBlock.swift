@@ -1,4 +1,5 @@
 import CLibAV
+import Conversion
 
 /// Decoded samples of all channels, with their position on the source's clock; freed when the value is dropped.
 ///

@@ -1,4 +1,4 @@
-import Conversion
+package import Conversion
 
 /// The resources that one conversion may use; `nil` means no limit.
 public struct Budget: Sendable, Hashable {
@@ -43,7 +43,7 @@ package final class BudgetWatch {
     private let cpuLimit: Duration?
     private let budget: Budget
     private let cpuAtStart: Duration
-    private let stage: MediaError.Stage
+    private let stage: Failure.Stage
     /// Starts full, so that the first block checks the time: opening a source also takes time.
     private var blocks = blocksPerLook
 
@@ -57,7 +57,7 @@ package final class BudgetWatch {
         track: Track,
         sourceBytes: Int64?,
         since cpuAtStart: Duration,
-        at stage: MediaError.Stage = .decode,
+        at stage: Failure.Stage = .decode,
         spareFrames: Int64 = 0
     ) {
         self.budget = budget
@@ -109,8 +109,8 @@ package final class BudgetWatch {
     }
 
     private func error(
-        _ code: MediaError.Code,
-        at stage: MediaError.Stage,
+        _ code: FailureCode,
+        at stage: Failure.Stage,
         _ detail: String,
         _ frames: Int64,
         _ rate: Int,

@@ -1,10 +1,12 @@
+public import Conversion
+
 /// The damage in a source: which frames were lost, and why.
 public struct DamageAccount: Sendable, Hashable {
     /// One stretch that could not be decoded. Positions are in frames of the source.
     public struct Stretch: Sendable, Hashable {
         public let start: Int64
         public let frames: Int64
-        public let code: MediaError.Code
+        public let code: FailureCode
     }
 
     /// The first stretches, at most `listLimit` of them. Adjacent stretches with the same code are merged.
@@ -19,7 +21,7 @@ public struct DamageAccount: Sendable, Hashable {
 
     public var isEmpty: Bool { frames == 0 && stretchCount == 0 }
 
-    mutating func note(_ code: MediaError.Code, at start: Int64, frames lost: Int64) {
+    mutating func note(_ code: FailureCode, at start: Int64, frames lost: Int64) {
         frames += lost
         if let last = stretches.last, stretchCount == stretches.count, last.start + last.frames == start,
             last.code == code

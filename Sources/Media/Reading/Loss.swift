@@ -1,6 +1,8 @@
+import Conversion
+
 /// Sound that is missing from a source, before the damage mode decides what to do about it.
 struct Loss {
-    let code: MediaError.Code
+    let code: FailureCode
     /// At the track's rate; zero for damage without missing sound.
     var frames: Int64
     let detail: String

@@ -48,7 +48,7 @@ public final class PacketOutput {
             }
             try count(&packet)
         } catch let error as LibAVError {
-            let code: MediaError.Code = feed.ioFailed ? .sourceIO : .corruptStream
+            let code: FailureCode = feed.ioFailed ? .sourceIO : .corruptStream
             throw MediaError(
                 error,
                 code,
@@ -127,7 +127,7 @@ public final class PacketOutput {
         if feed.endsUnmarked { throw failure(.truncated, "the source stops in the middle of its stream") }
     }
 
-    private func failure(_ code: MediaError.Code, _ detail: String) -> MediaError {
+    private func failure(_ code: FailureCode, _ detail: String) -> MediaError {
         MediaError(code, at: .decode, detail, stream: track.index, position: position, frame: deliveredFrames)
     }
 

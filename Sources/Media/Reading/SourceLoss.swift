@@ -44,7 +44,7 @@ extension [Remark] {
     var lossesFirst: [Remark] { filter(\.kind.isLoss) + filter { !$0.kind.isLoss } }
 
     /// Throws `loss_refused` if any of them reports a loss.
-    func refuseLoss(at stage: MediaError.Stage) throws {
+    func refuseLoss(at stage: Failure.Stage) throws {
         let losses = filter(\.kind.isLoss)
         guard !losses.isEmpty else { return }
         throw MediaError(.lossRefused, at: stage, losses.map(\.detail).joined(separator: "; "))

@@ -60,7 +60,7 @@ public enum Verifier {
     private static let spareFrames: Int64 = 4_096
 
     /// Whether the error ended the verification and says nothing about the output.
-    private static func ends(_ code: MediaError.Code) -> Bool {
+    private static func ends(_ code: FailureCode) -> Bool {
         [.cancelled, .decodedSecondsExceeded, .cpuExceeded].contains(code)
     }
 

@@ -1,3 +1,5 @@
+import Conversion
+
 /// A box of a finished MP4 output.
 struct Box {
     let name: String

@@ -134,7 +134,7 @@ public final class Writer {
     // MARK: State
 
     /// Runs one step. After a failure, the writer stays failed, and every later call throws.
-    func failing<Result>(at stage: MediaError.Stage, _ step: () throws -> Result) throws -> Result {
+    func failing<Result>(at stage: Failure.Stage, _ step: () throws -> Result) throws -> Result {
         switch state {
         case .failed(let error): throw failedBefore(error)
         case .finished: throw MediaError(.alreadyFinished, at: stage, "the output is finished already")
@@ -158,7 +158,7 @@ public final class Writer {
         )
     }
 
-    private func translated(_ error: any Error, at stage: MediaError.Stage) -> MediaError {
+    private func translated(_ error: any Error, at stage: Failure.Stage) -> MediaError {
         if let error = error as? MediaError { return error }
         guard let error = error as? LibAVError else {
             return MediaError(.encodeFailed, at: stage, "\(error)")

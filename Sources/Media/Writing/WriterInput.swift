@@ -71,7 +71,7 @@ public final class WriterInput {
     /// The bytes of the output that have left the buffer.
     var writtenBytes: Int64 { writer?.sink.size ?? 0 }
 
-    private func liveWriter(at stage: MediaError.Stage) throws -> Writer {
+    private func liveWriter(at stage: Failure.Stage) throws -> Writer {
         guard let writer else {
             throw MediaError(.writerFailed, at: stage, "the writer of this input is gone")
         }

@@ -7,18 +7,17 @@ extension Failure {
         switch error {
         case let error as MediaError: self.init(media: error)
         case let error as RecipeError:
-            self.init(code: "recipe_refused", kind: .permanent, stage: "open", message: error.description)
+            self.init(.recipeRefused, at: .open, error.description)
         case let error as Failure: self = error
-        default: self.init(code: "unexpected", kind: .permanent, stage: "open", message: "\(error)")
+        default: self.init(.unexpected, at: .open, "\(error)")
         }
     }
 
     private init(media error: MediaError) {
         self.init(
-            code: error.code.rawValue,
-            kind: error.code.kind,
-            stage: error.stage.rawValue,
-            message: error.detail,
+            error.code,
+            at: error.stage,
+            error.detail,
             stream: error.stream,
             position: error.position,
             frame: error.frame,
@@ -34,17 +33,5 @@ extension Failure {
     /// The failure that a room reports before it exits because opening took too long.
     static var openSecondsExceeded: Failure {
         Failure(MediaError(.openSecondsExceeded, at: .open, "opening the source took more processor time than it may"))
-    }
-}
-
-extension MediaError.Code {
-    /// Whether a retry is worthwhile. A test checks the table in docs/errors.md against this.
-    var kind: Failure.Kind {
-        switch self {
-        case .sourceIO, .destinationIO, .diskFull, .outOfMemory, .verifyMismatch: .transient
-        // Not a failure: the caller cancelled the job, and another worker will do it.
-        case .cancelled: .infrastructure
-        default: .permanent
-        }
     }
 }

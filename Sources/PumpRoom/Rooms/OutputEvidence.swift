@@ -32,8 +32,7 @@ extension OutputEvidence {
     /// What is wrong with the output that `report` describes; `nil` if nothing is. `limits` are the job's.
     public func objection(to report: ConversionReport, _ limits: Recipe.Limits) -> OutputObjection? {
         func lie(_ why: String) -> OutputObjection {
-            var failure = Failure(.brokenProtocol, "the room was killed for its output: \(why)")
-            failure.stage = MediaError.Stage.finish.rawValue
+            let failure = Failure(.roomProtocol, at: .finish, "the room was killed for its output: \(why)")
             return OutputObjection(failure: failure, isLie: true)
         }
         if hasWriters { return lie("it did not let go of the file that it had finished") }
@@ -50,24 +49,20 @@ extension OutputEvidence {
 extension Failure {
     fileprivate static func tooLarge(_ byteCount: Int64, _ limit: Int64) -> Failure {
         Failure(
-            code: MediaError.Code.outputBytesExceeded.rawValue,
-            kind: MediaError.Code.outputBytesExceeded.kind,
-            stage: MediaError.Stage.finish.rawValue,
-            message: "the output has \(byteCount) bytes, and may have \(limit)",
-            hint: "raise outputBytes"
+            .outputBytesExceeded,
+            at: .finish,
+            "the output has \(byteCount) bytes, and may have \(limit)"
         )
     }
 
     /// The failure of a job that exceeded its processor time and did not report it itself.
     static func overspent(_ seconds: Int, at last: ConversionProgress?) -> Failure {
         Failure(
-            code: MediaError.Code.cpuExceeded.rawValue,
-            kind: MediaError.Code.cpuExceeded.kind,
-            stage: MediaError.Stage.decode.rawValue,
-            message: "it took more than the \(seconds) s of processor time that it may take",
+            .cpuExceeded,
+            at: .decode,
+            "it took more than the \(seconds) s of processor time that it may take",
             position: last?.position,
-            frame: last?.frames,
-            hint: "raise cpuSeconds"
+            frame: last?.frames
         )
     }
 }

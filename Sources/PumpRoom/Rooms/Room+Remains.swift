@@ -52,14 +52,14 @@ extension Room {
         let last = sent.last
         switch verdict {
         case .stalled(let limit):
-            return Failure(.stalled, "no frame was taken for \(limit.seconds); the room was killed", at: last)
+            return Failure(.roomStalled, "no frame was taken for \(limit.seconds); the room was killed", after: last)
         case .disobeyed(let stop): return stop.failure(at: last) ?? .cancelledLate(last)
         case .brokeProtocol(let why):
-            return Failure(.brokenProtocol, "the room was killed for what it said: \(why)", at: last)
+            return Failure(.roomProtocol, "the room was killed for what it said: \(why)", after: last)
         // A room that died before the slot killed it has crashed, even if the slot was about to stop it.
         case .notReady, .notLocked, .distrusted, .dismissed, nil:
             let end = rest.map { describe($0.end) } ?? "a signal that it does not obey"
-            return Failure(.crash, "the room ended in the middle of the job, with \(end)", at: last)
+            return Failure(.roomCrash, "the room ended in the middle of the job, with \(end)", after: last)
         }
     }
 
@@ -71,7 +71,7 @@ extension Room {
 
     private var startFailure: Failure {
         if case .notLocked(let why) = verdict {
-            return Failure(.notLocked, why, hint: "--sandbox best-effort does without it; see docs/security.md")
+            return Failure(.sandboxUnavailable, at: .open, why)
         }
         let end = rest.map { "ended with \(describe($0.end))" } ?? "does not end"
         let why =
@@ -80,19 +80,12 @@ extension Room {
             case .brokeProtocol(let why): why
             default: "it \(end)"
             }
-        return Failure(.notStarted, "no room could be started: \(why)")
+        return Failure(.roomStart, at: .open, "no room could be started: \(why)")
     }
 }
 
 extension Failure {
     fileprivate static func cancelledLate(_ last: ConversionProgress?) -> Failure {
-        Failure(
-            code: "cancelled",
-            kind: .infrastructure,
-            stage: last == nil ? "open" : "decode",
-            message: "cancelled; the room did not stop and was killed",
-            position: last?.position,
-            frame: last?.frames
-        )
+        Failure(.cancelled, "cancelled; the room did not stop and was killed", after: last)
     }
 }

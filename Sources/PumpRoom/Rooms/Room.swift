@@ -336,7 +336,7 @@ final class Room {
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
                 let failure = failure.credible,
                 inFlight[place].hasBegun || inFlight[place].isAbandoned,
-                failure.code != "cancelled" || inFlight[place].stop != nil
+                failure.known != .cancelled || inFlight[place].stop != nil
             else { return "a failure of job \(job) that cannot be" }
             end(place, spent) { .failed($0.failure(failure, cost: $0.cost(spent))) }
         }
@@ -371,23 +371,23 @@ extension SentJob {
     /// The room's failure, or the slot's reason if the room ended the job because of one of the slot's limits.
     fileprivate func failure(_ said: Failure, cost: RoomCost) -> RoomFailure {
         var failure = said
-        if said.code == "cancelled", let stop, let why = stop.failure(at: last) { failure = why }
+        if said.known == .cancelled, let stop, let why = stop.failure(at: last) { failure = why }
         return RoomFailure(failure, frames: last?.frames, cost: cost, elapsed: elapsed, quiet: quiet)
     }
 }
 
 extension Failure {
     fileprivate static func refused(_ message: String, hint: String? = nil) -> Failure {
-        Failure(code: "recipe_refused", kind: .permanent, stage: "open", message: message, hint: hint)
+        Failure(.recipeRefused, at: .open, message, hint: hint)
     }
 
     /// For a message that the kernel refuses to send, because of the descriptors or for lack of memory.
     fileprivate static func unsendable(_ error: SystemError) -> Failure {
         switch error.number {
         case ETOOMANYREFS, EMFILE, ENFILE:
-            Failure(code: "too_many_files", kind: .transient, stage: "open", message: error.text)
-        case ENOMEM, ENOBUFS: Failure(code: "out_of_memory", kind: .transient, stage: "open", message: error.text)
-        default: Failure(code: "unexpected", kind: .permanent, stage: "open", message: error.text)
+            Failure(.tooManyFiles, at: .open, error.text)
+        case ENOMEM, ENOBUFS: Failure(.outOfMemory, at: .open, error.text)
+        default: Failure(.unexpected, at: .open, error.text)
         }
     }
 }

@@ -27,6 +27,6 @@ final class RoomTicket: Sendable {
 
 extension Failure {
     static var cancelledBeforeItBegan: Failure {
-        Failure(code: "cancelled", kind: .infrastructure, stage: "open", message: "cancelled before it began")
+        Failure(.cancelled, at: .open, "cancelled before it began")
     }
 }

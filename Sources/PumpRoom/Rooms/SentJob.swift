@@ -139,18 +139,12 @@ extension SentJob.Stop {
         switch self {
         case .cancelled: nil
         case .deadline(let limit):
-            Failure(
-                .deadlineExceeded,
-                "it took longer than the \(limit.seconds) it may take",
-                at: last,
-                hint: "raise wallSeconds, or the worker's limit"
-            )
+            Failure(.deadlineExceeded, "it took longer than the \(limit.seconds) it may take", after: last)
         case .slow(let time):
             Failure(
                 .tooSlow,
                 "after \(time.seconds) it has decoded less than the worker asks of a job in that time",
-                at: last,
-                hint: "a faster or less busy worker may do it; --job-time of the worker replaces this limit"
+                after: last
             )
         case .overspent(let seconds): .overspent(seconds, at: last)
         }

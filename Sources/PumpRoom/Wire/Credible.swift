@@ -50,16 +50,20 @@ extension Failure {
     /// The failure with the kind that belongs to its code; the room's own kind is ignored. `nil` if
     /// no conversion fails like this.
     var credible: Failure? {
-        guard MediaError.Stage(rawValue: stage) != nil, position.map(FigureBound.holds) ?? true,
+        guard let code = known, Self.codesOfConversions.contains(code),
+            let stage = Failure.Stage(rawValue: stage), Self.stagesOfConversions.contains(stage),
+            position.map(FigureBound.holds) ?? true,
             (0...FigureBound.stream).contains(stream ?? 0), FigureBound.holds(frames: frame ?? 0)
         else { return nil }
         var failure = bounded
-        switch code {
-        case "recipe_refused", "unexpected": failure.kind = .permanent
-        default:
-            guard let code = MediaError.Code(rawValue: code) else { return nil }
-            failure.kind = code.kind
-        }
+        failure.kind = code.kind
         return failure
     }
+
+    /// All codes with which a conversion can fail inside a room.
+    private static let codesOfConversions = Set(
+        [FailureSection.sources, .damage, .requests, .conversion, .limits].flatMap(\.entries).map(\.code)
+    ).subtracting([.deadlineExceeded, .tooSlow]).union([.unexpected])
+
+    private static let stagesOfConversions: Set<Stage> = [.open, .probe, .decode, .resample, .encode, .write, .finish]
 }

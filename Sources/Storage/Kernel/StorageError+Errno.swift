@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// The end of a conversion to which a kernel error belongs.
@@ -9,9 +10,9 @@ extension StorageError {
     /// Translates the kernel's error `number`.
     ///
     /// `end` and `stage` state what was being done; `end` decides what a missing name and a failed transfer mean.
-    init(errno number: Int32, _ end: End, at stage: Stage, _ operation: String, place: String? = nil) {
+    init(errno number: Int32, _ end: End, at stage: Failure.Stage, _ operation: String, place: String? = nil) {
         self.init(
-            Code(errno: number, end),
+            FailureCode(errno: number, end),
             at: stage,
             operation,
             Self.text(of: number),
@@ -31,7 +32,7 @@ extension StorageError {
     }
 }
 
-extension StorageError.Code {
+extension FailureCode {
     fileprivate init(errno number: Int32, _ end: End) {
         self =
             switch number {
@@ -47,7 +48,7 @@ extension StorageError.Code {
             case EMLINK, EOPNOTSUPP: .unsupportedDestination
             // The errors of a lost mount, a dead FUSE server or a removed disk.
             case ESTALE, ENOTCONN, ENXIO, ENODEV, EHOSTDOWN, EHOSTUNREACH, ETIMEDOUT, ECONNABORTED, ESHUTDOWN:
-                .unavailable
+                .storageUnavailable
             default: end == .source ? .sourceIO : .destinationIO
             }
     }

@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// A file opened for reading, closed when the value is dropped.

@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// A plain path, split into a folder and a name in it.
@@ -43,7 +44,7 @@ struct DestinationPath {
         return count < 0 ? nil : String(decoding: letters.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    private static func refusal(_ code: StorageError.Code, _ detail: String, _ path: String) -> StorageError {
+    private static func refusal(_ code: FailureCode, _ detail: String, _ path: String) -> StorageError {
         StorageError(code, at: .open, "write to", detail, place: path)
     }
 }

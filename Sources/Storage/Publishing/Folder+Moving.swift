@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 extension Folder {

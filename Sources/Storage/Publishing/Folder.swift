@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// An open folder. Lookups in it work even if the folder itself is renamed.
@@ -39,7 +40,7 @@ final class Folder: Sendable {
     }
 
     /// The metadata of `name`, without following links; `nil` if it does not exist.
-    func facts(of name: String, at stage: StorageError.Stage) throws(StorageError) -> FileFacts? {
+    func facts(of name: String, at stage: Failure.Stage) throws(StorageError) -> FileFacts? {
         if let facts = FileFacts.of(name, in: descriptor, followingLinks: false) { return facts }
         if errno == ENOENT { return nil }
         throw StorageError(errno: errno, .destination, at: stage, "look at", place: path(of: name))

@@ -169,11 +169,11 @@ public struct OutputFile: ~Copyable {
         if present.kind != .file { throw notAFile(present.kind, path, at: .open) }
     }
 
-    private static func notAFile(_ kind: FileKind, _ path: String, at stage: StorageError.Stage) -> StorageError {
+    private static func notAFile(_ kind: FileKind, _ path: String, at stage: Failure.Stage) -> StorageError {
         StorageError(.notAFile, at: stage, "write to", "it is a \(kind.rawValue)", place: path)
     }
 
-    private static func exists(_ path: String, at stage: StorageError.Stage) -> StorageError {
+    private static func exists(_ path: String, at stage: Failure.Stage) -> StorageError {
         StorageError(.destinationExists, at: stage, "write to", "it exists already", place: path)
     }
 }

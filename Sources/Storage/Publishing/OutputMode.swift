@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// The permissions and the group of a file.

@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// Who made the file that has a job's final name.

@@ -163,7 +163,7 @@ extension Folder {
         return mark.ledger != attempt.ledger || mark.job != attempt.job
     }
 
-    private func refusal(_ code: StorageError.Code, _ detail: String, _ name: String) -> StorageError {
+    private func refusal(_ code: FailureCode, _ detail: String, _ name: String) -> StorageError {
         StorageError(code, at: .publish, "publish", detail, place: path(of: name))
     }
 }

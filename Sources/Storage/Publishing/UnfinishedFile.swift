@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// A file being written in its destination's folder: unnamed, or under a hidden name if the file system requires one.

@@ -1,3 +1,5 @@
+import Conversion
+
 /// Derives destinations from sources: `masters:{dir}/{stem}.{ext}`. `{{` and `}}` stand for braces.
 public struct DestinationTemplate: Sendable, Hashable {
     /// The fields that a template may contain.

@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 
 /// A file system and its free space.

@@ -1,3 +1,5 @@
+import Conversion
+
 /// A path below a named root: `archive:2024/a.wav`.
 ///
 /// Machines may mount one share at different places; each worker decides where a root's name leads. One place has

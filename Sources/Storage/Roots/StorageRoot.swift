@@ -73,7 +73,7 @@ public final class StorageRoot: Sendable {
     public func check() throws(StorageError) {
         guard let facts = FileFacts.of(path, followingLinks: true), facts.identity == identity else {
             let detail = "\(path) is no longer what it was when the root was opened"
-            throw StorageError(.unavailable, at: .open, "use the root", detail, place: name)
+            throw StorageError(.storageUnavailable, at: .open, "use the root", detail, place: name)
         }
     }
 
@@ -177,7 +177,7 @@ public final class StorageRoot: Sendable {
     /// The folder that contains `location`.
     func folder(
         of location: Location,
-        at stage: StorageError.Stage,
+        at stage: Failure.Stage,
         creating: Bool = false
     ) throws(StorageError) -> Folder {
         try assertOurs(location)
@@ -185,7 +185,7 @@ public final class StorageRoot: Sendable {
     }
 
     /// The folder at `below`, relative to the root.
-    func folder(_ below: String, at stage: StorageError.Stage, creating: Bool) throws(StorageError) -> Folder {
+    func folder(_ below: String, at stage: Failure.Stage, creating: Bool) throws(StorageError) -> Folder {
         let shown = "\(name):\(below)"
         let path = below.isEmpty ? "." : below
         if let folder = open(path, shown) { return folder }
@@ -212,7 +212,7 @@ public final class StorageRoot: Sendable {
     }
 
     /// Creates the missing folders of `below`, each in the one that was opened before it.
-    private func createFolders(_ below: String, at stage: StorageError.Stage) throws(StorageError) {
+    private func createFolders(_ below: String, at stage: Failure.Stage) throws(StorageError) {
         var parent = try folder("", at: stage, creating: false)
         var done = ""
         for part in below.pathNames {

@@ -1,3 +1,5 @@
+import Conversion
+
 /// The roots of one worker, by name.
 public struct StorageRoots: Sendable {
     private let roots: [String: StorageRoot]

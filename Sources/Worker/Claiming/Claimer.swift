@@ -28,7 +28,7 @@ final class Claimer: Sendable {
                 patience = Patience(first: .milliseconds(100), longest: .seconds(5))
             } catch let error as LedgerError {
                 isInDoubt = isInDoubt || error.mayHaveHappened
-                if error.code == .leaseOver {
+                if error.code == .ledgerLeaseOver {
                     session.lose()
                     shop.pulse.poke()
                 } else if !Task.isCancelled {

@@ -52,6 +52,6 @@ enum StopReason: Sendable, Hashable {
     /// The ledger has ended the worker's lease, or has not answered for too long.
     case leaseOver
 
-    /// Whether the worker has lost the job, so that it must write nothing for it.
+    /// Whether the right to it is gone, so that nothing may be written.
     var isLoss: Bool { self == .lost || self == .leaseOver }
 }

@@ -158,7 +158,7 @@ final class RootKeeper: Sendable {
         } else {
             switch reopen(root) {
             case .present(let what): note = what
-            case .refused(let reason): return .refused("\(StorageError.Code.unavailable.rawValue): \(reason)")
+            case .refused(let reason): return .refused("\(FailureCode.storageUnavailable.rawValue): \(reason)")
             }
         }
         if absence.full != nil, let facts = FileSystemFacts(path: root.path), facts.isFull { return .full(facts) }

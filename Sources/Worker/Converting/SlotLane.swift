@@ -40,7 +40,7 @@ struct SlotLane: Sendable {
             let roots = [root].compactMap(\.self)
             end(
                 job,
-                await shop.judge(AttemptFailure(job.fence, error.failure, facts: facts()), claim, roots, on: files)
+                await shop.diagnose(AttemptFailure(job.fence, error.failure, facts: facts()), claim, roots, on: files)
             )
         case .withoutRoom(let facts): end(job, shop.putOff(facts))
         case .withoutMount(let lost): end(job, shop.putOff(lost))
@@ -75,7 +75,7 @@ struct SlotLane: Sendable {
             prepared.discard()
             let failed = AttemptFailure(fence, problem.failure, isRoomDeath: problem.isLie, facts: facts)
             let roots = [prepared.sourceRoot, prepared.location.root]
-            return end(job, await shop.judge(failed, job.claim, roots, on: files))
+            return end(job, await shop.diagnose(failed, job.claim, roots, on: files))
         }
         prepared.discard()
         switch (outcome, board.job(fence)?.stop) {
@@ -96,7 +96,7 @@ struct SlotLane: Sendable {
                 isRoomDeath: failed.isRoomDeath,
                 facts: facts
             )
-            end(job, await shop.judge(report, job.claim, roots, on: files))
+            end(job, await shop.diagnose(report, job.claim, roots, on: files))
         }
     }
 

@@ -1,3 +1,4 @@
+import Conversion
 import Ledger
 
 /// Stops a worker: ends claiming, finishes or hands back what runs, and reports to the ledger.

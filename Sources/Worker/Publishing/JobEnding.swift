@@ -11,10 +11,10 @@ struct JobEnding: Sendable {
         /// Published by an earlier attempt of which the ledger has no record.
         case made(MadeOutput, AttemptFacts)
         case failed(AttemptFailure)
-        case handedBack(ReleaseReason, need: String?)
+        case handedBack(FailureCode, need: String?)
         /// Handed back until its file system has space or is mounted again: for at most this
         /// long, with a reason for users.
-        case putOff(ReleaseReason, Duration, because: String)
+        case putOff(FailureCode, Duration, because: String)
     }
 
     let fence: Fence

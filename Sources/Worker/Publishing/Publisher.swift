@@ -13,7 +13,7 @@ struct Publisher: Sendable {
 
     /// Why jobs are handed back. One call to the ledger covers all jobs with the same cause.
     private struct Cause: Hashable {
-        var reason: ReleaseReason
+        var reason: FailureCode
         var need: String?
         var hold: Duration?
         var message: String?
@@ -215,7 +215,7 @@ struct Publisher: Sendable {
             case .failure(let error):
                 let failure = AttemptFailure(output.job.fence, error.failure, facts: output.facts)
                 let roots = [output.prepared.location.root]
-                switch await shop.judge(failure, output.job.claim, roots, on: files) {
+                switch await shop.diagnose(failure, output.job.claim, roots, on: files) {
                 case .failed(let failure): unpublished.failures.append(failure)
                 case .putOff(let reason, let hold, let message):
                     unpublished.releases.append((output.job, Cause(reason: reason, hold: hold, message: message)))
@@ -273,7 +273,7 @@ struct Publisher: Sendable {
     private func noteRoom(for claim: Claim) async {
         let (keeper, disks) = (shop.roots, shop.disks)
         await files.run {
-            if let place = Judge.destination(of: claim, in: keeper) { disks.noteRoom(on: place.facts.device) }
+            if let place = RootDiagnosis.destination(of: claim, in: keeper) { disks.noteRoom(on: place.facts.device) }
         }
     }
 

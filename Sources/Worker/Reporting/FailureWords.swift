@@ -4,20 +4,14 @@ import Storage
 
 extension Failure {
     /// The failure of a job that was cancelled while it ran.
-    static let cancelled = Failure(
-        code: "cancelled",
-        kind: .infrastructure,
-        stage: "release",
-        message: "the job was cancelled; nothing of its output is left"
-    )
+    static let cancelled = Failure(.cancelled, at: .release, "the job was cancelled; nothing of its output is left")
 
     /// The room wrote another number of frames than planned.
     static func framesDiffer(_ report: ConversionReport) -> Failure {
         Failure(
-            code: "frame_count_mismatch",
-            kind: .permanent,
-            stage: "finish",
-            message: "\(report.plannedFrames) frames were planned and \(report.writtenFrames) written"
+            .frameCountMismatch,
+            at: .finish,
+            "\(report.plannedFrames) frames were planned and \(report.writtenFrames) written"
         )
     }
 
@@ -28,7 +22,7 @@ extension Failure {
         case let error as StorageError: self = error.failure
         case let error as Failure: self = error
         default:
-            self.init(code: "unexpected", kind: .infrastructure, stage: "ledger", message: "\(error)")
+            self.init(.workerError, at: .ledger, "\(error)")
         }
     }
 }

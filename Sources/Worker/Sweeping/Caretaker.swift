@@ -91,7 +91,7 @@ struct Caretaker: Sendable {
     }
 
     /// Recalls the jobs that wait for a file system. Jobs that wait for another one are put off again.
-    private func recall(_ reason: ReleaseReason) async {
+    private func recall(_ reason: FailureCode) async {
         // A job that is just being put off reaches the ledger before the second round.
         for round in 0..<2 {
             if round > 0 { await rest(.seconds(2)) }

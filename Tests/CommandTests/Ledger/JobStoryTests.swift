@@ -26,7 +26,8 @@ struct JobStoryTests {
                 == "  stage decode, stream 0, at 48:07.11, frame 138,581,424, libav INVALIDDATA, "
                 + "138,581,424 frames read, 5.1 s CPU, 31.0 MB of memory"
         )
-        #expect(lines[8] == "  hint: the upload may have been cut off; --on-damage conceal would keep the length")
+        let advice = "fetch the file again; --on-damage conceal keeps the length and fills the rest with silence"
+        #expect(lines[8] == "  hint: \(advice)")
     }
 
     @Test func completedJobShowsItsResult() async throws {

@@ -118,7 +118,8 @@ struct OverviewTests {
         #expect(lines[1].contains(" \(second) in:two/1.wav") || lines[1].contains(" \(first) in:one/1.wav"))
         #expect(lines[2].contains(" \(crash) in:three/1.wav"))
         #expect(lines[3].isEmpty)
-        #expect(lines[4] == "truncated   the upload may have been cut off; --on-damage conceal would keep the length")
+        let advice = "fetch the file again; --on-damage conceal keeps the length and fills the rest with silence"
+        #expect(lines[4] == "truncated   \(advice)")
         #expect(run.errorText == "retry a group: sluice retry --code truncated --on-damage conceal\n")
         #expect(try bench.output("errors", "-q") == "truncated\nroom_crash\n")
         #expect(try bench.output("errors", "--batch", "3", "-q") == "room_crash\n")

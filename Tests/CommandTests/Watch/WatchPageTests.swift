@@ -121,7 +121,7 @@ struct WatchPageTests {
     @Test func absenceOfTheLedgerIsSaidOverOldFacts() async throws {
         let material = try await WatchMaterial()
         var state = try await material.state()
-        state.lose(LedgerError(.cannotReach, during: "look", "no server"))
+        state.lose(LedgerError(.ledgerCannotReach, during: "look", "no server"))
         let screen = state.screen()
         #expect(screen[1].hasPrefix("the ledger does not answer since ") && screen[1].contains("ledger_cannot_reach"))
         #expect(screen[2].hasPrefix("batches"))

@@ -37,8 +37,8 @@ enum ConfinedRun {
     private static let marker = "confined run: "
 
     private struct Told: Codable {
-        let code: MediaError.Code
-        let stage: MediaError.Stage
+        let code: FailureCode
+        let stage: Failure.Stage
         let detail: String
         let libavName: String?
     }

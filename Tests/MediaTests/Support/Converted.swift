@@ -31,7 +31,7 @@ enum Converted {
     }
 
     /// The code of the `MediaError` that `body` throws; `nil` for success and for other errors.
-    static func code(_ body: () throws -> Void) -> MediaError.Code? {
+    static func code(_ body: () throws -> Void) -> FailureCode? {
         do {
             try body()
             return nil

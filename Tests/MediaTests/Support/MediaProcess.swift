@@ -1,3 +1,4 @@
+import Conversion
 import Foundation
 import TestSupport
 
@@ -13,8 +14,8 @@ enum MediaProcess {
     {
         let run = try Run.program(path, ["--room", "\(kilobytes)", source, destination, format, format])
         let words = run.errorText.split(separator: "\n").first.map { $0.split(separator: " ", maxSplits: 2) } ?? []
-        guard words.count == 3, let code = MediaError.Code(rawValue: String(words[0])),
-            let stage = MediaError.Stage(rawValue: String(words[1]))
+        guard words.count == 3, let code = FailureCode(rawValue: String(words[0])),
+            let stage = Failure.Stage(rawValue: String(words[1]))
         else { throw SupportError("run out of memory", "\(run.status): \(run.outputText) \(run.errorText)") }
         return MediaError(code, at: stage, String(words[2]))
     }

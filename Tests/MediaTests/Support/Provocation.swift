@@ -6,13 +6,13 @@ import TestSupport
 
 /// A way to provoke each error code through the public interface of the library.
 struct Provocation: Sendable {
-    let code: MediaError.Code
-    let stage: MediaError.Stage
+    let code: FailureCode
+    let stage: Failure.Stage
     private let attempt: @Sendable (TemporaryFolder) throws -> Void
 
     init(
-        _ code: MediaError.Code,
-        _ stage: MediaError.Stage,
+        _ code: FailureCode,
+        _ stage: Failure.Stage,
         _ attempt: @escaping @Sendable (TemporaryFolder) throws -> Void
     ) {
         self.code = code

@@ -3,52 +3,51 @@ import Ledger
 import Storage
 
 /// Finds out whether a failure is due to the job or to the storage that it ran on.
-enum Judge {
-    struct Verdict: Sendable {
-        var failure: Failure
-        /// The root that would fail every job, if there is one.
-        var root: String?
-        /// The file system that is full.
-        var full: FileSystemFacts?
-        /// The file system that is no longer mounted.
-        var lost: MountWatch.Lost?
-    }
+struct RootDiagnosis: Sendable {
+    var failure: Failure
+    /// The root that would fail every job, if there is one.
+    var root: String?
+    /// The file system that is full.
+    var full: FileSystemFacts?
+    /// The file system that is no longer mounted.
+    var lost: MountWatch.Lost?
 
     /// Diagnoses a file error by checking the roots concerned. Blocks.
     ///
     /// On a lost mount every source appears missing or broken, and a file system that is full before a job writes to
     /// it says nothing about the job, so such failures spend no attempt. If a whole root lies on the one full file
     /// system, the root itself is full.
-    static func look(
-        at failure: Failure,
+    static func of(
+        _ failure: Failure,
         of job: Claim,
         roots: [String],
         in keeper: RootKeeper,
         _ disks: DiskKeeper,
         _ mounts: MountKeeper
-    ) -> Verdict {
-        switch failure.code {
-        case StorageError.Code.unavailable.rawValue:
+    ) -> RootDiagnosis {
+        switch failure.known {
+        case .storageUnavailable:
             // The root may be back already. It still counts as missing until the next check.
-            return Verdict(failure: failure, root: roots.first { keeper.problem(of: $0) != nil } ?? roots.first)
-        case StorageError.Code.sourceIO.rawValue, StorageError.Code.destinationIO.rawValue,
-            StorageError.Code.sourceNotFound.rawValue, StorageError.Code.folderNotFound.rawValue:
+            return RootDiagnosis(failure: failure, root: roots.first { keeper.problem(of: $0) != nil } ?? roots.first)
+        case .sourceIO, .destinationIO, .sourceNotFound, .folderNotFound:
             for root in roots {
-                if let problem = keeper.problem(of: root) { return Verdict(failure: problem.failure, root: root) }
+                if let problem = keeper.problem(of: root) { return RootDiagnosis(failure: problem.failure, root: root) }
             }
-            return Verdict(failure: failure, lost: mounts.lost(for: job, in: keeper.roots))
-        case StorageError.Code.diskFull.rawValue:
+            return RootDiagnosis(failure: failure, lost: mounts.lost(for: job, in: keeper.roots))
+        case .diskFull:
             guard let (root, facts) = destination(of: job, in: keeper), disks.lacksRoom(facts, for: job.fence.job)
             else {
-                break
+                return RootDiagnosis(failure: failure)
             }
-            var failure = failure
-            failure.kind = .infrastructure
             let isWholeRoot = facts.isFull && root.isWholly(on: facts.device)
-            return Verdict(failure: failure, root: isWholeRoot ? root.name : nil, full: facts)
-        default: break
+            return RootDiagnosis(
+                failure: failure.with(.fileSystemFull),
+                root: isWholeRoot ? root.name : nil,
+                full: facts
+            )
+        default:
+            return RootDiagnosis(failure: failure)
         }
-        return Verdict(failure: failure)
     }
 
     /// The root and file system that a job writes to; `nil` if they cannot be determined. A failed
