@@ -187,8 +187,9 @@ create table job (
     max_attempts smallint not null check (max_attempts between 1 and 1000),
     run_at timestamptz,
     labels jsonb check (jsonb_typeof(labels) = 'object'),
-    -- Of a recipe that was changed: what it was until which attempt, oldest first. Only how damage is met ever changes, by
-    -- retry_jobs() while the job lies where no worker can claim it, so that no attempt sees its recipe change.
+    -- The history of a recipe that was changed: each earlier form and the last attempt that used it, oldest first. Only the
+    -- treatment of damage ever changes, and only retry_jobs() changes it, while no worker can claim the job, so that no attempt sees
+    -- its recipe change.
     amendments jsonb check (jsonb_typeof(amendments) = 'array'),
     -- A hash of the recipe without its conflict policy, by which a submission recognises that the same work was submitted before.
     -- Null if the submitter gave none: such a job never counts as the same work.
