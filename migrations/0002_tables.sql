@@ -228,7 +228,7 @@ create table delayed (
     like waiting including constraints,
     primary key (job),
     ready_at timestamptz not null,
-    -- The failure after which the job is to be tried again.
+    -- The failure after which the job will be tried again.
     code text,
     class failure_class,
     stage text

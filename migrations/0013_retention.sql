@@ -1,10 +1,10 @@
--- Why: how jobs that ended longer than `setting.keep` ago leave the ledger. A span is dropped whole, which costs next to nothing however
--- many jobs it held. What stays is copied before into a small table that takes the span's place: the rest. Rests of neighbours become
--- one, so there are few.
--- Spans do not depend on each other: a job that waits since the first day keeps itself, and no newer job.
+-- Why: how jobs that ended longer than `setting.keep` ago leave the ledger. A span is dropped as a whole, which costs next to nothing
+-- however many jobs it held. The jobs that stay are first copied into a small table that takes the span's place: the rest. Adjacent rests
+-- are merged, so there are few.
+-- Spans do not depend on each other: a job that has waited since the first day keeps itself, and no newer job.
 --
--- The span is counted in pages (`leaving`, `leaving_count`), is then dropped in one short transaction, and its batches are told in
--- pages again. Each page excludes retry_jobs(), which alone could bring a job of the span back, by an advisory lock.
+-- drop_old() counts a span in pages (`leaving`, `leaving_count`), drops it in one short transaction, and then corrects the counts of
+-- its batches in pages again. Each page excludes retry_jobs(), which alone could bring a job of the span back, by an advisory lock.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Tables

@@ -86,7 +86,7 @@ begin
         -- have had time to return. They try the ledger every second, and a connection that hangs costs them five. They beat every
         -- third of a lease, so that after a shorter gap a third is left.
         quiet_until = case
-            -- No tick is on record: which workers beat before, and which beats a crash has forgotten, is not known either.
+            -- There is no record of a tick: it is also unknown which workers beat before, and which heartbeats a crash has lost.
             when h.tick_at = '-infinity' then t + s.lease
             -- Ticks come about every second, so a shorter gap shows nothing, however short a lease is.
             when h.postmaster_at <> pg_postmaster_start_time() or t < h.tick_at
