@@ -100,19 +100,19 @@ create type worker_wish as enum ('run', 'quiet', 'drain');
 -- The owner's settings, in one row. Functions read it at every call, so a change takes effect at once.
 create table setting (
     only_row boolean primary key default true check (only_row),
-    -- How long a worker may go without a heartbeat. It keeps its jobs until reap() has ended it, which happens later.
+    -- How long a worker may go without a heartbeat before reap() may end it. Until reap() does, the worker keeps its jobs.
     lease interval not null default '30 s' check (lease between '1 s' and '1 h'),
     -- The n-th retry of a transient failure comes after a random share of retry_base * 2^(n-1), at most retry_cap.
     retry_base interval not null default '10 s' check (retry_base > '0'),
     retry_cap interval not null default '15 min' check (retry_cap >= retry_base),
-    -- The number of room deaths at which a job goes into quarantine. The first may be the fault of the room, or of a neighbour that
-    -- uses too much memory. A second, in another room, is the fault of the file.
+    -- A job goes into quarantine when this many rooms have died while they converted it. The first death may be the fault of the room,
+    -- or of a neighbour that uses too much memory. A second, in another room, is the fault of the file.
     room_deaths_allowed smallint not null default 2 check (room_deaths_allowed > 0),
-    -- The number of workers lost while they ran a job at which the job goes into quarantine. Otherwise a job that crashes one worker
-    -- after another would take the other jobs of these workers with it for ever.
+    -- A job goes into quarantine when this many workers were lost while they ran it. Otherwise a job that crashes one worker after
+    -- another would take the other jobs of these workers with it for ever.
     workers_lost_allowed smallint not null default 3 check (workers_lost_allowed > 0),
-    -- Number of losses after which a job goes back at once. Later losses back off, or a job that crashes its workers would keep the
-    -- fleet busy.
+    -- A job returns at once after each of its first losses, up to this number, and backs off after later ones. Otherwise a job that
+    -- crashes its workers would keep the fleet busy.
     losses_without_delay smallint not null default 3 check (losses_without_delay >= 0),
     max_attempts smallint not null default 3 check (max_attempts between 1 and 1000),
     -- The ledger ends a job whose frames have not moved for this long, even if its worker beats. The worker's own limit is far
@@ -124,14 +124,14 @@ create table setting (
     publish_grace interval not null default '60 s' check (publish_grace > '0'),
     -- Bytes of a recipe, and of a job's labels. A worker keeps those of all jobs that it has claimed in memory.
     recipe_bytes integer not null default 131072 check (recipe_bytes between 1024 and 16777216),
-    -- Number of different needs in one submission, and of lanes with waiting jobs that one submitter may have open. Claims also look
+    -- Number of different sets of needs in one submission, and of lanes with waiting jobs that one submitter may have open. Claims also look
     -- at lanes that no worker can serve. Null: no limit, for a ledger whose only submitter has a queue for each of thousands of
     -- customers.
     lanes_per_submission integer not null default 64 check (lanes_per_submission > 0),
     lanes_per_submitter integer default 512 check (lanes_per_submitter > 0),
     -- Whose jobs a submitter sees: `all`, or only their `own`. Viewers and operators see all.
     submitters_see text not null default 'all' check (submitters_see in ('all', 'own')),
-    -- Number of queues up to which submissions create new ones.
+    -- Submissions create queues that do not exist until there are this many.
     queues_allowed integer not null default 1000 check (queues_allowed > 0),
     -- Ids per partition, minimum and maximum. A larger ledger gets larger partitions, see next_span_size(). Applies to new
     -- partitions.

@@ -54,7 +54,7 @@ begin
                            part, parent, case parent when 'job' then 'id' else 'job' end, first,
                            case parent when 'job' then 'id' else 'job' end, next);
             execute format('alter table %I attach partition %I for values from (%s) to (%s)', parent, part, first, next);
-            -- The partition's own bounds say the same.
+            -- The partition's bounds imply the constraint.
             execute format('alter table %I drop constraint bounds', part);
         end loop;
         insert into span (first_id, next_id) values (first, next);

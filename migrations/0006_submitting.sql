@@ -3,7 +3,7 @@
 -- without rights to any table and behind a pooler in transaction mode, and neither leaves anything behind after the transaction.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- The time from which a job may run, limited to a century from now: a job that never ends keeps all later ones from being dropped.
+-- The time from which a job may run, limited to a century from now: a job that is never due would stay in the ledger for ever.
 create function sooner(run_at timestamptz, t timestamptz) returns timestamptz
 language sql stable parallel safe
 as $$ select case when run_at is not null then least(run_at, t + interval '100 years') end $$;
