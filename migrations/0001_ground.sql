@@ -124,8 +124,8 @@ create table setting (
     publish_grace interval not null default '60 s' check (publish_grace > '0'),
     -- Bytes of a recipe, and of a job's labels. A worker keeps those of all jobs that it has claimed in memory.
     recipe_bytes integer not null default 131072 check (recipe_bytes between 1024 and 16777216),
-    -- Number of different sets of needs in one submission, and of lanes with waiting jobs that one submitter may have open. Claims also look
-    -- at lanes that no worker can serve. Null: no limit, for a ledger whose only submitter has a queue for each of thousands of
+    -- Number of different sets of needs in one submission, and of lanes with waiting jobs that one submitter may have open. Claims also
+    -- look at lanes that no worker can serve. Null: no limit, for a ledger whose only submitter has a queue for each of thousands of
     -- customers.
     lanes_per_submission integer not null default 64 check (lanes_per_submission > 0),
     lanes_per_submitter integer default 512 check (lanes_per_submitter > 0),
