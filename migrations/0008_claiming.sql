@@ -14,8 +14,8 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 
 -- The last folds of what claims have given: rows of a claim that committed later than four folds after it began are not counted.
 create function first_generation() returns bigint
-language sql volatile security definer set search_path from current
-as $$ select last_value - 4 from service_generation $$;
+language plpgsql volatile security definer set search_path from current
+as $$ begin return (select last_value - 4 from service_generation); end $$;
 
 -- Adds what claims have given to the finish tags of queues and submitters, and to the virtual times. Returns how many rows that were.
 --
