@@ -15,8 +15,8 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 
 -- The oldest generation that counts. Rows of a claim that committed later than four foldings after it began are not counted.
 create function first_generation() returns bigint
-language sql volatile security definer set search_path from current
-as $$ select last_value - 4 from service_generation $$;
+language plpgsql volatile security definer set search_path from current
+as $$ begin return (select last_value - 4 from service_generation); end $$;
 
 -- Adds the service that claims have given to the finish tags of queues and submitters, and to the virtual times. Returns the number
 -- of rows folded.
