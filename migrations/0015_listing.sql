@@ -1,4 +1,4 @@
--- Why: what people and programs may look at: the ledger as a whole, queues, batches and workers. Counts are read from folded sums,
+-- Why: the overview for people and programs: the ledger as a whole, queues, batches and workers. Counts are read from folded sums,
 -- never by counting jobs.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
@@ -18,7 +18,7 @@ as $$
     group by q.name, s.state order by q.name, s.state
 $$;
 
--- One row about everything. `oldest_waiting` looks at the heads of the lines.
+-- One row about the whole ledger. `oldest_waiting` looks at the heads of the lanes.
 create function status()
 returns table (
     delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, skipped bigint,
@@ -116,7 +116,8 @@ as $$
     order by c.id desc
 $$;
 
--- Workers: those alive, or also those that ended since `ended_since`. `holds` is what each has in hand.
+-- Workers that have not ended, and also those that ended since `ended_since`, if given. `holds` is the number of running jobs of
+-- each.
 create function list_workers(ended_since timestamptz default null)
 returns table (
     worker bigint, name text, host text, build text, slots integer, abilities text[], wish worker_wish, status jsonb,

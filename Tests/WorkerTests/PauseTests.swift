@@ -45,7 +45,7 @@ struct PauseTests {
         #expect(try await worker.stop() == .exited(0))
     }
 
-    @Test func missingSourceOnAHealthyRootPausesNobody() async throws {
+    @Test func missingSourceOnAHealthyRootDoesNotPause() async throws {
         let lab = try await WorkerLab()
         let worker = try lab.worker()
         try await lab.submit(20, from: "in:missing.wav")
