@@ -56,7 +56,8 @@ struct ValueTypeTests {
     }
 
     @Test func presetSuggestsTheNearest() {
-        #expect(why(.preset, "mp3-v00") == "is no preset; did you mean \"mp3-v0\"?")
-        #expect(why(.preset, "zzzzzzzzzz") == "is no preset; \"sluice presets\" lists them")
+        #expect(why(.preset, "mp3-v00") == "is not a preset; did you mean \"mp3-v0\"?")
+        #expect(why(.preset, "podcast") == "is not a preset; did you mean \"podcast-mp3\"?")
+        #expect(why(.preset, "zzzzzzzzzz") == "is not a preset")
     }
 }
