@@ -170,6 +170,8 @@ create table batch (
 create index batch_created_at on batch (created_at);
 create index batch_last_job on batch (last_job);
 create index batch_submitter on batch (submitter, first_job);
+-- Batches without a label, such as those of one job each, do not pay for it.
+create index batch_name on batch (name, id) where name is not null;
 
 -- Bounded like the ids of batches.
 create sequence job_id as bigint maxvalue 8796093022207;

@@ -133,6 +133,31 @@ as $$
     order by w.name, w.id
 $$;
 
+-- The batches with this name that the caller may see, newest first, six at most. Without a name: the newest batch that the caller
+-- submitted.
+--
+-- The bounds are ranges and the order has both columns, so that only the index on both gives it: by the primary key alone, a rare name
+-- would be looked for in all batches.
+create function find_batches(batch_name text) returns table (batch bigint)
+language plpgsql stable security definer set search_path from current set jit = off
+    set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+    if batch_name is null then
+        return query
+            select b.id from batch b where b.submitter >= session_user::text and b.submitter <= session_user::text
+            order by b.submitter desc, b.first_job desc limit 1;
+    else
+        return query
+            select b.id from batch b
+            where b.name >= batch_name and b.name <= batch_name and ((select sees_all()) or b.submitter = session_user)
+            order by b.name desc, b.id desc limit 6;
+    end if;
+end $$;
+
+select allow('sluice_viewer', 'find_batches');
+select allow('sluice_operator', 'find_batches');
+select allow('sluice_submitter', 'find_batches');
 select allow('sluice_viewer', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
 select allow('sluice_operator', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
 select allow('sluice_submitter', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');

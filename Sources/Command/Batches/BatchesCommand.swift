@@ -3,7 +3,12 @@ import Ledger
 
 /// `sluice batches`: lists submissions with their progress, newest first.
 enum BatchesCommand {
-    private static let numbers = Argument(name: "ID", summary: "only these", count: .any, completion: .ledger(.batches))
+    private static let numbers = Argument(
+        name: "BATCH",
+        summary: "only these: numbers, labels, or \"last\"",
+        count: .any,
+        completion: .ledger(.batches)
+    )
     private static let limit = SettledOption<Int>(
         "limit",
         .whole(in: 1...10_000),
@@ -28,12 +33,13 @@ enum BatchesCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
-        let wanted = try invocation.ids(numbers)
+        let wanted = try invocation.batches(numbers)
         let (now, batches, hasMore) = try LedgerWork.run(invocation) { ledger in
             let now = try await ledger.time()
             if !wanted.isEmpty {
                 var found: [BatchSummary] = []
-                for id in wanted {
+                for name in wanted {
+                    let id = try await name.id(on: ledger)
                     guard let batch = try await ledger.batch(id) else { throw Refusal.missing("batch \(id)") }
                     found.append(batch)
                 }

@@ -9,10 +9,10 @@ enum WaitCommand {
         count: .any,
         completion: .ledger(.jobs(JobState.open))
     )
-    private static let batch = Option<Int64>(
+    private static let batch = Option<BatchName>(
         "batch",
-        .id.offering(.batches),
-        "all jobs of this batch",
+        .batch,
+        "all jobs of this batch: its number, its label, or \"last\"",
         isRepeatable: true,
         in: .jobs
     )
@@ -40,12 +40,12 @@ enum WaitCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let waiting = Waiting(
             jobs: try invocation.ids(ids),
-            batches: invocation.all(batch),
+            names: invocation.all(batch),
             takesAny: invocation[takesAny],
             limit: invocation[timeout]
         )
-        guard !waiting.jobs.isEmpty || !waiting.batches.isEmpty else {
-            throw UsageError("nothing says what to wait for", hint: "name jobs, or --batch ID")
+        guard !waiting.jobs.isEmpty || !waiting.names.isEmpty else {
+            throw UsageError("nothing says what to wait for", hint: "name jobs, or --batch BATCH")
         }
         let ending = try waiting.run(invocation, console)
         if invocation[json] {
@@ -66,7 +66,9 @@ extension Waiting {
         let latest = Latest<State?>(nil)
         do {
             let ending = try LedgerWork.run(invocation, onTick: { display.show(latest.value) }) { ledger in
-                try await run(on: ledger, console) { latest.value = $0 }
+                var waiting = self
+                for name in names { waiting.batches.append(try await name.id(on: ledger)) }
+                return try await waiting.run(on: ledger, console) { latest.value = $0 }
             }
             display.finish(ending)
             if ending.isTimedOut { console.say("not all of it ended in that time") }
@@ -83,7 +85,8 @@ extension Waiting {
 
     /// The command that waits for the same jobs and batches.
     private var command: String {
-        let words = batches.flatMap { ["--batch", "\($0)"] } + jobs.map { "\($0)" }
+        let batches = batches.map { "\($0)" } + names.map { ShellWord.quoted($0.word) }
+        let words = batches.flatMap { ["--batch", $0] } + jobs.map { "\($0)" }
         return (["sluice", "wait"] + (takesAny ? ["--any"] : []) + words).joined(separator: " ")
     }
 }

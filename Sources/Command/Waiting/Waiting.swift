@@ -5,6 +5,8 @@ import Ledger
 struct Waiting: Sendable {
     var jobs: [Int64] = []
     var batches: [Int64] = []
+    /// Further batches, whose numbers the ledger knows.
+    var names: [BatchName] = []
     /// Whether the end of one job or batch is enough.
     var takesAny = false
     /// `nil` means no limit.
