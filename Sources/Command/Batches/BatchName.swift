@@ -26,9 +26,9 @@ enum BatchName: Sendable, Hashable {
             let ids = try await ledger.batches(labelled: label)
             guard let id = ids.first else { throw Refusal.missing("batch \"\(label.printable)\"") }
             guard ids.count == 1 else {
-                let some = ids.prefix(5).map { "\($0)" }.joined(separator: ", ")
+                let some = ids.prefix(5).map { "\($0)" }.joined(separator: ", ") + (ids.count > 5 ? ", ..." : "")
                 throw Refusal(
-                    message: "several batches are labelled \"\(label.printable)\": \(some)\(ids.count > 5 ? ", ..." : "")",
+                    message: "several batches are labelled \"\(label.printable)\": \(some)",
                     hint: "name one by its number, as in --batch \(id)"
                 )
             }

@@ -11,7 +11,12 @@ enum JobFilterOptions {
         isRepeatable: true,
         in: .jobs
     )
-    static let batch = Option<BatchName>("batch", .batch, "of this batch: its number, its label, or \"last\"", in: .jobs)
+    static let batch = Option<BatchName>(
+        "batch",
+        .batch,
+        "of this batch: its number, its label, or \"last\"",
+        in: .jobs
+    )
     static let queue = Option<String>("queue", .text.named("NAME").offering(.queues), "of this queue", in: .jobs)
     static let code = Option<FailureCode>(
         "code",
