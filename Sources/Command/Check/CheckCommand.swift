@@ -101,7 +101,7 @@ enum CheckCommand {
                 try await withTaskCancellationHandler {
                     let now = try await ledger.time()
                     let batch = try await JobFilterOptions.batch(invocation, on: ledger)
-                    var filter = JobFilterOptions.filter(invocation, batch: batch, now: now)
+                    var filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
                     filter.states = [.completed]
                     let check = OutputCheck(ledger: ledger, roots: roots, width: width, isStopped: stopped)
                     var kept: [CheckRepair.Item] = []

@@ -43,8 +43,8 @@ enum JobFilterOptions {
     static let endedSince = Option<Moment>("ended-since", .moment, "that ended since then", in: .jobs)
     static let source = Option<String>(
         "source",
-        .text.named("PREFIX"),
-        "whose source begins so, as in archive:2024/",
+        ValueType(placeholder: "PLACE", completion: .files, read: { text throws(Misfit) in text }),
+        "whose source begins so: a path of this machine, or a location as in archive:2024/",
         in: .jobs
     )
 
@@ -53,8 +53,9 @@ enum JobFilterOptions {
     ]
 
     /// The filter that the options describe. `now` must be the ledger's time, because its clock dates the jobs.
-    static func filter(_ invocation: Invocation, batch: Int64?, now: Date) -> JobFilter {
+    static func filter(_ invocation: Invocation, batch: Int64?, now: Date) throws -> JobFilter {
         func some<Value>(_ values: [Value]) -> [Value]? { values.isEmpty ? nil : values }
+        let prefix = try invocation[source].map { try LocalPlaces(invocation).prefix($0) }
         return JobFilter(
             states: some(invocation.all(state).flatMap { $0 }),
             batch: batch,
@@ -62,7 +63,7 @@ enum JobFilterOptions {
             codes: some(invocation.all(code).map(\.rawValue)),
             classes: some(invocation.all(kind).flatMap { $0 }),
             stages: some(invocation.all(stage).map(\.rawValue)),
-            sourcePrefix: invocation[source],
+            sourcePrefix: prefix,
             submittedFrom: invocation[since].map { $0.past(from: now) },
             endedFrom: invocation[endedSince].map { $0.past(from: now) }
         )

@@ -17,7 +17,7 @@ struct JobFollowing: Sendable {
         try LedgerWork.run(invocation) { ledger -> ExitCode in
             let begun = try await ledger.time()
             let batch = try await JobFilterOptions.batch(invocation, on: ledger)
-            var filter = JobFilterOptions.filter(invocation, batch: batch, now: begun)
+            var filter = try JobFilterOptions.filter(invocation, batch: batch, now: begun)
             filter.states = (filter.states ?? JobState.allCases).filter(\.isEnd)
             if filter.states?.isEmpty == true {
                 throw UsageError(

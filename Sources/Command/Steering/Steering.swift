@@ -112,7 +112,7 @@ struct Steering: Sendable {
         }
         let now = try await ledger.time()
         let batch = try await JobFilterOptions.batch(invocation, on: ledger)
-        var filter = JobFilterOptions.filter(invocation, batch: batch, now: now)
+        var filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
         if filter.states == nil { filter.states = usualStates }
         return Prospect(
             filter: filter,
