@@ -44,7 +44,7 @@ enum JobFilterOptions {
     static let source = Option<String>(
         "source",
         ValueType(placeholder: "PLACE", completion: .files, read: { text throws(Misfit) in text }),
-        "whose source begins so: a path of this machine, or a location as in archive:2024/",
+        "whose source begins so: a path, or a location as in archive:2024/",
         in: .jobs
     )
 
