@@ -26,7 +26,7 @@ import Testing
         let error = try #require(throws: UnknownPreset.self) { try Preset.named(name) }
         #expect(error.suggestion == suggestion)
         let words = suggestion.map { "did you mean \"\($0)\"?" } ?? "known: wav, caf, aiff"
-        #expect(error.description.hasPrefix("there is no preset \"\(name)\"; \(words)"))
+        #expect(error.description.hasPrefix("unknown preset \"\(name)\"; \(words)"))
     }
 
     @Test(

@@ -47,7 +47,9 @@ struct StoryPage {
         do {
             recipe = try Recipe(json: story.recipe)
         } catch {
-            return [row("from", job.source.printable), row("recipe", "cannot be read here: \(error)".printable)]
+            return [
+                row("from", job.source.printable), row("recipe", "cannot be read by this version: \(error)".printable),
+            ]
         }
         var lines: [String] = []
         for source in recipe.sources {
@@ -68,7 +70,7 @@ struct StoryPage {
             wishes.append("at most \(Figures.duration(seconds: Double(limit))) of silence")
         }
         if recipe.verify { wishes.append("verified") }
-        if recipe.strictLoss { wishes.append("strict about loss") }
+        if recipe.strictLoss { wishes.append("strict loss") }
         if let policy = recipe.outputs.first?.onConflict, policy != .fail {
             wishes.append("on conflict \(policy.rawValue)")
         }
@@ -128,30 +130,30 @@ struct StoryPage {
         switch why {
         case .paused: return "its queue is paused: sluice queues resume \(queue)"
         case .unable:
-            let whole = "for a worker that can do it, \(since): it needs \(needs.joined(separator: ", ").printable)"
+            let whole = "for a suitable worker, \(since): the job needs \(needs.joined(separator: ", ").printable)"
             let missing = story.missing.filter(needs.contains)
             guard !missing.isEmpty, missing != needs else { return whole }
-            return "\(whole), and no living worker has \(missing.joined(separator: ", ").printable)"
-        case .limit: return "its queue may have no more running: sluice queues limit \(queue) none"
+            return "\(whole), and no running worker has \(missing.joined(separator: ", ").printable)"
+        case .limit: return "its queue has reached its limit of running jobs: sluice queues limit \(queue) none"
         case .runAt:
-            return "for its time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
+            return "for its start time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
         case .backOff where job.code == FailureCode.fileSystemFull.rawValue:
             let message = story.attempts.last?.failure?.message ?? "the file system that it writes to is full"
             return
-                "for room, \(since): \(message.printable); it goes on when there is some, and looks again \(time ?? "soon")"
+                "for disk space, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
         case .backOff where job.code == FailureCode.fileSystemMissing.rawValue:
             let message = story.attempts.last?.failure?.message ?? "the file system of its files is not mounted"
             return
-                "for a mount, \(since): \(message.printable); it goes on when it is mounted, and looks again \(time ?? "soon")"
-        case .backOff: return "for another try, \(time ?? "soon"): sluice retry \(job.job) does it at once"
-        case .line: return "its turn, \(since); others are before it"
+                "for a mount, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
+        case .backOff: return "for its next attempt, \(time ?? "soon"): sluice retry \(job.job) starts it at once"
+        case .line: return "its turn, \(since)"
         }
     }
 
     private var progress: String? {
         guard job.state == .running, let frames = job.frames else { return nil }
         let whole = job.totalFrames.map { " of \(Figures.grouped($0))" } ?? ""
-        let text = "\(Figures.grouped(frames))\(whole) frames"
+        let text = "\(Figures.grouped(frames))\(whole) \(Plural.form("frame", for: job.totalFrames ?? frames))"
         guard let share = job.share else { return text }
         let bar = Bar.text(share, columns: 20, unicode: console.data.usesUnicode)
         return "\(bar)  \(Int(share * 100))%   \(text)"
@@ -159,7 +161,7 @@ struct StoryPage {
 
     private var result: String? {
         guard job.state == .completed || job.state == .publishing else { return nil }
-        let adopted = job.placement == .adopted ? "adopted: an earlier attempt had published it" : nil
+        let adopted = job.placement == .adopted ? "adopted: an earlier attempt published it" : nil
         let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }, adopted].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: "   ")
     }

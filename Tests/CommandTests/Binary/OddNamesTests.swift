@@ -26,7 +26,7 @@ struct OddNamesTests {
     @Test func aFileThatLooksLikeAnOptionIsPointedTo() throws {
         let run = try Sluice.run("convert", "-dash.wav", "out.flac", in: folder)
         #expect(run.status == .exited(2))
-        #expect(run.errorText == "error: there is no option -d\nhint:  the file of that name is ./-dash.wav\n")
+        #expect(run.errorText == "error: unknown option -d\nhint:  the file of that name is ./-dash.wav\n")
     }
 
     /// The words that a shell passes for an unset variable.
@@ -37,7 +37,7 @@ struct OddNamesTests {
     func anEmptyWordIsNoName(words: [String]) throws {
         let run = try Sluice.run(words, in: folder)
         #expect(run.status == .exited(2))
-        #expect(run.errorText.contains(" is an empty word\nhint:  usage: sluice \(words[0])"))
+        #expect(run.errorText.contains(" is empty\nhint:  usage: sluice \(words[0])"))
     }
 
     @Test(arguments: ["out", "out/", "./out"])
@@ -46,7 +46,7 @@ struct OddNamesTests {
         #expect(run.status == .exited(2))
         let inside = name.hasSuffix("/") ? name : name + "/"
         #expect(
-            run.errorText == "error: \(name) is a folder\nhint:  name the file to write, as in \(inside)talk.flac\n"
+            run.errorText == "error: \(name) is a folder\nhint:  give the name of a file, as in \(inside)talk.flac\n"
         )
     }
 

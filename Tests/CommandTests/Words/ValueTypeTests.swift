@@ -46,8 +46,8 @@ struct ValueTypeTests {
 
     @Test func tagNeedsANameAndASign() throws {
         #expect(try ValueType<TagWish>.tag.read("artist=A=B").value == "A=B")
-        #expect(why(.tag as ValueType<TagWish>, "artist") == "has to be NAME=VALUE")
-        #expect(why(.tag as ValueType<TagWish>, "=x") == "has to be NAME=VALUE")
+        #expect(why(.tag as ValueType<TagWish>, "artist") == "must be NAME=VALUE")
+        #expect(why(.tag as ValueType<TagWish>, "=x") == "must be NAME=VALUE")
     }
 
     @Test func numbersAreFinite() throws {
@@ -56,7 +56,7 @@ struct ValueTypeTests {
     }
 
     @Test func presetSuggestsTheNearest() {
-        #expect(why(.preset, "mp3-v00") == "is no preset; did you mean \"mp3-v0\"?")
-        #expect(why(.preset, "zzzzzzzzzz") == "is no preset; \"sluice presets\" lists them")
+        #expect(why(.preset, "mp3-v00") == "is not a preset; did you mean \"mp3-v0\"?")
+        #expect(why(.preset, "zzzzzzzzzz") == "is not a preset; \"sluice presets\" lists them")
     }
 }
