@@ -21,7 +21,7 @@ docs_folder := .build/docs
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## build it and show it at work; ARGS=formats and ARGS=damage look closer
+demo: ## build and run the demonstration; ARGS=formats and ARGS=damage show more
 	@scripts/prepare build demo
 	swift run -c release demo $(ARGS)
 
@@ -40,17 +40,17 @@ test-postgres: ## run the ledger's tests on PostgreSQL 17 and 18
 	swift build --build-tests
 	@scripts/test-postgres 17 18
 
-faults: ## kill, stop and starve workers, rooms and databases five times as often as make test does: 15 minutes
+faults: ## run the fault tests with five times as many faults as make test: 15 minutes
 	@scripts/prepare build test
 	swift build --build-tests
 	SLUICE_FAULT_SCALE=5 swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.' | tee .build/faults.log
 	@grep -h '^faults: ' .build/faults.log | sed 's/^faults: //'
 
-fuzz: ## look for texts and files that break a reader or a room, led by coverage: ARGS=600 takes ten minutes for each rather than one
+fuzz: ## fuzz the text parsers and the pump room, guided by coverage; ARGS=600 runs each for ten minutes instead of one
 	@scripts/prepare build test
 	@scripts/fuzz $(ARGS)
 
-fuzz-files: ## put 10,000 corrupt files through locked rooms
+fuzz-files: ## convert 10,000 corrupt files in sandboxed rooms
 	@scripts/prepare build test
 	swift build --build-tests
 	SLUICE_FUZZ_FILES=10000 swift test --skip-build --disable-xctest --filter '^PumpRoomTests\.CorruptionTests'
@@ -67,11 +67,11 @@ lint: ## check layout and documentation comments, and build with warnings as err
 	swift format lint --strict --recursive --parallel Sources Tests Plugins Demo Benches Package.swift
 	SLUICE_STRICT=1 swift build --build-tests --scratch-path $(strict_folder)
 
-format: ## lay the code out anew, in place
+format: ## format the code in place
 	@scripts/prepare
 	swift format --in-place --recursive --parallel Sources Tests Plugins Demo Benches Package.swift
 
-docs: ## build the documentation of the Media library and of the values it speaks in
+docs: ## build the documentation of the Media library and of the value types in its API
 	@scripts/prepare build
 	mkdir -p $(docs_folder)/symbols
 	swift build --scratch-path $(docs_folder) --target Media \
@@ -80,7 +80,7 @@ docs: ## build the documentation of the Media library and of the values it speak
 		--warnings-as-errors --fallback-display-name Media --output-path $(docs_folder)/Media.doccarchive
 	@echo "the documentation is in $(docs_folder)/Media.doccarchive"
 
-bench: ## measure, with a release build
+bench: ## run the benchmarks, with a release build
 	@scripts/prepare build bench
 	@$(MAKE) --silent -C Benches/floor
 	swift build -c release --product bench-ours --static-swift-stdlib
@@ -90,7 +90,7 @@ bench: ## measure, with a release build
 	swift build -c release --product bench
 	.build/release/bench $(ARGS)
 
-bench-scale: ## measure a ledger with ten million jobs, and beside a long transaction: 20 minutes, 20 GB of disk
+bench-scale: ## measure a ledger with ten million jobs, and one with a long transaction: 20 minutes, 20 GB of disk
 	@scripts/prepare build bench
 	swift build -c release --product bench
 	.build/release/bench scale held $(ARGS)

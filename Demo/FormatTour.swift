@@ -25,7 +25,7 @@ struct FormatTour {
             let row = try convert(rule)
             if rule.gapless == .exact {
                 whole = whole && row.decoded == row.expected
-                page.line(row.text, row.decoded == row.expected ? .good("all there") : .bad("SHORT"))
+                page.line(row.text, row.decoded == row.expected ? .good("complete") : .bad("SHORT"))
             } else {
                 page.line(row.text, .plain("padded"))
             }

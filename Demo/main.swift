@@ -5,7 +5,7 @@ import Foundation
 let page = Page(isTerminal: isatty(STDOUT_FILENO) == 1)
 let words = CommandLine.arguments.dropFirst()
 guard words.count <= 1, let tour = Tour(rawValue: words.first ?? "cluster") else {
-    page.text("There are: \(Tour.allCases.map(\.rawValue).joined(separator: ", ")); as in: make demo ARGS=formats\n")
+    page.text("Tours: \(Tour.allCases.map(\.rawValue).joined(separator: ", ")); as in: make demo ARGS=formats\n")
     exit(2)
 }
 
@@ -21,13 +21,13 @@ do {
     case .success(let isWell):
         let seconds = Int((ContinuousClock.now - start) / .seconds(1))
         let others = Tour.allCases.filter { $0 != tour }.map { "make demo ARGS=\($0.rawValue)" }
-        page.remark("That took \(seconds) s, and nothing of it is left. There is more:")
+        page.remark("That took \(seconds) s, and all files were removed. More tours:")
         page.remark("    " + others.joined(separator: "\n    "))
         exit(isWell ? 0 : 1)
     case .failure(let error): throw error
     }
 } catch let stop as Interruption.Stop {
-    page.remark("Stopped. Nothing runs any more, and nothing is left.")
+    page.remark("Stopped: all processes have ended and all files are removed.")
     exit(128 + stop.signal)
 } catch {
     page.text("\(error)\n")

@@ -87,16 +87,18 @@ struct Options {
             switch word {
             case "--quick": isQuick = true
             case "--json":
-                guard let path = rest.popFirst() else { throw Refusal(words: "--json wants a file") }
+                guard let path = rest.popFirst() else { throw Refusal(words: "--json needs a file") }
                 jsonPath = path
             case "--rounds":
                 guard let count = rest.popFirst().flatMap({ Int($0) }), count > 0 else {
-                    throw Refusal(words: "--rounds wants a number")
+                    throw Refusal(words: "--rounds needs a number")
                 }
                 rounds = count
             case "all": sections = SectionName.all
             default:
-                guard let section = SectionName(rawValue: word) else { throw Refusal(words: "what is \"\(word)\"?") }
+                guard let section = SectionName(rawValue: word) else {
+                    throw Refusal(words: "unknown section \"\(word)\"")
+                }
                 if !sections.contains(section) { sections.append(section) }
             }
         }

@@ -129,7 +129,7 @@ struct BenchLedger: Sendable {
                     let report = try await ledger.keepHouse()
                     for chore in report.chores {
                         guard let error = chore.error else { continue }
-                        throw SupportError("keep house: \(chore.name)", error)
+                        throw SupportError("run housekeeping: \(chore.name)", error)
                     }
                     // The coordinator's interval is part of what is measured.
                     do { try await Task.sleep(for: .seconds(1)) } catch {

@@ -28,7 +28,7 @@ enum ClusterBench {
             """
             \(count) clips of 3-6 s, 8 kHz mono WAV, to 16 kHz, on all \(cores) cores and on disk: wall-clock seconds, medians
             of \(rounds) rounds in turns. The cluster has its PostgreSQL on the same cores, with fsync on, and each output is
-            flushed and recorded; the others flush nothing. SoundConverter cannot be told a rate: its clips are at 16 kHz already.
+            flushed and recorded; the others flush nothing. SoundConverter cannot set a sample rate: its clips are at 16 kHz already.
             ffmpeg under parallel, which takes minutes, runs once.
             """,
             columns: ["format", "who", "seconds", "clips/s", "times the cluster [min..max]", "target"]

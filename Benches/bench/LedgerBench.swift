@@ -64,14 +64,14 @@ enum LedgerBench {
         var section = Section(
             "ledger jobs",
             """
-            Jobs that do nothing, from claim over publish to finish in groups; \(jobs) at a time;
+            Jobs that do nothing: claim, publish and finish in groups; \(jobs) at a time;
             \(place). One worker per connection. Medians of \(rounds) rounds, in turns with
             pgqueuer \(try queuer.version) on the same server at its best setting: \(best.text);
-            at the size of batch that it comes with; and with awa \(try awa.version) at its best: \(bestOfAwa.text).
+            with its default batch size; and with awa \(try awa.version) at its best setting: \(bestOfAwa.text).
             CPU is that of workers and server together, in microseconds per job. WAL is what a job writes from its submission to its end.
             Targets, at the best number of connections and size of groups: \(Int(leastJobsPerSecond)) per second,
-            \(Int(mostMicroseconds)) us and \(Int(mostBytes)) B, told beside the fastest; \(Int(leastTimesPGQueuer)) times pgqueuer and
-            once awa, told beside their rows. They are held against their best settings.
+            \(Int(mostMicroseconds)) us and \(Int(mostBytes)) B, shown in the row of the fastest; \(Int(leastTimesPGQueuer)) times pgqueuer and
+            once awa at their best settings, shown in their rows.
             """,
             columns: [
                 "connections, group", "jobs/s", "times pgqueuer [min..max]", "CPU us", "pgqueuer/ours", "WAL B/job",
@@ -155,9 +155,9 @@ enum LedgerBench {
         var section = Section(
             "ledger submit",
             """
-            Jobs submitted per second, from recipes as values to the answer after the commit, by one submitter and by
+            Jobs submitted per second, from recipe values to the answer after the commit, by one submitter and by
             several at once with a connection and a part of the jobs each; \(place).
-            Target, for all of them together on these cores: \(Int(leastSubmittedPerSecond)), told beside the fastest.
+            Target, for all of them together on these cores: \(Int(leastSubmittedPerSecond)), shown in the row of the fastest.
             """,
             columns: ["jobs, submitters", "submitted/s [min..max]", "seconds", "WAL B/job"]
         )
@@ -216,7 +216,7 @@ enum LedgerBench {
             _ = try await bench.ledger.keepHouse()
             let told = try await bench.submitOneByOne(count, sessions: sessions, wakesWorkers: true)
             let quiet = try await bench.submitOneByOne(count, sessions: sessions, wakesWorkers: false)
-            Bench.complain("one-job submits: \(told.fixed(0)) per second, \(quiet.fixed(0)) where workers are not told")
+            Bench.complain("one-job submits: \(told.fixed(0)) per second, \(quiet.fixed(0)) without waking workers")
             rates.append((told, quiet))
         }
         try await bench.remove()
@@ -229,7 +229,7 @@ enum LedgerBench {
             columns: ["workers", "submits/s [min..max]"]
         )
         for (name, rate, isGoal) in [
-            ("told", Ratio(rates.map(\.told)), true), ("not told", Ratio(rates.map(\.quiet)), false),
+            ("woken", Ratio(rates.map(\.told)), true), ("not woken", Ratio(rates.map(\.quiet)), false),
         ] {
             section.add(
                 [name, "\(rate.median.fixed(0)) [\(rate.lowest.fixed(0))..\(rate.highest.fixed(0))]"],

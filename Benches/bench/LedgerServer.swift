@@ -24,7 +24,7 @@ struct LedgerServer {
     }
 
     /// Where the measurements were taken, for the text of a table.
-    var place: String { isInMemory ? "in memory, so without a disk to wait for" : "with fsync on, on disk" }
+    var place: String { isInMemory ? "in memory, so fsync costs nothing" : "with fsync on, on disk" }
 
     private static func isMemory(_ path: String) throws -> Bool {
         let kind = try Run.program("stat", ["--file-system", "--format=%T", path]).checked().outputText
@@ -64,7 +64,7 @@ struct LedgerServer {
     /// Bytes of write-ahead log since the cluster was created.
     func writtenAhead() throws -> Double {
         let text = try postgres.run("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')")
-        guard let bytes = Double(text) else { throw SupportError("ask for the place in the log", text) }
+        guard let bytes = Double(text) else { throw SupportError("read the position of the write-ahead log", text) }
         return bytes
     }
 

@@ -30,8 +30,8 @@ enum LinesBench {
         var section = Section(
             "lines",
             """
-            A claim of 8 jobs by one worker, \(claims) times, each completed outside of the time; \(place). Milliseconds until the
-            jobs are there as values. \(running) jobs run in the limited queues. Targets for 95 of 100: 3 ms there and 5 ms with
+            A claim of 8 jobs by one worker, \(claims) times, where the completion does not count; \(place). Milliseconds until the
+            jobs are decoded. \(running) jobs run in the limited queues. Targets for 95 of 100: 3 ms there and 5 ms with
             many queues of a job each.
             """,
             columns: ["ledger", "ms", "p95 ms"]

@@ -65,7 +65,7 @@ enum LockBench {
         var section = Section(
             "lock, a room's start",
             """
-            From the order until the first job is done, less what that job takes in a warm room: wall-clock milliseconds, medians of
+            From the request for a room until its first job is done, minus the time of that job in a warm room: wall-clock ms, medians of
             \(rooms) rooms each. Target: under \(startTarget.fixed(0)).
             """,
             columns: ["room", "ms", "target"]
@@ -85,7 +85,7 @@ enum LockBench {
         var section = Section(
             "lock, a room and a job",
             """
-            A room for each of \(rooms) jobs of a second of sound, made by the slot's nursery or started as a program: processor time
+            A room for each of \(rooms) jobs of a second of sound, made by the slot's fork server or started as a program: processor time
             of all processes, in milliseconds for each.
             """,
             columns: ["room", "CPU ms"]

@@ -52,7 +52,7 @@ enum MemoryBench {
         // The WAV file is as large as the stream through the pipe.
         let wavBytes = frames * 4
         let isRoomy = try bench.largeFolder.freeBytes > wavBytes * 3 / 2
-        if !isRoomy { Bench.complain("no room for a WAV of \(wavBytes >> 20) MiB: 8 kHz mono instead") }
+        if !isRoomy { Bench.complain("not enough space for a WAV of \(wavBytes >> 20) MiB: using 8 kHz mono instead") }
         // The slowest come first; the others fill the other cores meanwhile.
         let fromPipe: [TargetFormat] = [.aac, .opus, .mp3, .flac, isRoomy ? .wav : .wav8k]
         let kept: [TargetFormat] = [.opus, .aac, .mp3, .flac]

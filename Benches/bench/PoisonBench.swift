@@ -23,11 +23,11 @@ enum PoisonBench {
             "poison",
             """
             Clips of 3-6 s, 8 kHz mono WAV, to 16 kHz through the cluster on all \(cores) cores, in turns: none of them poisoned, and
-            one in \(share), each of which kills the room that reads it (SIGSEGV), twice, and is then in quarantine. Good jobs per
+            one in \(share), each of which kills the room that reads it (SIGSEGV), twice, and then fails in quarantine. Good jobs per
             second, from the submission until the last of them is recorded, medians of \(rounds) rounds. A second attempt comes
             after at most 50 ms rather than 10 s, so that the others pay for it as well: "deaths" says how many rooms had died by
-            then, of how many. Target: at least \(target) of the throughput. A dead room costs the start of the next, whatever it
-            died of: the shorter the jobs, the more of them that is worth.
+            then, of how many. Target: at least \(target) of the throughput. A dead room costs the start of the
+            next one, so short jobs lose more throughput.
             """,
             columns: [
                 "format", "jobs", "jobs/s", "with 1 % poison", "ratio [min..max]", "deaths", "ms per death", "target",

@@ -30,8 +30,8 @@ enum SlotMemoryBench {
         var section = Section(
             "memory of a slot",
             """
-            \(minutes) minutes of 44.1 kHz mono in each of the \(slots) slots of a worker at once, in MiB. What is resident counts
-            code that is shared with the others, some 38 MiB; in all, and for each slot, what is shared counts once.
+            \(minutes) minutes of 44.1 kHz mono in each of the \(slots) slots of a worker at once, in MiB. Resident memory
+            includes shared code, some 38 MiB; the total and the figure per slot count shared pages once.
             """,
             columns: ["conversion", "room, resident", "worker, resident", "in all", "per slot", "target"]
         )

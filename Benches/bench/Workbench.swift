@@ -89,7 +89,7 @@ final class BenchFolder: Sendable {
 
     static func freeBytes(in path: String) throws -> Int {
         var status = statvfs()
-        guard statvfs(path, &status) == 0 else { throw SupportError("ask \(path) for room", errno: errno) }
+        guard statvfs(path, &status) == 0 else { throw SupportError("read the free space of \(path)", errno: errno) }
         return Int(status.f_bavail) * Int(status.f_frsize)
     }
 }

@@ -15,7 +15,7 @@ func refuse(_ name: String, _ reason: String) -> Never {
 
 let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".sql") }.sorted()
 var source = """
-    // Made from the folder `migrations` by every build. Changes belong there.
+    // Generated from `migrations` by the build. Do not edit.
 
     extension Migration {
         /// The migrations that this binary knows, in order.
@@ -26,8 +26,10 @@ for (index, name) in names.enumerated() {
     let stem = name.dropLast(4)
     guard stem.count > 5, let version = Int(stem.prefix(4)), stem.dropFirst(4).first == "_",
         stem.allSatisfy({ $0.isASCII && ($0.isLowercase || $0.isNumber || $0 == "_") })
-    else { refuse(name, "a migration is called NNNN_name.sql, in small letters, digits and underscores") }
-    guard version == index + 1 else { refuse(name, "the migration before it is number \(index): none may be missing") }
+    else { refuse(name, "the name of a migration must be NNNN_name.sql in lower-case letters, digits and underscores") }
+    guard version == index + 1 else {
+        refuse(name, "the previous migration is number \(index); numbers must be consecutive")
+    }
     guard let text = String(data: try Data(contentsOf: URL(filePath: "\(folder)/\(name)")), encoding: .utf8) else {
         refuse(name, "this is not UTF-8")
     }

@@ -4,18 +4,18 @@ enum Catalogue {
         "color",
         .choice("WHEN"),
         fallback: "auto",
-        "colour what is printed; auto looks at the terminal, NO_COLOR and FORCE_COLOR",
+        "when to use colour; auto checks the terminal, NO_COLOR and FORCE_COLOR",
         in: .general
     )
-    static let debug = Switch("debug", "show the whole record of a failure", in: .general)
+    static let debug = Switch("debug", "show all details of failures", in: .general)
 
     static let root: Subcommand = Subcommand(
         name: "sluice",
-        summary: "convert audio, sample-exact, by one or by the million",
+        summary: "sample-exact audio conversion, for one file or for millions",
         options: [colour.form, debug.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.m4a --preset apple-m4a", purpose: "convert a file"),
-            Example(line: "sluice probe talk.m4a", purpose: "see what a file is"),
+            Example(line: "sluice probe talk.m4a", purpose: "show what a file contains"),
         ],
         children: [
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,

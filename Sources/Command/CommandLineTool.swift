@@ -55,7 +55,7 @@ public enum CommandLineTool {
         } catch let error as Outlet.Failure {
             // The reader of the output has exited, as `head` does. End by the signal, as other programs do.
             if error.errorNumber == EPIPE { die(by: SIGPIPE) }
-            console.complain("standard output cannot be written: \(String(cString: strerror(error.errorNumber)))")
+            console.complain("cannot write to standard output: \(String(cString: strerror(error.errorNumber)))")
             return .failure
         } catch {
             console.complain("\(error)".printable)
@@ -68,9 +68,9 @@ public enum CommandLineTool {
         try words.enumerated().map { place, word throws(UsageError) in
             if let word { return word }
             throw UsageError(
-                "word \(place + 1) is not UTF-8",
+                "argument \(place + 1) is not valid UTF-8",
                 hint:
-                    "rename the file (convmv does whole folders), or read it as standard input: sluice convert - OUT <FILE"
+                    "rename the file (convmv renames whole folders), or pass it on standard input: sluice convert - OUT <FILE"
             )
         }
     }

@@ -34,7 +34,7 @@ public struct JobLedger: Sendable {
 
     /// The time on the ledger's clock. All decisions of the ledger use this clock.
     public func time() async throws -> Date {
-        try await settle("ask for the time") { connection, _ in
+        try await settle("read the server's time") { connection, _ in
             try connection.value("select \(schema).ledger_time()")
         }
     }

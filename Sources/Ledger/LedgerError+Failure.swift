@@ -7,7 +7,7 @@ extension LedgerError {
             code,
             at: .ledger,
             "cannot \(operation): \(detail)"
-                + (mayHaveHappened ? "; whether it was done is not known" : "") + (sqlState.map { " [\($0)]" } ?? ""),
+                + (mayHaveHappened ? "; it may have taken effect" : "") + (sqlState.map { " [\($0)]" } ?? ""),
             hint: hint
         )
     }

@@ -81,7 +81,7 @@ extension LedgerError: CustomStringConvertible {
     public var description: String {
         var text = "\(code.rawValue) (\(operation)): \(detail)"
         if let sqlState { text += " [\(sqlState)]" }
-        if mayHaveHappened { text += "; whether it was done is not known" }
+        if mayHaveHappened { text += "; it may have taken effect" }
         return text
     }
 }

@@ -100,7 +100,7 @@ public struct Converter: Sendable {
             throw MediaError(
                 .destinationNotSeekable,
                 at: .open,
-                "what went into a stream cannot be read again and verified"
+                "an output stream cannot be verified, because it cannot be read back"
             )
         }
         let lostByUs = SourceLoss.remarks(reader, settingTags: Set(request.tags.keys.map { $0.lowercased() }))
@@ -172,7 +172,7 @@ public struct Converter: Sendable {
                 at: .open,
                 "packets cannot be cut at a frame",
                 stream: track.index,
-                hint: "choose a codec for a part of the source; passthrough copies whole tracks"
+                hint: "choose a codec to convert a part of the source; passthrough copies whole tracks"
             )
         }
         let output = try reader.packets(of: track)

@@ -21,6 +21,6 @@ public final class StopSignal: Sendable {
     func noteOpened() { opened.store(true, ordering: .relaxed) }
 
     func check(at stage: Failure.Stage) throws {
-        if isStopped { throw MediaError(.cancelled, at: stage, "the conversion was asked to stop") }
+        if isStopped { throw MediaError(.cancelled, at: stage, "the conversion was cancelled") }
     }
 }

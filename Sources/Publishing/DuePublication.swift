@@ -22,7 +22,7 @@ public struct DuePublication: Sendable, Hashable {
         }
         guard let output = row.recipe.outputs.first, let fingerprint = Fingerprint(row.digest, byteCount: row.bytes)
         else {
-            let detail = "the ledger's row names no output, or \"\(row.digest)\" is no SHA-256"
+            let detail = "the ledger's row has no output, or \"\(row.digest)\" is not a SHA-256"
             throw StorageError(.attemptConflict, at: .publish, "carry out the order for job \(row.fence.job)", detail)
         }
         order = PublishOrder(

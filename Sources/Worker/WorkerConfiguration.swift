@@ -61,27 +61,27 @@ public struct WorkerConfiguration: Sendable, Hashable {
         func require(_ isRight: Bool, _ rule: String) throws(WorkerError) {
             guard isRight else { throw WorkerError(during: "read the configuration", rule) }
         }
-        try require((1...200).contains(name.utf8.count), "name has 1 to 200 bytes, not \(name.utf8.count)")
-        try require((1...1_024).contains(slots), "slots is 1 to 1024, not \(slots)")
-        try require(!queues.contains(""), "queues has no empty name")
-        try require(Set(roots.map(\.name)).count == roots.count, "roots has each name once")
+        try require((1...200).contains(name.utf8.count), "name must have 1 to 200 bytes, not \(name.utf8.count)")
+        try require((1...1_024).contains(slots), "slots must be 1 to 1024, not \(slots)")
+        try require(!queues.contains(""), "queues must not contain an empty name")
+        try require(Set(roots.map(\.name)).count == roots.count, "the names of roots must be unique")
         do throws(RoomConfigurationError) {
             try room.validate()
         } catch {
             try require(false, "room.\(error)")
         }
-        try require(gracePeriod >= .zero, "gracePeriod is not less than 0, as \(gracePeriod) is")
+        try require(gracePeriod >= .zero, "gracePeriod must be at least 0, not \(gracePeriod)")
         try require(
             outageLimit >= .zero && outageLimit <= .seconds(2_592_000),
-            "outageLimit is 0 to 30 days, not \(outageLimit)"
+            "outageLimit must be 0 to 30 days, not \(outageLimit)"
         )
-        try require(workAhead >= .zero && workAhead <= .seconds(60), "workAhead is 0 to 60 s, not \(workAhead)")
-        try require((1...1_000).contains(groupLimit), "groupLimit is 1 to 1000, not \(groupLimit)")
-        try require(unpublishedLimit >= 1, "unpublishedLimit is at least 1, not \(unpublishedLimit)")
-        try require(sweepAge >= .zero, "sweepAge is not less than 0, as \(sweepAge) is")
-        try require(sweepInterval > .zero, "sweepInterval is more than 0, not \(sweepInterval)")
-        try require(firstPause > .zero, "firstPause is more than 0, not \(firstPause)")
-        try require(longestPause >= firstPause, "longestPause is at least firstPause, \(firstPause)")
+        try require(workAhead >= .zero && workAhead <= .seconds(60), "workAhead must be 0 to 60 s, not \(workAhead)")
+        try require((1...1_000).contains(groupLimit), "groupLimit must be 1 to 1000, not \(groupLimit)")
+        try require(unpublishedLimit >= 1, "unpublishedLimit must be at least 1, not \(unpublishedLimit)")
+        try require(sweepAge >= .zero, "sweepAge must be at least 0, not \(sweepAge)")
+        try require(sweepInterval > .zero, "sweepInterval must be more than 0, not \(sweepInterval)")
+        try require(firstPause > .zero, "firstPause must be more than 0, not \(firstPause)")
+        try require(longestPause >= firstPause, "longestPause must be at least firstPause, which is \(firstPause)")
     }
 
     /// How long a job waits for a file system that has been unavailable since `since`. The wait grows with the outage,

@@ -91,8 +91,8 @@ import Testing
 
     @Test func foreignCodecIsRefusedWithThoseThatFit() throws {
         let reason = try refusal(AudioFormat(container: .webm, codec: .mp3)).reasons[0]
-        #expect(reason.description == "codec mp3: WebM does not take MP3; allowed: vorbis, opus")
-        #expect(reason.hint == "MP3 goes into MP3, Matroska")
+        #expect(reason.description == "codec mp3: WebM cannot store MP3; allowed: vorbis, opus")
+        #expect(reason.hint == "MP3 can be stored in MP3, Matroska")
     }
 
     @Test(arguments: [
@@ -142,7 +142,7 @@ import Testing
 
     @Test func bitRateAndQualityTogetherAreRefused() throws {
         let reasons = try refusal(AudioFormat(container: .mp3, bitRate: 128_000, quality: 2)).reasons
-        #expect(reasons.map(\.description) == ["bitrate 128000: quality is asked for as well; allowed: one of the two"])
+        #expect(reasons.map(\.description) == ["bitrate 128000: quality is set as well; allowed: one of the two"])
     }
 
     @Test(arguments: [(Container.mp3, -0.5), (.mp3, 9.5), (.ogg, -1.5), (.ogg, 10.5), (.mp3, .nan)])
@@ -152,7 +152,7 @@ import Testing
 
     @Test func layoutAndChannelCountHaveToAgree() throws {
         let reason = try refusal(AudioFormat(container: .wav, channelCount: 2, layout: .fivePointOne)).reasons[0]
-        #expect(reason.description == "layout 5.1: it has 6 channels, and 2 are asked for; allowed: stereo")
+        #expect(reason.description == "layout 5.1: it has 6 channels, but channels is 2; allowed: stereo")
     }
 
     @Test func layoutThatACodecDoesNotKnowIsRefused() throws {
@@ -291,10 +291,12 @@ import Testing
         let sixteen = try AudioFormat(container: .wav).resolved(for: shape(layout: nil, channels: 16))
         #expect(sixteen.layout == .discrete(16))
         let reason = try refusal(AudioFormat(container: .mp3), for: shape(layout: nil, channels: 16)).reasons[0]
-        #expect(reason.why == "the source's 16 channels have no layout to mix from")
+        #expect(reason.why == "the layout of the source's 16 channels is unknown, so they cannot be mixed")
         let fewer = try refusal(AudioFormat(container: .wav, channelCount: 2), for: shape(layout: nil, channels: 4))
         #expect(
-            fewer.reasons[0].description.hasPrefix("channels 2: the source's 4 channels have no layout to mix from")
+            fewer.reasons[0].description.hasPrefix(
+                "channels 2: the layout of the source's 4 channels is unknown, so they cannot be mixed"
+            )
         )
         #expect(fewer.reasons[0].hint?.contains("--layout quad") == true)
     }

@@ -29,7 +29,7 @@ import Testing
         #expect(error.suggestions == suggestions)
         let meant = suggestions.map { "\"\($0)\"" }.joined(separator: " or ")
         let words = meant.isEmpty ? "known: wav, caf, aiff" : "did you mean \(meant)?"
-        #expect(error.description.hasPrefix("there is no preset \"\(name)\"; \(words)"))
+        #expect(error.description.hasPrefix("unknown preset \"\(name)\"; \(words)"))
     }
 
     @Test(

@@ -82,7 +82,7 @@ import Testing
     @Test func newerVersionIsRefusedBeforeItsFields() throws {
         let error = try refusal(#"{"version":2,"graph":{}}"#)
         #expect(error.code == .unsupportedVersion)
-        #expect(error.description == "recipe.version: version 2 is not known here; known: 1")
+        #expect(error.description == "recipe.version: unsupported version 2; supported: 1")
     }
 
     @Test func unknownFieldIsNamedWithItsPath() throws {
@@ -121,18 +121,18 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"version":"1"}"#, "recipe.version: should be a whole number"),
-        (#"{"version":1.5}"#, "recipe.version: should be a whole number"),
+        (#"{"version":"1"}"#, "recipe.version: must be a whole number"),
+        (#"{"version":1.5}"#, "recipe.version: must be a whole number"),
         (
             #"{"version":1,"sources":[{"location":"a","track":1e99}],"outputs":[]}"#,
-            "recipe.sources[0].track: should be a whole number"
+            "recipe.sources[0].track: must be a whole number"
         ),
-        (#"{"version":1,"sources":{},"outputs":[]}"#, "recipe.sources: should be a list"),
-        (#"{"version":1,"sources":["a"],"outputs":[]}"#, "recipe.sources[0]: should be an object"),
-        (#"{"version":1,"sources":[{"location":1}],"outputs":[]}"#, "recipe.sources[0].location: should be text"),
-        (#"{"version":1,"sources":[],"outputs":[],"verify":"yes"}"#, "recipe.verify: should be true or false"),
-        (#"{"version":1,"sources":[],"outputs":[],"tags":{"a":1}}"#, "recipe.tags.a: should be text"),
-        ("[]", "recipe: should be an object"),
+        (#"{"version":1,"sources":{},"outputs":[]}"#, "recipe.sources: must be a list"),
+        (#"{"version":1,"sources":["a"],"outputs":[]}"#, "recipe.sources[0]: must be an object"),
+        (#"{"version":1,"sources":[{"location":1}],"outputs":[]}"#, "recipe.sources[0].location: must be text"),
+        (#"{"version":1,"sources":[],"outputs":[],"verify":"yes"}"#, "recipe.verify: must be true or false"),
+        (#"{"version":1,"sources":[],"outputs":[],"tags":{"a":1}}"#, "recipe.tags.a: must be text"),
+        ("[]", "recipe: must be an object"),
     ])
     func wrongTypeIsNamed(json: String, sentence: String) throws {
         let error = try refusal(json)
@@ -148,7 +148,9 @@ import Testing
         #expect(dither.description == #"recipe.outputs[0].format.dither: "shaped"; allowed: none, tpdf"#)
         let layout = try refusal(text(output: #","format":{"layout":"5.2"}"#))
         #expect(
-            layout.description.hasPrefix(#"recipe.outputs[0].format.layout: "5.2" is no channel layout; allowed: mono"#)
+            layout.description.hasPrefix(
+                #"recipe.outputs[0].format.layout: "5.2" is not a channel layout; allowed: mono"#
+            )
         )
     }
 
@@ -169,7 +171,7 @@ import Testing
     func whatIsNoJSONIsSaidToBeNone(json: String) throws {
         let error = try refusal(json)
         #expect((error.code, error.path) == (.malformed, "recipe"))
-        #expect(error.reason.hasPrefix("this is not JSON"))
+        #expect(error.reason.hasPrefix("it is not valid JSON"))
     }
 
     // MARK: Formats of outputs
@@ -214,7 +216,7 @@ import Testing
 
     @Test func extensionIsAPromise() throws {
         let error = try #require(throws: RecipeError.self) { try format("b.wav", preset: "mp3-128") }
-        #expect(error.reason == "the extension .wav promises WAV, and this would be MP3 with MP3")
+        #expect(error.reason == "the extension .wav means WAV, but the output would be MP3 with MP3")
         #expect(throws: Never.self) { try format("b.aif", AudioFormat(container: .aifc)) }
         #expect(throws: Never.self) { try format("b.bin", preset: "mp3-128") }
     }
@@ -231,7 +233,7 @@ import Testing
         let none = try invalid { $0.sources = [] }
         #expect((none.code, none.path) == (.missingField, "recipe.sources"))
         let two = try invalid { $0.outputs.append($0.outputs[0]) }
-        #expect(two.description == "recipe.outputs: has to hold exactly one for now, and holds 2")
+        #expect(two.description == "recipe.outputs: must have exactly one entry, not 2")
         #expect(two.code == .notSupportedYet)
     }
 

@@ -190,7 +190,7 @@ struct ChoreTests {
         }
         try await lab.lab.untilRunning("%pg_sleep(600)%")
         let victim = Task {
-            try await source.run("keep house") { try $0.execute("select \(schema).do_chore('fold_counts')") }
+            try await source.run("run housekeeping") { try $0.execute("select \(schema).do_chore('fold_counts')") }
         }
         try await lab.lab.untilRunning("%do_chore%", waitsFor: "transactionid")
         try await script(

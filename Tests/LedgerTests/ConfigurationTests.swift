@@ -78,7 +78,7 @@ struct ConfigurationTests {
         configuration.connectionLimit = 0
         #expect(throws: LedgerError.self) { try configuration.validate() }
         do { try configuration.validate() } catch let error as LedgerError {
-            #expect(error.detail == "connectionLimit is 1 to 1000, not 0")
+            #expect(error.detail == "connectionLimit must be 1 to 1000, not 0")
         }
     }
 

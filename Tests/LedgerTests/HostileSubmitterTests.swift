@@ -96,7 +96,7 @@ struct HostileSubmitterTests {
         var recipe = LedgerLab.recipe("long")
         recipe.tags = ["t": long]
         let told = try await failure { _ = try await submitter.submit(recipes: [LedgerLab.recipe("a"), recipe]) }
-        #expect(told.code == .ledgerRefused && told.detail.contains("job 2: its recipe takes"), "\(told)")
+        #expect(told.code == .ledgerRefused && told.detail.contains("job 2: its recipe has"), "\(told)")
         let staged = try await failure {
             try await submitter.source.run("submit") { connection in
                 _ = try connection.script(

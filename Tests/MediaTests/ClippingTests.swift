@@ -49,7 +49,7 @@ import Testing
                 verifies: true
             )
             let told = try #require(outcome.remarks.first { $0.kind == .samplesClipped })
-            #expect(told.count == 37 && told.detail == "37 samples were beyond full scale and cut off there")
+            #expect(told.count == 37 && told.detail == "37 samples exceeded full scale and were clipped")
             #expect(told.kind.isLoss)
             // Clipped at full scale, within one and a half quantisation steps of dither.
             let peak = try FFmpeg.decode(path, to: .f64).samples(channel: 0)[100]

@@ -32,7 +32,7 @@ import Testing
         let found = try remarks(path, as: AudioFormat(container: codec == .copy ? .mka : .wav, codec: codec))
         let lost = try #require(found.first { $0.kind == .chapters })
         #expect(lost.count == 2)
-        #expect(lost.detail == "2 chapters of the source are not carried over")
+        #expect(lost.detail == "2 chapters were not carried over")
         #expect(lost.brief == "2 chapters lost")
     }
 

@@ -172,7 +172,7 @@ import Testing
         )
         #expect(
             outcome.remarks.map(\.detail)
-                == ["5.1 was mixed to stereo, front channels at -7.7 dB, low frequency channel left out"]
+                == ["5.1 was mixed to stereo, front channels at -7.7 dB, without the low-frequency channel"]
         )
         #expect(outcome.remarks.allSatisfy { $0.kind == .channelsMixed && $0.kind.isLoss })
     }

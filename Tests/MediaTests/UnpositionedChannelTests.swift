@@ -213,7 +213,9 @@ import Testing
                 Issue.record("\(format) was mixed from nothing")
             } catch let error as MediaError {
                 #expect(error.code == .formatRefused)
-                #expect(error.detail.contains("the source's 4 channels have no layout to mix from"))
+                #expect(
+                    error.detail.contains("the layout of the source's 4 channels is unknown, so they cannot be mixed")
+                )
                 #expect(error.hint?.contains("--layout quad") == true)
             }
         }

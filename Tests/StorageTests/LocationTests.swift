@@ -40,7 +40,7 @@ struct LocationTests {
         #expect(try Location("in:" + longest).path == longest)
         let error = #expect(throws: StorageError.self) { try Location("in:" + longest + "b") }
         #expect(error?.code == .invalidLocation)
-        #expect(error?.detail == "its path has 4096 bytes, and may have 4095")
+        #expect(error?.detail == "its path has 4096 bytes; the limit is 4095")
     }
 
     /// To the kernel these are two files in one folder.
@@ -89,7 +89,7 @@ struct DestinationTemplateTests {
     }
 
     @Test(arguments: [
-        ("out:{steam}.{ext}", "{steam}"), ("{stem}", "root"), ("out:{stem", "lone {"), ("out:a}", "lone }"),
+        ("out:{steam}.{ext}", "{steam}"), ("{stem}", "root"), ("out:{stem", "unmatched {"), ("out:a}", "unmatched }"),
         ("out:{}", "{}"), ("http:{stem}", "http"),
     ])
     func whatIsNoTemplateIsRefusedWithTheReason(template: String, reason: String) {

@@ -77,7 +77,7 @@ struct GuardedRootTests {
     @Test func aCreateOnlyRootReplacesNothing() throws {
         let root = try root("create")
         let error = try #require(refusal { try prepare(root, "a.wav", replacing: true) })
-        #expect(error.code == .rootForbids && error.detail == "nothing below the root may be replaced")
+        #expect(error.code == .rootForbids && error.detail == "files below the root must not be replaced")
         #expect(refusal { try prepare(root, "a.wav") }?.code == .destinationExists)
         try prepare(root, "b.wav", replacing: true)
     }

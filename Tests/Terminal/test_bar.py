@@ -53,7 +53,7 @@ def test_bar_is_one_line_that_grows_and_goes(folder, sound, columns):
         assert finish(sound, terminal) == 0
         # A result that is too long wraps; nothing else stays on the screen.
         text = " ".join("".join(terminal.screen.display).split())
-        assert re.fullmatch(r"out\.flac 1:00 flac s16 8 kHz mono [\d.]+ kB [\d.]+ s \(\d+x\) 480,000 frames, all there", text)
+        assert re.fullmatch(r"out\.flac 1:00 flac s16 8 kHz mono [\d.]+ kB [\d.]+ s \(\d+x\) 480,000 frames, complete", text)
 
 
 def test_bar_at_eighty_columns_says_all(folder, sound):
@@ -156,7 +156,7 @@ def test_ctrl_c_clears_the_line_also_where_nothing_stops(folder, sound):
             os.kill(int(room), signal.SIGSTOP)
         terminal.send("\x03")
         assert terminal.end() == -signal.SIGINT
-        assert terminal.text() == "stopped by Ctrl-C in the middle; out.flac is as it was, or whole"
+        assert terminal.text() == "stopped by Ctrl-C while publishing; out.flac is either unchanged or complete"
         assert sorted(path.name for path in folder.iterdir() if "out" in path.name) == []
 
 

@@ -27,7 +27,7 @@ def processes_of(folder):
     return found
 
 
-@pytest.mark.parametrize("moment", ["sluice up", "the private cluster runs", 'batch 1 "demo"', " done "])
+@pytest.mark.parametrize("moment", ["sluice up", "the private cluster is running", 'batch 1 "demo"', " done "])
 def test_ctrl_c_leaves_nothing(moment, tmp_path, monkeypatch):
     # The demonstration first computes all sound, with an unoptimised program.
     monkeypatch.setattr(terminal, "PATIENCE", 240)
@@ -36,7 +36,7 @@ def test_ctrl_c_leaves_nothing(moment, tmp_path, monkeypatch):
         demo.send("\x03")
         assert demo.end() == 130
         said = "\n".join(demo.said())
-    assert "Stopped. Nothing runs any more, and nothing is left." in said
+    assert "Stopped: all processes have ended and all files are removed." in said
     place = re.search(r"/tmp/demo-\w+", said)
     # The demonstration prints the name only once the cluster runs.
     if place:

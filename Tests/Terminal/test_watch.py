@@ -84,13 +84,13 @@ def test_cancelled_job_is_stopped(works):
         job = line.group(1)
         terminal.send("c")
         answered(terminal, f"cancel 1 job ({job} ")
-        terminal.wait_for_text("1 running asked to stop")
+        terminal.wait_for_text("1 running job being stopped")
         terminal.wait(lambda: job in works.ids("--state", "cancelled"), "the end of the job")
 
 
 def test_cancel_and_retry_change_the_ledger(ledger):
     with ledger.terminal("watch") as terminal:
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         terminal.send("2")
         terminal.wait_for_text("number 11.wav")
         terminal.send("\x1b[B\x1b[B")
@@ -107,7 +107,7 @@ def test_cancel_and_retry_change_the_ledger(ledger):
         terminal.wait(lambda: re.search(r"^▸ +10 +cancelled", terminal.text(), re.M), "the cancelled job")
         terminal.send("r")
         answered(terminal, "put 1 job back into line")
-        terminal.wait_for_text("1 job back in line")
+        terminal.wait_for_text("1 job back in the queue")
         assert ledger.ids("--state", "cancelled") == []
         terminal.send("2")
         terminal.wait_for_text("number 11.wav")
@@ -120,38 +120,38 @@ def test_cancel_and_retry_change_the_ledger(ledger):
 def test_queue_is_paused_and_resumed(ledger):
     paused = "select paused from sluice.queue where name = 'default'"
     with ledger.terminal("watch") as terminal:
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         terminal.send("5p")
         answered(terminal, "pause queue default? 12 jobs in it would wait")
         terminal.wait_for_text("default paused")
         assert ledger.query(paused) == "t"
         terminal.send("p")
-        answered(terminal, "let queue default go on? 12 jobs wait in it")
+        answered(terminal, "resume queue default? it has 12 waiting jobs")
         terminal.wait(lambda: "default paused" not in terminal.text(), "an open queue")
         assert ledger.query(paused) == "f"
 
 
 def test_filter_story_and_help(ledger):
     with ledger.terminal("watch") as terminal:
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         terminal.send("2/local:")
-        terminal.wait_for_text("list only: local:_")
+        terminal.wait_for_text("filter: local:_")
         terminal.send("\x15queue=other\r")
-        terminal.wait_for_text("nothing is like queue=other")
+        terminal.wait_for_text("nothing matches queue=other")
         # An Escape counts as a key once no other byte follows it.
         terminal.send("\x1b")
         terminal.wait_for_text("number 11.wav")
         terminal.send("\r")
         terminal.wait_for_text('job 12   waiting   batch 1 "recordings"')
         terminal.send("q?")
-        terminal.wait_for_text("cancel all that are listed")
+        terminal.wait_for_text("cancel all listed jobs")
         terminal.send("qq")
         assert terminal.end() == 0
 
 
 def test_pasted_text_answers_nothing(ledger):
     with ledger.terminal("watch") as terminal:
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         assert b"\x1b[?2004h" in terminal.raw
         terminal.send("2")
         terminal.wait_for_text("number 11.wav")
@@ -165,11 +165,11 @@ def test_pasted_text_answers_nothing(ledger):
 @pytest.mark.parametrize("columns,lines", SIZES)
 def test_only_what_changed_is_drawn(ledger, columns, lines):
     with ledger.terminal("watch", columns=columns, lines=lines) as terminal:
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         terminal.send("2")
         terminal.wait(lambda: re.search("^▸ 12 ", terminal.text(), re.M), "the list")
         terminal.send("4")
-        terminal.wait_for_text("nothing has ended yet")
+        terminal.wait_for_text("no ended jobs yet")
         size = len(terminal.raw)
         clock = terminal.screen.display[0]
         # Three ticks of its clock, during which nothing else changes.
@@ -186,7 +186,7 @@ def test_only_what_changed_is_drawn(ledger, columns, lines):
 
 def test_it_follows_the_size_of_the_terminal(ledger):
     with ledger.terminal("watch", columns=200, lines=60) as terminal:
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         terminal.send("2")
         terminal.wait_for_text("number 11.wav")
         for columns, lines in [(50, 10), (20, 4), (120, 40)]:
@@ -205,7 +205,7 @@ def test_it_follows_the_size_of_the_terminal(ledger):
 def test_signals_give_the_terminal_back(ledger, number, ending):
     with ledger.terminal("watch") as terminal:
         before = modes(terminal)
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         assert modes(terminal) != before
         if number == signal.SIGINT:
             terminal.send("\x03")
@@ -220,13 +220,13 @@ def test_signals_give_the_terminal_back(ledger, number, ending):
 def test_crash_gives_the_terminal_back(ledger):
     with ledger.terminal("watch") as terminal:
         before = modes(terminal)
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         # Like a trap in our own code.
         terminal.child.kill(signal.SIGTRAP)
         terminal.wait(lambda: LEAVING in terminal.raw, "the end of the screen")
         assert terminal.end() == -signal.SIGTRAP
     with ledger.terminal("watch") as terminal:
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         terminal.child.kill(signal.SIGABRT)
         terminal.wait(lambda: LEAVING in terminal.raw and modes(terminal) == before, "the terminal")
 
@@ -234,7 +234,7 @@ def test_crash_gives_the_terminal_back(ledger):
 def test_quitting_gives_the_terminal_back(ledger):
     with ledger.terminal("watch") as terminal:
         before = modes(terminal)
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         terminal.send("q")
         terminal.wait(lambda: LEAVING in terminal.raw and modes(terminal) == before, "the terminal")
         assert terminal.end() == 0
@@ -246,7 +246,7 @@ def test_stopping_lends_the_terminal_to_the_shell(ledger):
     with shell:
         shell.wait_for_text("READY>")
         shell.send(f"{SLUICE} watch\r")
-        shell.wait_for_text("nothing runs")
+        shell.wait_for_text("no running jobs")
         ours = modes(shell)
         for _ in range(2):
             seen = len(shell.raw)
@@ -255,7 +255,7 @@ def test_stopping_lends_the_terminal_to_the_shell(ledger):
             assert modes(shell) != ours
             seen = len(shell.raw)
             shell.send("fg\r")
-            shell.wait(lambda: b"\x1b[?1049h" in shell.raw[seen:] and b"nothing runs" in shell.raw[seen:], "the watch")
+            shell.wait(lambda: b"\x1b[?1049h" in shell.raw[seen:] and b"no running jobs" in shell.raw[seen:], "the watch")
             assert modes(shell)[3] == ours[3]
         shell.send("2")
         shell.wait_for_text("number 11.wav")
@@ -271,9 +271,9 @@ def test_ledger_that_goes_away_is_waited_for(tmp_path_factory, tmp_path):
     try:
         ledger = server.ledger(tmp_path)
         with ledger.terminal("watch") as terminal:
-            terminal.wait_for_text("nothing runs")
+            terminal.wait_for_text("no running jobs")
             server.stop()
-            terminal.wait_for_text("the ledger does not answer since")
+            terminal.wait_for_text("the ledger has not answered since")
             # The known facts stay on the screen, and the keys still work.
             assert "default 12 waiting" in terminal.text()
             terminal.send("?")
@@ -303,7 +303,7 @@ def test_it_takes_a_terminal(ledger):
 
 def test_without_colour_the_cursor_is_seen_all_the_same(ledger):
     with ledger.terminal("watch", NO_COLOR="1") as terminal:
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         terminal.send("2")
         terminal.wait(lambda: re.search("^▸ 12 ", terminal.text(), re.M), "the mark")
         assert not re.search(rb"\x1b\[[1-9]\d*m", terminal.raw)
@@ -311,7 +311,7 @@ def test_without_colour_the_cursor_is_seen_all_the_same(ledger):
 
 def test_outside_utf8_all_is_ascii(ledger):
     with ledger.terminal("watch", LANG="C") as terminal:
-        terminal.wait_for_text("nothing runs")
+        terminal.wait_for_text("no running jobs")
         terminal.send("2")
         terminal.wait(lambda: re.search("^> 12 ", terminal.text(), re.M), "the mark")
         assert terminal.raw.isascii()

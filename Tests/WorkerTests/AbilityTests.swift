@@ -24,10 +24,10 @@ struct AbilityTests {
         #expect(story.waitingFor == .unable && story.missing == ["codec:mp3"])
         let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
         let page = try Sluice.run(["job", "\(job)"] + address).checked().outputText
-        let needed = "it needs codec:mp3, root:in, root:out, and no living worker has codec:mp3"
+        let needed = "the job needs codec:mp3, root:in, root:out, and no running worker has codec:mp3"
         #expect(page.split(separator: "\n").contains { $0.hasPrefix("waits ") && $0.hasSuffix(needed) }, "\(page)")
         let list = try Sluice.run(["jobs"] + address).checked()
-        let note = "note:  jobs of queue default wait, such as \(job): no living worker has codec:mp3\n"
+        let note = "note:  jobs in queue default wait, such as \(job): no running worker has codec:mp3\n"
         #expect(list.errorText == note)
         let able = try lab.worker()
         try await lab.wait(for: 4, "completed")

@@ -48,7 +48,7 @@ struct CancelTests {
         try await lab.wait("the output is closed") { try openOutputs(worker, in: lab) == 0 }
         let attempt = try #require(try await lab.ledger.story(of: job)?.attempts.last)
         #expect(attempt.outcome == .cancelled)
-        #expect(attempt.failure?.message == "the job was cancelled; nothing of its output is left")
+        #expect(attempt.failure?.message == "the job was cancelled; its partial output was removed")
         #expect(try await worker.stop() == .exited(0))
         #expect(worker.lines("attempt").map(\.outcome) == ["cancelled"])
     }

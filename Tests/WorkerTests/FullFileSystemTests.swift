@@ -65,10 +65,10 @@ struct FullFileSystemTests {
         #expect(record.contains("\"fullFileSystems\":[{"))
         #expect(record.contains("\"mountPoint\":\"\(lab.path(Self.folder))\""))
         let doctor = try Sluice.run(["doctor"] + address).outputText
-        #expect(doctor.contains("file system \(lab.path(Self.folder)): full, says worker "))
+        #expect(doctor.contains("file system \(lab.path(Self.folder)): full, reported by worker "))
         #expect(!doctor.contains("start a worker that can"))
         let story = try Sluice.run(["job", "\(jobs[0])"] + address).checked().outputText
-        #expect(story.contains("waits    for room, since "))
+        #expect(story.contains("waits    for disk space, since "))
         #expect(story.contains("the file system at \(lab.path(Self.folder)) has "))
 
         Self.makeRoom(lab, worker)

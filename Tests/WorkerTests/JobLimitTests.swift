@@ -53,7 +53,7 @@ import Testing
 
     @Test func jobBeyondJobTimeEnds() async throws {
         let story = try await end(["--job-time", "2s"], long)
-        try expectEnd(story, "deadline_exceeded", says: "it took longer than the 2 s it may take")
+        try expectEnd(story, "deadline_exceeded", says: "the job exceeded its time limit of 2 s")
     }
 
     /// Its room does not stop when it is asked to, and is killed.
@@ -61,7 +61,7 @@ import Testing
         let story = try await end(["--job-time", "2s"], program: WorkerProcess.poisoned) {
             try await poisoned(.hang, $0)
         }
-        try expectEnd(story, "deadline_exceeded", says: "it took longer than the 2 s it may take")
+        try expectEnd(story, "deadline_exceeded", says: "the job exceeded its time limit of 2 s")
     }
 
     @Test func jobBeyondJobCPUEnds() async throws {
@@ -74,6 +74,6 @@ import Testing
         let story = try await end(["--job-cpu", "1s"], program: WorkerProcess.poisoned) {
             try await poisoned(.spin, $0)
         }
-        try expectEnd(story, "cpu_seconds_exceeded", says: "it took more than the 1 s of processor time")
+        try expectEnd(story, "cpu_seconds_exceeded", says: "the job exceeded its limit of 1 s of processor time")
     }
 }

@@ -68,7 +68,7 @@ struct LostMountTests {
         let record = try Sluice.run(["status", "--json"] + address).checked().outputText
         #expect(record.contains("\"missingFileSystems\":[{"))
         let doctor = try Sluice.run(["doctor"] + address).outputText
-        #expect(doctor.contains("file system \(lab.path("out/drive")): not mounted, says worker "))
+        #expect(doctor.contains("file system \(lab.path("out/drive")): not mounted, reported by worker "))
         let workers = try Sluice.run(["workers"] + address).checked()
         #expect(workers.outputText.contains("partly"))
         #expect(workers.errorText.contains("nothing is mounted at \(lab.path("out/drive"))"))

@@ -62,14 +62,14 @@ import Testing
         let (story, _) = try await run(poison)
         try expectQuarantine(story, poison, codes: ["room_crash"], says: [poison.rawValue])
         if poison == .forbiddenCall {
-            #expect(story.attempts[0].failure?.message.contains("its lock stopped the system call socket") == true)
+            #expect(story.attempts[0].failure?.message.contains("the sandbox forbids the system call socket") == true)
         }
     }
 
     @Test(arguments: [Poison.hang, .spin])
     func fileThatMovesNoMoreIsPutAwayAfterTwo(poison: Poison) async throws {
         let (story, _) = try await run(poison)
-        try expectQuarantine(story, poison, codes: ["room_stalled"], says: ["no frame was taken for 2 s"])
+        try expectQuarantine(story, poison, codes: ["room_stalled"], says: ["no frame was read for 2 s"])
     }
 
     /// If the failing allocation is libav's, the room reports an error; if it is Swift's, the room crashes.

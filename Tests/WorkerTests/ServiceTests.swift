@@ -105,9 +105,9 @@ struct ServiceTests {
         #expect(problem { _ in } == nil)
         #expect(problem { $0.slots = 0 }?.hasPrefix("slots is 1 to 1024") == true)
         #expect(problem { $0.name = "" }?.hasPrefix("name has 1 to 200 bytes") == true)
-        #expect(problem { $0.queues = [""] } == "queues has no empty name")
+        #expect(problem { $0.queues = [""] } == "queues must not contain an empty name")
         #expect(problem { $0.longestPause = .seconds(1) }?.hasPrefix("longestPause is at least") == true)
         let twice = WorkerConfiguration.RootPlace(name: "a", path: "/")
-        #expect(problem { $0.roots = [twice, twice] } == "roots has each name once")
+        #expect(problem { $0.roots = [twice, twice] } == "the names of roots must be unique")
     }
 }

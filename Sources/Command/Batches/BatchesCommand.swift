@@ -5,7 +5,7 @@ import Ledger
 enum BatchesCommand {
     private static let numbers = Argument(
         name: "BATCH",
-        summary: "only these: numbers, labels, or \"last\"",
+        summary: "numbers or labels of batches, or \"last\"; without one, the latest are listed",
         count: .any,
         completion: .ledger(.batches)
     )
@@ -13,21 +13,21 @@ enum BatchesCommand {
         "limit",
         .whole(in: 1...10_000),
         fallback: "20",
-        "so many at most",
+        "list at most N batches",
         in: .output
     )
-    private static let all = Switch("all", "every one there is", in: .output)
-    private static let before = Option<Int64>("before", .id, "those before this one", in: .output)
+    private static let all = Switch("all", "list all batches", in: .output)
+    private static let before = Option<Int64>("before", .id, "list batches older than this one", in: .output)
 
     static let value = Subcommand(
         name: "batches",
-        summary: "list batches, and how far each is",
+        summary: "list batches and their progress",
         arguments: [numbers],
         options: LedgerOptions.forms
             + [limit.form, all.form, before.form, ListOptions.json.form, ListOptions.quiet.form],
         examples: [
-            Example(line: "sluice batches", purpose: "the last twenty"),
-            Example(line: "sluice batches 17 --json", purpose: "one of them, for programs"),
+            Example(line: "sluice batches", purpose: "the latest twenty"),
+            Example(line: "sluice batches 17 --json", purpose: "one batch, for programs"),
         ],
         run: run
     )
@@ -62,11 +62,11 @@ enum BatchesCommand {
         } else if invocation[ListOptions.quiet] {
             for batch in batches { try console.print("\(batch.batch)") }
         } else if batches.isEmpty {
-            console.say("there are no batches; \"sluice submit\" makes one")
+            console.say("no batches; \"sluice submit\" creates one")
         } else {
             try console.print(table(batches, now, console).lines(for: console.data).joined(separator: "\n"))
             if hasMore, let last = batches.last {
-                console.say("there are more: sluice batches --before \(last.batch), or --all")
+                console.say("more: sluice batches --before \(last.batch), or --all")
             }
         }
         return .success

@@ -6,15 +6,15 @@ import Storage
 
 /// `sluice check`: compares outputs with the digests and sizes that the ledger recorded.
 enum CheckCommand {
-    private static let all = Switch("all", "all outputs that the ledger knows of", in: .jobs)
+    private static let all = Switch("all", "all outputs in the ledger", in: .jobs)
     private static let slots = Option<Int>(
         "slots",
         .whole(in: 1...1_024),
-        "files to read at one time, otherwise one for each processor",
+        "number of files to read at once (default: one per processor)",
         in: .work
     )
-    private static let repair = Switch("repair", "submit again what makes damaged and missing outputs", in: .work)
-    private static let json = Switch("json", "print a line of JSON for each finding, and one at the end", in: .output)
+    private static let repair = Switch("repair", "submit jobs that recreate damaged and missing outputs", in: .work)
+    private static let json = Switch("json", "print one JSON line per finding, and a summary line", in: .output)
 
     private static let filters: [OptionForm] = [
         JobFilterOptions.batch.form, JobFilterOptions.queue.form, JobFilterOptions.source.form,
@@ -25,18 +25,23 @@ enum CheckCommand {
         name: "check",
         summary: "compare outputs with their recorded SHA-256 digests",
         discussion: [
-            "Each output of a completed job is read and compared with the size and the digest that it had when it got its "
-                + "name. What a later job has replaced is compared with what that job recorded. --root says which folder of "
-                + "this machine is which root; outputs under other roots are counted and not guessed.",
-            "The exit code says what was found: 0 all outputs are as they were written, 3 some are missing, of another size, "
-                + "of other content or unreadable, 9 there was nothing to look at.",
-            "--repair asks, and then submits jobs that make missing outputs again and replace damaged ones.",
+            "Reads the outputs of completed jobs and compares their sizes and SHA-256 digests with those "
+                + "recorded when they were published. An output that a later job replaced is compared with the record "
+                + "of that job. --root maps a root to a folder of this machine; outputs under other roots are counted "
+                + "but not checked.",
+            "Exit codes: 0 all outputs are unchanged; 3 some are missing, unreadable, or have a different size "
+                + "or content; 9 there was nothing to check.",
+            "--repair asks for confirmation, then submits jobs that recreate missing outputs and replace "
+                + "damaged ones.",
         ],
         options: filters + [all.form, SubmitOptions.root.form, slots.form, repair.form] + LedgerOptions.forms
             + [ProgressOption.option.form, json.form, Question.yes.form],
         examples: [
-            Example(line: "sluice check --batch 17", purpose: "a batch"),
-            Example(line: "sluice check --all --root out=/mnt/archive --repair", purpose: "everything, and mend it"),
+            Example(line: "sluice check --batch 17", purpose: "the outputs of a batch"),
+            Example(
+                line: "sluice check --all --root out=/mnt/archive --repair",
+                purpose: "all outputs; recreate bad ones"
+            ),
         ],
         run: run
     )
@@ -45,19 +50,22 @@ enum CheckCommand {
         let isFiltered = filters.contains { invocation.origin(of: $0) != nil }
         guard isFiltered != invocation[all] else {
             throw isFiltered
-                ? UsageError("--all and options that choose jobs exclude each other")
-                : UsageError("nothing says which outputs", hint: "say --batch ID or another option, or --all")
+                ? UsageError("--all cannot be combined with options that select jobs")
+                : UsageError("no outputs selected", hint: "use --batch ID or another selection, or --all")
         }
         if invocation[repair], !invocation[Question.yes], !Question.canBeAsked(console) {
             // Ask before hours of reading: at the end the user may be gone.
-            throw UsageError("--repair asks before it submits jobs", hint: "say --yes to do it without being asked")
+            throw UsageError(
+                "--repair asks for confirmation before it submits jobs",
+                hint: "use --yes to skip the question"
+            )
         }
         let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
         let page = CheckPage(invocation: invocation, console: console, isJSON: invocation[json])
         let (tally, findings) = try check(roots, page, invocation, console)
         guard tally.done > tally.unseen else {
             page.remark(tally)
-            console.complain(tally.total == 0 ? "there are no outputs to check" : "no output could be looked at")
+            console.complain(tally.total == 0 ? "no outputs to check" : "no output could be checked")
             return .nothingMatched
         }
         try page.show(tally)
@@ -170,7 +178,7 @@ struct CheckPage {
             line = (try? JSONText.line(record)) ?? ""
         } else {
             let detail = finding.detail.map { "   \($0)" } ?? ""
-            let way = finding.isUnderWay ? "   a job is under way" : ""
+            let way = finding.isUnderWay ? "   a job for it is in progress" : ""
             let kind = finding.kind.rawValue.replacing("_", with: " ").padded(to: 11)
             line = "\(kind) \(finding.destination)   job \(finding.job)\(detail)\(way)".printable
         }
@@ -206,7 +214,7 @@ struct CheckPage {
             }
             try console.print(
                 "\(Figures.count(checked, "output")) checked, \(Figures.bytes(tally.bytes)): "
-                    + "\(Figures.grouped(tally.fine)) as they were written" + parts.joined()
+                    + "\(Figures.grouped(tally.fine)) unchanged" + parts.joined()
             )
         }
         remark(tally)
@@ -214,13 +222,13 @@ struct CheckPage {
 
     func remark(_ tally: OutputCheck.Tally) {
         if tally.busy > 0 {
-            console.warn("\(Figures.count(tally.busy, "output")) being replaced just now: not judged")
+            console.warn("\(Figures.count(tally.busy, "output")) being replaced by running jobs: not checked")
         }
         if tally.unseen > 0 {
             let roots = tally.unseenRoots.sorted().joined(separator: ", ").printable
-            let those = tally.unseen == 1 ? "1 output is" : "\(Figures.grouped(tally.unseen)) outputs are"
+            let those = Figures.subject(tally.unseen, "output")
             console.warn(
-                "\(those) under roots that are not on this machine (\(roots)): not looked at; --root NAME=PATH"
+                "\(those) under roots that are not on this machine (\(roots)) and not checked; add --root NAME=PATH"
             )
         }
     }

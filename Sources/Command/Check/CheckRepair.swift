@@ -34,11 +34,11 @@ struct CheckRepair: Sendable {
         let items = findings.filter(\.canBeRepaired)
         let rest = findings.count - items.count
         if rest > 0 {
-            let those = rest == 1 ? "1 output is" : "\(Figures.grouped(rest)) outputs are"
-            console.warn("\(those) not repaired: a job is under way, or what is there is no readable file")
+            let those = Figures.subject(rest, "output")
+            console.warn("\(those) not repaired: a job is in progress, or the path is not a readable file")
         }
         guard !items.isEmpty else { return nil }
-        let what = "submit \(Figures.count(items.count, "job")) that make these outputs again"
+        let what = "submit \(Figures.count(items.count, "job")) to recreate these outputs"
         guard try Question.agrees(to: what, invocation, console) else {
             console.say("nothing was submitted")
             return .failure

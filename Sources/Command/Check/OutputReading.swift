@@ -28,7 +28,7 @@ enum OutputReading {
         }
         guard facts.kind == .file else { return .damaged(.notAFile, detail: "it is a \(facts.kind.rawValue)") }
         guard facts.byteCount == bytes else {
-            return .damaged(.size, detail: "\(Figures.grouped(facts.byteCount)) bytes of \(Figures.grouped(bytes))")
+            return .damaged(.size, detail: "\(Figures.grouped(facts.byteCount)) of \(Figures.count(bytes, "byte"))")
         }
         do {
             let file = try SourceFile.open(path)
@@ -49,12 +49,12 @@ struct OutputFinding: Sendable {
         /// Whether another output can take its place.
         var canBeRepaired: Bool { self != .unreadable && self != .notAFile }
 
-        /// `3 are missing`
+        /// `3 missing`
         var words: String {
             switch self {
             case .missing: "missing"
-            case .size: "of another size"
-            case .digest: "of other content"
+            case .size: "with a different size"
+            case .digest: "with different content"
             case .unreadable: "unreadable"
             case .notAFile: "not files"
             }

@@ -60,7 +60,7 @@ struct Completer {
         }
         let all =
             options.map { Completion.Candidate(word: $0.word, summary: $0.summary) }
-            + [Completion.Candidate(word: "--help", summary: "show a page of help")]
+            + [Completion.Candidate(word: "--help", summary: "show help")]
         return Offer(candidates: all.filter { $0.word.hasPrefix(typed) })
     }
 

@@ -8,32 +8,39 @@ enum CompletionCommand {
 
     static let value = Subcommand(
         name: "completion",
-        summary: "print a script that completes words in a shell",
-        discussion: ["The script asks sluice itself what fits, so it never has to be renewed."],
+        summary: "print a shell completion script",
+        discussion: [
+            "The script asks the installed sluice for completions, so it needs no update when sluice changes."
+        ],
         arguments: [shell],
         examples: [
             Example(line: "source <(sluice completion bash)", purpose: "in ~/.bashrc"),
-            Example(line: "source <(sluice completion zsh)", purpose: "in ~/.zshrc, behind compinit"),
+            Example(line: "source <(sluice completion zsh)", purpose: "in ~/.zshrc, after compinit"),
             Example(line: "sluice completion fish | source", purpose: "in ~/.config/fish/config.fish"),
         ],
         run: { invocation, console in
             let word = invocation.word(shell)
             guard let shell = Shell(rawValue: word) else {
                 let known = Shell.allCases.map(\.rawValue).joined(separator: ", ")
-                throw UsageError("there is no script for \"\(word)\"", hint: "there are: \(known)")
+                throw UsageError("unknown shell \"\(word)\"", hint: "supported: \(known)")
             }
             try console.print(shell.script)
             return .success
         }
     )
 
-    private static let words = Argument(name: "WORD", summary: "the words so far", count: .any, completion: .nothing)
+    private static let words = Argument(
+        name: "WORD",
+        summary: "the words of the command line so far",
+        count: .any,
+        completion: .nothing
+    )
 
     /// Prints `none`, `files` or `folders` to offer as well, then one candidate per line: the word, a tab, its summary.
     static func answering(root: @escaping @Sendable () -> Subcommand) -> Subcommand {
         Subcommand(
             name: "complete-words",
-            summary: "answer a completion script",
+            summary: "complete a command line, for completion scripts",
             arguments: [words],
             isHidden: true,
             run: { invocation, console in

@@ -1,31 +1,36 @@
 /// `sluice config`: shows the settings in effect and their origins, and manages the contexts.
 enum ConfigCommand {
     static let name = "config"
-    private static let origin = Switch("origin", "say where each comes from", in: .output)
-    private static let json = Switch("json", "print a line of JSON for each", in: .output)
+    private static let origin = Switch("origin", "show where each setting comes from", in: .output)
+    private static let json = Switch("json", "print one JSON line per item", in: .output)
 
     /// `root` supplies the options of all commands.
     static func value(_ root: @escaping @Sendable () -> Subcommand) -> Subcommand {
         Subcommand(
             name: name,
-            summary: "show the settings in effect; name ledgers and choose one",
+            summary: "show the settings in effect; manage contexts",
             discussion: [
-                "What the command line says goes before variables of the environment, these before the current context, and "
-                    + "that before defaults. The password of an address is not shown. Nothing is asked of the ledger, and no "
-                    + "cluster is started.",
-                "A context is a name for a ledger: its address, its schema, the roots for commands that are given none, and a "
-                    + "colour. Contexts stand in sluice/config.json below XDG_CONFIG_HOME, or else ~/.config, which only its "
-                    + "owner may read.",
+                "Options override environment variables, which override the current context, which overrides "
+                    + "defaults. Passwords in addresses are not shown. The command does not contact the ledger and "
+                    + "starts no cluster.",
+                "A context is a name for a ledger: its address, its schema, default roots for commands, and a "
+                    + "colour. Contexts are stored in sluice/config.json below XDG_CONFIG_HOME (default: ~/.config). "
+                    + "Only the owner can read the file.",
             ],
             options: LedgerOptions.forms + [origin.form, json.form],
-            examples: [Example(line: "sluice config --origin", purpose: "what holds here, and why")],
+            examples: [
+                Example(line: "sluice config --origin", purpose: "the settings and their origins")
+            ],
             children: [
                 Subcommand(
                     name: "show",
-                    summary: "show every setting, and with --origin where it comes from",
+                    summary: "show all settings in effect",
                     examples: [
                         Example(line: "sluice config show", purpose: "the settings"),
-                        Example(line: "sluice config show --origin --json", purpose: "and their origins, for programs"),
+                        Example(
+                            line: "sluice config show --origin --json",
+                            purpose: "the same, for programs"
+                        ),
                     ],
                     run: { try show(root(), $0, $1) }
                 ),

@@ -41,13 +41,13 @@ struct UnknownContext: Error, Hashable {
 
     var message: String {
         let near = EditDistance.nearest(to: name, among: known)
-        return "there is no context \"\(name)\"" + (near.map { "; did you mean \"\($0)\"?" } ?? "")
+        return "unknown context \"\(name)\"" + (near.map { "; did you mean \"\($0)\"?" } ?? "")
     }
 
     var hint: String {
         known.isEmpty
-            ? "there is none at all; \"sluice config set-context NAME --database URL\" adds one"
-            : "there are: \(known.joined(separator: ", "))"
+            ? "there are no contexts; add one with \"sluice config set-context NAME --database URL\""
+            : "known contexts: \(known.joined(separator: ", "))"
     }
 
     /// The error that a command reports for the name.
@@ -79,7 +79,7 @@ extension ContextBook {
         do {
             text = try JSONDecoder().decode(Text.self, from: json)
         } catch {
-            throw Damage(why: "it is not JSON as \"sluice config set-context\" writes it")
+            throw Damage(why: "it is not valid JSON with the fields that \"sluice config set-context\" writes")
         }
         for (name, entry) in (text.contexts ?? [:]).sorted(by: { $0.key < $1.key }) {
             set(try Self.context(name, entry))
@@ -88,15 +88,15 @@ extension ContextBook {
         do throws(UnknownContext) {
             try use(current)
         } catch {
-            throw Damage(why: "the current context \"\(current.printable)\" is none of its contexts")
+            throw Damage(why: "its current context \"\(current.printable)\" does not exist")
         }
     }
 
     private static func context(_ name: String, _ entry: Text.Entry) throws(Damage) -> LedgerContext {
         guard LedgerContext.isName(name) else {
-            throw Damage(why: "\"\(name.printable)\" cannot be the name of a context")
+            throw Damage(why: "\"\(name.printable)\" is not a valid context name")
         }
-        func damage(_ what: String) -> Damage { Damage(why: "the \(what) of the context \(name) cannot be used") }
+        func damage(_ what: String) -> Damage { Damage(why: "the \(what) of the context \(name) is invalid") }
         var context = LedgerContext(name: name, database: entry.database)
         do {
             _ = try LedgerConfiguration(url: entry.database)

@@ -12,7 +12,7 @@ enum ContextCommands {
     private static let named = Argument(name: "NAME", summary: "the context's name", completion: .ledger(.contexts))
     private static let none = Switch(
         "none",
-        "no context: what variables name, or else the private cluster",
+        "use no context: environment variables or the private cluster apply",
         in: .ledger
     )
     private static let root = Option<String>(
@@ -21,25 +21,25 @@ enum ContextCommands {
             _ = try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(text)
             return text
         },
-        "a root for commands that are given none; those said here replace all that it had",
+        "a default root for commands; replaces all roots that the context had",
         isRepeatable: true,
         in: .ledger
     )
     private static let colour = Option<ContextColour>(
         "context-color",
         .choice("COLOR"),
-        "what its name is painted in",
+        "the colour of its name",
         in: .ledger
     )
 
     static let use = Subcommand(
         name: "use",
-        summary: "make a context the current one, with which commands work",
+        summary: "choose the context that commands use",
         arguments: [known],
         options: [none.form],
         examples: [
-            Example(line: "sluice config use staging", purpose: "until another is chosen"),
-            Example(line: "sluice config use --none", purpose: "back to the private cluster"),
+            Example(line: "sluice config use staging", purpose: "use the context staging from now on"),
+            Example(line: "sluice config use --none", purpose: "use the private cluster again"),
         ],
         run: choose
     )
@@ -47,23 +47,23 @@ enum ContextCommands {
     static let list = Subcommand(
         name: "contexts",
         summary: "list the contexts; * marks the current one",
-        examples: [Example(line: "sluice config contexts", purpose: "all of them")],
+        examples: [Example(line: "sluice config contexts", purpose: "all contexts")],
         run: listAll
     )
 
     static let set = Subcommand(
         name: "set-context",
-        summary: "add a context, or change what is said of it",
+        summary: "add or change a context",
         discussion: [
-            "A new one needs --database. Of one that is there, what is not said stays as it is. A password belongs into "
-                + "~/.pgpass; one in the address stands in the file."
+            "A new context needs --database. Changing a context keeps the fields that you do not give. Keep "
+                + "passwords in ~/.pgpass: a password in the address is saved in the file."
         ],
         arguments: [named],
         options: [root.form, colour.form],
         examples: [
             Example(
-                line: "sluice config set-context prod --database postgresql://ada@db/audio",
-                purpose: "a name for a ledger"
+                line: "sluice config set-context prod --database postgresql://user@db/audio",
+                purpose: "add the context prod"
             )
         ],
         run: write
@@ -71,9 +71,9 @@ enum ContextCommands {
 
     static let remove = Subcommand(
         name: "delete-context",
-        summary: "forget a context; its ledger stays as it is",
+        summary: "remove a context; its ledger is not changed",
         arguments: [named],
-        examples: [Example(line: "sluice config delete-context staging", purpose: "one name less")],
+        examples: [Example(line: "sluice config delete-context staging", purpose: "remove the context staging")],
         run: forget
     )
 
@@ -84,8 +84,11 @@ enum ContextCommands {
         let name = invocation.words(known).first
         guard (name == nil) == invocation[none] else {
             throw name == nil
-                ? UsageError("NAME is missing", hint: "\"sluice config contexts\" lists them; --none uses none of them")
-                : UsageError("NAME and --none exclude each other")
+                ? UsageError(
+                    "NAME is missing",
+                    hint: "\"sluice config contexts\" lists the contexts; --none uses no context"
+                )
+                : UsageError("NAME and --none cannot be combined")
         }
         let book = try change(invocation) { book in
             do throws(UnknownContext) {
@@ -96,9 +99,9 @@ enum ContextCommands {
         }
         if let name {
             let context = try book.context(named: name)
-            try console.print("context \(name) is the current one: \(try place(of: context, invocation))")
+            try console.print("now using context \(name): \(try place(of: context, invocation))")
         } else {
-            try console.print("no context is the current one")
+            try console.print("now using no context")
         }
         remarkVariables(invocation, console)
         return .success
@@ -107,7 +110,7 @@ enum ContextCommands {
     /// Warns if a variable overrides the current context.
     private static func remarkVariables(_ invocation: Invocation, _ console: Console) {
         guard let variable = LedgerChoice.overriding(invocation.environment) else { return }
-        console.warn("\(variable) is set in the environment and goes before the current context")
+        console.warn("\(variable) is set in the environment and overrides the current context")
     }
 
     // MARK: - Which there are
@@ -151,7 +154,7 @@ enum ContextCommands {
             }
         }
         if book.contexts.isEmpty {
-            console.say("there are no contexts; \"sluice config set-context NAME --database URL\" adds one")
+            console.say("no contexts; add one with \"sluice config set-context NAME --database URL\"")
         } else if !ConfigCommand.isJSON(invocation) {
             try console.print(table.lines(for: console.data).joined(separator: "\n"))
             if book.current != nil { remarkVariables(invocation, console) }
@@ -177,7 +180,7 @@ enum ContextCommands {
             } else if let database {
                 context = LedgerContext(name: name, database: database)
             } else {
-                throw UsageError("the context \(name) is new and needs an address", hint: "say --database URL")
+                throw UsageError("the new context \(name) needs an address", hint: "use --database URL")
             }
             if let schema = said(LedgerOptions.schema, invocation) { context.schema = schema }
             if !roots.isEmpty { context.roots = roots }
@@ -188,10 +191,10 @@ enum ContextCommands {
         try console.print("context \(name): \(try place(of: context, invocation))")
         if database != nil, context.hasPassword, let file = invocation.contexts.file {
             console.warn(
-                "the password stands in \(file.path.printable), which only you may read; ~/.pgpass keeps it apart"
+                "the password is stored in \(file.path.printable), readable only by you; ~/.pgpass is a better place"
             )
         }
-        if book.current != name { console.say("\"sluice config use \(name)\" makes it the current one") }
+        if book.current != name { console.say("use it with \"sluice config use \(name)\"") }
         return .success
     }
 
@@ -203,7 +206,7 @@ enum ContextCommands {
             guard book.current != name else {
                 throw Refusal(
                     message: "\(name) is the current context",
-                    hint: "choose another first: sluice config use NAME, or --none"
+                    hint: "first use another: sluice config use NAME, or --none"
                 )
             }
             do throws(UnknownContext) {
@@ -212,7 +215,7 @@ enum ContextCommands {
                 throw error.refusal()
             }
         }
-        try console.print("context \(name) is gone; its ledger is as it was")
+        try console.print("removed context \(name); its ledger is unchanged")
         return .success
     }
 
@@ -258,7 +261,7 @@ enum ContextCommands {
     ) throws -> ContextBook {
         guard let file = invocation.contexts.file else {
             throw Refusal(
-                message: "neither XDG_CONFIG_HOME nor HOME says where the configuration belongs",
+                message: "cannot find the configuration: neither XDG_CONFIG_HOME nor HOME is set",
                 hint: "set XDG_CONFIG_HOME",
                 exitCode: .configuration
             )
@@ -275,8 +278,8 @@ enum ContextCommands {
     private static func refuse(_ forms: [OptionForm], in invocation: Invocation) throws(UsageError) {
         for form in forms where invocation.origin(of: form) == .commandLine {
             throw UsageError(
-                "\(form.word) means nothing to \"\((["sluice"] + invocation.path).joined(separator: " "))\"",
-                hint: "the name of a context is a word of its own: sluice config use NAME"
+                "\(form.word) cannot be used with \"\((["sluice"] + invocation.path).joined(separator: " "))\"",
+                hint: "give the context's name as an argument: sluice config use NAME"
             )
         }
     }

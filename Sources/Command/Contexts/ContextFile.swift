@@ -44,7 +44,7 @@ struct ContextFile: Sendable, Hashable {
         var facts = stat()
         guard fstat(file, &facts) == 0 else { throw Self.refusal("read \(path.printable)", errno) }
         guard facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.mostBytes else {
-            throw damaged("it is no file of at most 1 MiB")
+            throw damaged("it is not a regular file of at most 1 MiB")
         }
         var bytes = [UInt8](repeating: 0, count: Self.mostBytes + 1)
         var count = 0
@@ -66,19 +66,19 @@ struct ContextFile: Sendable, Hashable {
     private func complaint(about book: ContextBook, mode: mode_t) -> String? {
         let what: String
         if mode & 0o022 != 0 {
-            what = "other users may change \(path.printable), which says where your commands go"
+            what = "other users can change \(path.printable), which sets the ledger that your commands use"
         } else if mode & 0o044 != 0, book.contexts.contains(where: \.hasPassword) {
-            what = "other users may read \(path.printable), which holds a password"
+            what = "other users can read \(path.printable), which contains a password"
         } else {
             return nil
         }
-        return "\(what); close it: chmod 600 \(path.printable)"
+        return "\(what); run chmod 600 \(path.printable)"
     }
 
     private func damaged(_ why: String) -> Refusal {
         Refusal(
-            message: "the configuration \(path.printable) cannot be used: \(why)",
-            hint: "mend it, or move it away",
+            message: "the configuration \(path.printable) is invalid: \(why)",
+            hint: "correct the file, or move it away",
             exitCode: .configuration
         )
     }

@@ -78,8 +78,8 @@ extension ValueType where Value == String {
     static let contextName = ValueType(placeholder: "NAME", completion: .ledger(.contexts)) { text throws(Misfit) in
         guard LedgerContext.isName(text) else {
             throw Misfit(
-                why: "cannot be the name of a context",
-                hint: "letters, digits, dots, dashes and underscores, 63 at most, a letter or digit first"
+                why: "is not a valid context name",
+                hint: "use at most 63 letters, digits, dots, dashes and underscores, and begin with a letter or digit"
             )
         }
         return text

@@ -3,48 +3,48 @@ import Storage
 
 /// `sluice convert`: converts one file in the foreground, without a ledger.
 enum ConvertCommand {
-    static let input = Argument(name: "IN", summary: "the file to read; - is standard input")
+    static let input = Argument(name: "IN", summary: "the source; - is standard input")
     static let output = Argument(
         name: "OUT",
-        summary: "the file to write; its extension decides the kind of file. - is standard output, for WAV and raw"
+        summary: "the output; its extension selects the container. - is standard output, for WAV and raw"
     )
     static let onConflict = SettledOption<Recipe.ConflictPolicy>(
         "on-conflict",
         .choice("WHAT") { $0.summary },
         fallback: "fail",
-        "when OUT exists already",
+        "what to do if OUT exists",
         environment: "SLUICE_ON_CONFLICT",
         in: .destination
     )
-    static let verify = Switch("verify", "decode the output again and compare", in: .destination)
+    static let verify = Switch("verify", "decode the output and compare it with what was encoded", in: .destination)
     static let strictLoss = Switch(
         "strict-loss",
-        "fail where the output would lack anything of the source",
+        "fail if the output would lose anything of the source",
         in: .destination
     )
     static let tag = Option<TagWish>(
         "tag",
         .tag,
-        "set a tag; NAME= takes it away",
+        "set a tag; NAME= removes it",
         isRepeatable: true,
         in: .destination
     )
-    static let json = Switch("json", "print the result as a line of JSON", in: .output)
+    static let json = Switch("json", "print the result as one JSON line", in: .output)
 
     static let value = Subcommand(
         name: "convert",
-        summary: "convert a file, sample-exact, or say where it cannot be",
+        summary: "convert an audio file",
         discussion: [
-            "OUT appears under its name whole, or not at all. IN is never written to. A conversion that gives fewer frames "
-                + "than planned has failed."
+            "OUT appears only when it is complete. IN is never changed. A conversion that would give fewer "
+                + "frames than planned fails."
         ],
         arguments: [input, output],
         options: FormatOptions.forms + SourceOptions.forms
             + [onConflict.form, verify.form, strictLoss.form, tag.form, ProgressOption.option.form, json.form],
         examples: [
-            Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "by a preset"),
-            Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "field by field"),
-            Example(line: "sluice convert talk.mp3 part.wav --from 1:00 --to 1:30", purpose: "half a minute of it"),
+            Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),
+            Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "with single options"),
+            Example(line: "sluice convert talk.mp3 part.wav --from 1:00 --to 1:30", purpose: "only half a minute"),
         ],
         run: run
     )
@@ -72,7 +72,7 @@ enum ConvertCommand {
             FileFacts.of(path: output, followingLinks: true)?.kind == .folder
         {
             let name = output.hasSuffix("/") ? output : output + "/"
-            throw UsageError("\(output) is a folder", hint: "name the file to write, as in \(name)talk.flac")
+            throw UsageError("\(output) is a folder", hint: "give the name of a file, as in \(name)talk.flac")
         }
         let source = try SourceOptions.source(at: input == "-" ? FileConversion.standardInput : input, invocation)
         let wanted = try FormatOptions.output(
@@ -106,16 +106,16 @@ enum ConvertCommand {
         let codec = format.codec ?? FormatTable.defaultCodec(for: format.container)
         guard [.wav, .raw].contains(format.container), [.pcm, .ulaw, .alaw].contains(codec) else {
             throw UsageError(
-                "\(format.container.title) cannot go to standard output: "
-                    + "its header is completed once the length is known, and that takes a file",
-                hint: "write to a file, or say --container wav or --container raw"
+                "\(format.container.title) cannot be written to standard output: "
+                    + "its header is completed at the end, which needs a file",
+                hint: "write to a file, or use --container wav or --container raw"
             )
         }
         if invocation[verify] {
-            throw UsageError("--verify reads the output again, which standard output does not allow")
+            throw UsageError("--verify needs an output file: standard output cannot be read again")
         }
         if invocation[json] {
-            throw UsageError("--json and the sound both want standard output", hint: "write to a file")
+            throw UsageError("--json and the audio cannot both go to standard output", hint: "write to a file")
         }
     }
 }
@@ -123,9 +123,9 @@ enum ConvertCommand {
 extension Recipe.ConflictPolicy {
     var summary: String {
         switch self {
-        case .fail: "say so and touch nothing"
-        case .replace: "put the new file in its place"
-        case .skip: "do nothing and be content"
+        case .fail: "fail and change nothing"
+        case .replace: "replace the existing file"
+        case .skip: "leave the existing file and succeed"
         }
     }
 }

@@ -16,7 +16,7 @@ struct ConvertPage {
             for remark in remarks(report) { console.warn(remark) }
             return .success
         case .skipped:
-            console.warn("\(output.printable) exists already; nothing was done")
+            console.warn("\(output.printable) already exists; skipped")
             return .success
         case .failed(let failure) where output == "-" && failure.libavName == "EPIPE":
             throw Outlet.Failure(errorNumber: EPIPE)
@@ -31,12 +31,12 @@ struct ConvertPage {
 
     /// Reports what is known when a signal ends this process before the conversion has ended.
     func surrender(to code: ExitCode) {
-        tellOfEnd(by: code, " in the middle; \(output.printable) is as it was, or whole")
+        tellOfEnd(by: code, " while publishing; \(output.printable) is either unchanged or complete")
     }
 
     private func tellOfEnd(by code: ExitCode, _ outcome: String) {
         let signal = code == .interrupted ? "Ctrl-C" : "SIGTERM"
-        console.say("stopped by \(signal)\(output == "-" ? "; the output is cut off" : outcome)")
+        console.say("stopped by \(signal)\(output == "-" ? "; the output is incomplete" : outcome)")
     }
 
     /// The result goes to standard output, unless that carries the audio.
@@ -49,7 +49,7 @@ struct ConvertPage {
         let source = report.source
         let length = Double(source.frames) / Double(max(1, source.sampleRateHz))
         let speed = seconds > 0 ? " (\(Figures.speed(length / seconds)))" : ""
-        let whole = console.data.paint("all there", .good)
+        let whole = console.data.paint("complete", .good)
         let name = (output == "-" ? "standard output" : output).printable
         let facts = [
             Figures.length(frames: report.plannedFrames, rate: report.format.sampleRateHz),
@@ -59,7 +59,7 @@ struct ConvertPage {
         let count = "\(Figures.count(report.plannedFrames, "frame")), "
         let remarks = report.briefRemarks.map { "; \($0)" } ?? ""
         let verdict = (report.isVerified ? ", verified" : "") + remarks
-        let columns = [name, facts, count + "all there" + verdict].reduce(4) { $0 + $1.displayWidth }
+        let columns = [name, facts, count + "complete" + verdict].reduce(4) { $0 + $1.displayWidth }
         // The result must not be cut off: if the line is too long, it moves to a second line.
         let breaks = console.data.hasWidth && columns > console.data.width
         let gap = breaks ? "\n" + String(repeating: " ", count: name.displayWidth + 2) : "  "
@@ -78,7 +78,7 @@ struct ConvertPage {
                 let time = MediaTime(frames: stretch.start, rate: report.source.sampleRateHz)
                 remarks.append("  \(Figures.count(stretch.frames, "frame")) from \(time.short): \(stretch.code)")
             }
-            if report.damage.stretchCount > 5 { remarks.append("  and more; --json lists them") }
+            if report.damage.stretchCount > 5 { remarks.append("  and others; --json lists all") }
         }
         return remarks + report.remarks.map(\.detail.printable)
     }

@@ -118,6 +118,6 @@ extension RoomFailure {
 extension Failure {
     /// The failure after three rooms in a row ended before they began the conversion.
     fileprivate static var notBegun: Failure {
-        Failure(.roomStart, at: .open, "the pump rooms ended before they began")
+        Failure(.roomStart, at: .open, "the pump rooms crashed before they began")
     }
 }

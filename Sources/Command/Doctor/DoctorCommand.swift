@@ -6,13 +6,13 @@ enum DoctorCommand {
 
     static let value = Subcommand(
         name: "doctor",
-        summary: "look whether the ledger and this machine are well",
+        summary: "check the health of the ledger and of this machine",
         discussion: [
-            "Each line is a verdict; where it is not ok, the next says what to do. Nothing is changed."
+            "Each line is the result of a check. If it is not ok, the next line says what to do. Nothing is changed."
         ],
         options: [ServiceOptions.root.form] + LedgerOptions.forms + [json.form],
         examples: [
-            Example(line: "sluice doctor --root archive=/mnt/archive", purpose: "before a worker is started here")
+            Example(line: "sluice doctor --root archive=/mnt/archive", purpose: "before you start a worker here")
         ],
         run: run
     )

@@ -28,7 +28,7 @@ struct LedgerExamination: Sendable {
         } catch let error as LedgerError {
             findings.append(.fail("ledger", error.detail.printable, error.hint?.printable ?? Self.hint(for: error)))
         } catch {
-            findings.append(.fail("ledger", "\(error)".printable, "look at the server's log"))
+            findings.append(.fail("ledger", "\(error)".printable, "see the server's log"))
         }
         return findings
     }
@@ -36,8 +36,8 @@ struct LedgerExamination: Sendable {
     private static func hint(for error: LedgerError) -> String {
         switch error.code {
         case .ledgerMissing, .ledgerSchemaTooOld: "sluice migrate"
-        case .ledgerPermissionDenied: "look at the user in the address, and at the server's pg_hba.conf"
-        default: "look at the address, and whether the server runs"
+        case .ledgerPermissionDenied: "check the user in the address, and the server's pg_hba.conf"
+        default: "check the address, and that the server runs"
         }
     }
 
@@ -55,13 +55,13 @@ struct LedgerExamination: Sendable {
         findings.append(
             report.versionNumber >= 140_000
                 ? .ok("server", name)
-                : .fail("server", "\(name) is too old", "move the ledger to PostgreSQL 14 or later")
+                : .fail("server", "\(name) is not supported", "move the ledger to PostgreSQL 14 or later")
         )
         if report.isReadOnly {
             findings.append(
                 .fail(
                     "server",
-                    "it takes no changes: a standby, or told so",
+                    "the server is read-only: a standby, or default_transaction_read_only",
                     "name all hosts of the cluster and add target_session_attrs=read-write"
                 )
             )
@@ -85,17 +85,17 @@ struct LedgerExamination: Sendable {
             findings.append(.ok("encryption", "TLS"))
         } else {
             findings.append(
-                .warn("encryption", "the connection can be listened to", "add sslmode=verify-full to the address")
+                .warn("encryption", "the connection is not encrypted", "add sslmode=verify-full to the address")
             )
         }
         findings.append(
             report.isPooled
                 ? .warn(
                     "pooler",
-                    "a pooler stands between: workers look for work every two seconds instead of being woken",
-                    "let workers connect to the server itself, if it has the connections"
+                    "connected through a pooler: workers poll every two seconds instead of being notified",
+                    "let workers connect to the server directly, if it has enough connections"
                 )
-                : .ok("pooler", "none; workers are woken")
+                : .ok("pooler", "none; workers are notified of new jobs")
         )
         findings.append(clock(report))
         let share = report.usedConnections * 100 / max(1, report.maxConnections)
@@ -106,30 +106,30 @@ struct LedgerExamination: Sendable {
                 : .warn(
                     "connections",
                     used,
-                    "raise max_connections, or put PgBouncer between: three per worker process"
+                    "raise max_connections, or use PgBouncer; a worker process needs three"
                 )
         )
         return findings
     }
 
     private static func finding(of table: LockTable) -> Finding {
-        let room = "the lock table has \(table.places) places"
-        guard !table.isEnough else { return .ok("locks", "\(room), \(table.spans) spans") }
+        let room = "the lock table has space for \(Figures.count(table.places, "lock"))"
+        guard !table.isEnough else { return .ok("locks", "\(room), \(Figures.count(table.spans, "span"))") }
         return .warn(
             "locks",
-            "\(room); \(table.sessions) connections and \(table.spans) spans may take \(table.needed)",
+            "\(room); \(Figures.count(table.sessions, "connection")) and \(Figures.count(table.spans, "span")) may need \(table.needed)",
             "set max_locks_per_transaction = \(table.wantedLocksPerTransaction) in postgresql.conf and restart the server"
         )
     }
 
     private static func clock(_ report: ServerReport) -> Finding {
         let lead = abs(report.clockLead / .seconds(1)) - report.clockDoubt / .seconds(2)
-        guard lead > 2 else { return .ok("clock", "as the server's") }
-        let side = report.clockLead > .zero ? "behind" : "before"
+        guard lead > 2 else { return .ok("clock", "in step with the server") }
+        let side = report.clockLead > .zero ? "behind" : "ahead of"
         return .warn(
             "clock",
-            "this machine's clock is \(Int(lead)) s \(side) the server's; leases do not mind, times in logs do",
-            "let both follow a time server"
+            "this machine's clock is \(Int(lead)) s \(side) the server's: leases are unaffected, but times in logs are wrong",
+            "synchronize both clocks (NTP)"
         )
     }
 
@@ -139,11 +139,11 @@ struct LedgerExamination: Sendable {
         let plan = try await Migrator(configuration).plan()
         let known = plan.version + plan.pending.count
         let name = "schema \(configuration.schema.text) at version \(plan.version)"
-        if plan.version == 0 { return .fail("schema", "there is no ledger in it", "sluice migrate") }
+        if plan.version == 0 { return .fail("schema", "it contains no ledger", "sluice migrate") }
         guard plan.pending.isEmpty else {
-            return .fail("schema", "\(name), this command needs \(known)", "sluice migrate")
+            return .fail("schema", "\(name); this command needs \(known)", "sluice migrate")
         }
-        return .ok("schema", "\(name), as this command needs it")
+        return .ok("schema", "\(name), which this command needs")
     }
 
     private static func role(_ report: ServerReport) -> [Finding] {
@@ -153,18 +153,18 @@ struct LedgerExamination: Sendable {
                     .warn(
                         "role",
                         "\(report.user.printable) is a superuser",
-                        "give workers a login that is a member of sluice_worker alone"
+                        "give workers a login that is only a member of sluice_worker"
                     )
                 ]
             }
-            return [.ok("role", "\(report.user.printable), who may do everything")]
+            return [.ok("role", "\(report.user.printable), a superuser")]
         }
         let roles = report.roles.map { String($0.dropFirst("sluice_".count)) }
         guard !roles.isEmpty else {
             return [
                 .fail(
                     "role",
-                    "\(report.user.printable) may do nothing",
+                    "\(report.user.printable) has none of the roles",
                     "grant sluice_viewer, sluice_submitter, sluice_operator or sluice_worker to it"
                 )
             ]
@@ -184,8 +184,8 @@ struct LedgerExamination: Sendable {
             findings.append(
                 .warn(
                     "housekeeping",
-                    sinceTick.map { "no process has kept house for \(Int($0 / 60)) min" }
-                        ?? "no process has ever kept house",
+                    sinceTick.map { "housekeeping has not run for \(Int($0 / 60)) min" }
+                        ?? "housekeeping has never run",
                     "start a coordinator, or a worker: sluice coordinator"
                 )
             )
@@ -195,7 +195,7 @@ struct LedgerExamination: Sendable {
                 let words = [error.printable, chore.progress(at: status.time)].compactMap(\.self).joined(
                     separator: "; "
                 )
-                findings.append(.warn("housekeeping", "\(chore.name): \(words)", "it is tried again when it is due"))
+                findings.append(.warn("housekeeping", "\(chore.name): \(words)", "it is retried when it is due"))
             } else if let progress = chore.progress(at: status.time) {
                 findings.append(.ok("housekeeping", "\(chore.name): \(progress)"))
             }
@@ -205,7 +205,11 @@ struct LedgerExamination: Sendable {
         findings.append(
             workers.alive > 0
                 ? .ok("workers", workers.words)
-                : .warn("workers", "none is alive", "sluice worker, or sluice up on one machine")
+                : .warn(
+                    "workers",
+                    "no workers are running",
+                    "start one with sluice worker, or with sluice up on a single machine"
+                )
         )
         let troubles = summaries.troubles(at: status.time)
         for trouble in troubles { findings.append(Self.finding(of: trouble)) }
@@ -215,7 +219,7 @@ struct LedgerExamination: Sendable {
                 .warn(
                     "queue \(line.queue.printable)",
                     "no worker can do jobs that need \(missing.joined(separator: ", ").printable), such as job \(line.example)",
-                    "start a worker that can: --root NAME=PATH meets root:NAME, and libav with an encoder of it codec:NAME"
+                    "start a worker with what is missing: root:NAME needs --root NAME=PATH, codec:NAME needs libav with that encoder"
                 )
             )
         }
@@ -227,17 +231,21 @@ struct LedgerExamination: Sendable {
         case .full(let full):
             .warn(
                 "file system \(full.mountPoint.printable)",
-                "full, says worker \(trouble.worker.printable) on \(trouble.host.printable): \(trouble.fullness)",
-                "make room there: jobs that write to it wait, and then go on by themselves"
+                "full, reported by worker \(trouble.worker.printable) on \(trouble.host.printable): \(trouble.fullness)",
+                "free space on it: jobs that write to it wait, and continue automatically"
             )
         case .missing(let missing):
             .warn(
                 "file system \(missing.mountPoint.printable)",
-                "not mounted, says worker \(trouble.worker.printable) on \(trouble.host.printable): \(trouble.absence.printable)",
-                "mount it again: jobs whose files lie there wait, and then go on by themselves"
+                "not mounted, reported by worker \(trouble.worker.printable) on \(trouble.host.printable): \(trouble.absence.printable)",
+                "mount it again: jobs with files on it wait, and continue automatically"
             )
         case .roots, .paused:
-            .warn("worker \(trouble.worker.printable)", trouble.note.printable, "mend that; it looks again by itself")
+            .warn(
+                "worker \(trouble.worker.printable)",
+                trouble.note.printable,
+                "correct this; the worker checks again automatically"
+            )
         }
     }
 }
@@ -252,7 +260,7 @@ extension ChoreRecord {
         if let remaining { words.append("\(Figures.grouped(remaining))\(remaining < 100_000 ? "" : " or more") left") }
         words.append(
             finishedAt.map { "last finished \(TimeWords.span(seconds: time.timeIntervalSince($0))) ago" }
-                ?? "never finished yet"
+                ?? "never finished"
         )
         return words.joined(separator: ", ")
     }

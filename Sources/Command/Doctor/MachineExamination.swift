@@ -24,8 +24,8 @@ struct MachineExamination: Sendable {
         guard lacking.isEmpty else {
             return .warn(
                 "codecs",
-                "\(release) does not write \(lacking.joined(separator: ", "))",
-                "install a build of it that does; until then such jobs wait for other workers"
+                "\(release) cannot encode \(lacking.joined(separator: ", "))",
+                "install a libav with these encoders; until then such jobs wait for other workers"
             )
         }
         return .ok("codecs", release)
@@ -49,7 +49,7 @@ struct MachineExamination: Sendable {
         }
         await slot.close()
         guard let level else {
-            return .fail("sandbox", "no pump room starts here", "sluice probe FILE says why")
+            return .fail("sandbox", "no pump room starts on this machine", "sluice probe FILE shows why")
         }
         guard let warning = level.warning else { return .ok("sandbox", "\(level)") }
         return .warn("sandbox", warning, "a worker needs --sandbox best-effort here; see docs/security.md")
@@ -71,17 +71,23 @@ struct MachineExamination: Sendable {
         }
         var facts = statvfs()
         guard statvfs(root.path, &facts) == 0 else {
-            return [.warn(subject, "its file system says nothing of itself", "look at \(root.path.printable)")]
+            return [.warn(subject, "its free space cannot be read", "check \(root.path.printable)")]
         }
         let free = UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
         let words = "\(root.path.printable), \(Figures.bytes(Int64(clamping: free))) free"
         if facts.f_flag & UInt(ST_RDONLY) != 0 {
-            return [.warn(subject, "\(words), read-only", "good for sources; outputs need a root that can be written")]
+            return [.warn(subject, "\(words), read-only", "it can hold sources; outputs need a writable root")]
         }
         if access(root.path, W_OK) != 0 {
-            return [.warn(subject, "\(words), not to be written by this user", "good for sources alone")]
+            return [
+                .warn(
+                    subject,
+                    "\(words), not writable by this user",
+                    "it can hold sources; outputs need a writable root"
+                )
+            ]
         }
-        guard free >= littleRoom else { return [.warn(subject, words, "make room: a full disk pauses the worker")] }
+        guard free >= littleRoom else { return [.warn(subject, words, "free space: a full disk pauses the worker")] }
         return [.ok(subject, words)]
     }
 }

@@ -15,27 +15,32 @@ enum ExportCommand {
     private static let form = SettledOption<Form>(
         "format",
         .choice("KIND") {
-            $0 == .tsv ? "columns with tabs between them, and a head" : "what \"job --json\" prints of each"
+            $0 == .tsv ? "tab-separated columns with a header" : "the records that \"job --json\" prints"
         },
         fallback: "tsv",
-        "how to write it",
+        "the output format",
         in: .output
     )
 
-    private static let brief = Switch("brief", "only what lists show, which is read faster", in: .output)
+    private static let brief = Switch("brief", "only the columns of lists, which is faster", in: .output)
 
     static let value = Subcommand(
         name: "export",
-        summary: "print every job of a batch as columns or JSON Lines, for other programs",
+        summary: "export all jobs of a batch as columns or JSON Lines",
         discussion: [
-            "Like the job log of GNU parallel, with a head and tabs. Of attempts the last one counts; what is not known is "
-                + "empty. Tabs and control characters in names are written as \\u{9}.",
-            "--brief leaves out what takes a look at attempts and recipes: destination, host, started, seconds, frames and remarks.",
+            "Prints tab-separated columns with a header, like the job log of GNU parallel. Columns about an "
+                + "attempt describe the last one; unknown values are empty. Tabs and control characters in names are "
+                + "written as \\u{9}.",
+            "--brief leaves out the columns that need attempts and recipes: destination, host, started, "
+                + "seconds, frames and remarks.",
         ],
         options: [batch.form] + LedgerOptions.forms + [form.form, brief.form],
         examples: [
-            Example(line: "sluice export --batch 17 --brief | cut -f 3 | sort | uniq -c", purpose: "count the states"),
-            Example(line: "sluice export --batch 17 --format jsonl", purpose: "everything that is known"),
+            Example(
+                line: "sluice export --batch 17 --brief | cut -f 3 | sort | uniq -c",
+                purpose: "count the jobs by state"
+            ),
+            Example(line: "sluice export --batch 17 --format jsonl", purpose: "all details"),
         ],
         run: run
     )

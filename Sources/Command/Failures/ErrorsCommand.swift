@@ -8,21 +8,26 @@ enum ErrorsCommand {
     private static let queue = Option<String>(
         "queue",
         .text.named("NAME").offering(.queues),
-        "of this queue",
+        "only failures in this queue",
         in: .jobs
     )
-    private static let since = Option<Moment>("since", .moment, "since then, to the full hour before", in: .jobs)
+    private static let since = Option<Moment>(
+        "since",
+        .moment,
+        "only failures since then, rounded down to the hour",
+        in: .jobs
+    )
 
     static let value = Subcommand(
         name: "errors",
-        summary: "group failures by code, class and stage, with an example and what to do",
+        summary: "group failures by code, class and stage",
         discussion: [
-            "JOBS ended by the failure; TRIES counts those attempts too that were tried again, and is not known of a batch."
+            "JOBS counts the jobs that ended with the failure. TRIES also counts retried attempts; it is not available with --batch."
         ],
         options: [batch.form, queue.form, since.form] + ListOptions.forms,
         examples: [
-            Example(line: "sluice errors", purpose: "everything that ever failed"),
-            Example(line: "sluice errors --batch 17", purpose: "what failed of a batch"),
+            Example(line: "sluice errors", purpose: "all failures"),
+            Example(line: "sluice errors --batch 17", purpose: "the failures of a batch"),
         ],
         run: run
     )
@@ -45,7 +50,7 @@ enum ErrorsCommand {
         } else if invocation[ListOptions.quiet] {
             for code in unique(groups.map(\.code)) { try console.print(code.printable) }
         } else if groups.isEmpty {
-            console.say("nothing failed")
+            console.say("no failures")
         } else {
             try console.print(table(groups, now).lines(for: console.data).joined(separator: "\n"))
             for line in hints(groups, console) { try console.print(line) }

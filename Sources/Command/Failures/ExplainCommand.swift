@@ -8,13 +8,13 @@ enum ExplainCommand {
         count: .any,
         completion: ValueType<FailureCode>.failureCode.completion
     )
-    private static let json = Switch("json", "print a line of JSON for each code", in: .output)
+    private static let json = Switch("json", "print one JSON line per code", in: .output)
 
     static let value = Subcommand(
         name: "explain",
-        summary: "explain failure codes: what happened, the usual cause, what to do",
+        summary: "explain failure codes: meaning, usual cause, what to do",
         discussion: [
-            "The class says what another attempt is worth. Permanent: the same request fails again, on any machine. "
+            "The class tells whether a retry can help. Permanent: the same request fails again, on any machine. "
                 + "Transient: another attempt may succeed. Infrastructure: nothing is wrong with the job."
         ],
         arguments: [codes],
@@ -30,7 +30,7 @@ enum ExplainCommand {
         var wanted: [FailureCode] = []
         for word in invocation.words(codes) {
             guard let code = FailureCode(rawValue: word.lowercased()) else {
-                console.complain("there is no failure code \(word.printable)", hint: hint(for: word))
+                console.complain("unknown failure code \(word.printable)", hint: hint(for: word))
                 return .notFound
             }
             wanted.append(code)

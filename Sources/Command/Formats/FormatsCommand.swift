@@ -5,27 +5,27 @@ import PumpRoom
 enum FormatsCommand {
     private static let names = Argument(
         name: "NAME",
-        summary: "only containers or codecs of that name",
+        summary: "only this container or codec",
         count: .any,
         completion: .words(
             (Container.allCases.map(\.rawValue) + Codec.allCases.map(\.rawValue).filter { $0 != "copy" })
                 .reduce(into: []) { if !$0.contains($1) { $0.append($1) } }.map { .init(word: $0) }
         )
     )
-    private static let json = Switch("json", "print a line of JSON for each row", in: .output)
+    private static let json = Switch("json", "print one JSON line per row", in: .output)
 
     static let value = Subcommand(
         name: "formats",
-        summary: "list containers and codecs, and how exactly each keeps the length",
+        summary: "list containers and codecs, and how exactly they keep the length",
         discussion: [
-            "Gapless means that a file decodes to exactly the frames that were encoded. Much more is read than written: "
-                + "the last lines list it."
+            "Gapless means that a file decodes to exactly the frames that were encoded. Many more formats can be read than "
+                + "written: the last lines list them."
         ],
         arguments: [names],
         options: [json.form],
         examples: [
-            Example(line: "sluice formats", purpose: "all of them"),
-            Example(line: "sluice formats opus", purpose: "containers that take Opus"),
+            Example(line: "sluice formats", purpose: "all formats"),
+            Example(line: "sluice formats opus", purpose: "containers for Opus"),
         ],
         run: run
     )
@@ -37,7 +37,7 @@ enum FormatsCommand {
             let known = Row.all.flatMap { [$0.container, $0.codec] }
             let near = wanted.lazy.compactMap { EditDistance.nearest(to: $0, among: known) }.first
             console.complain(
-                "no format is called \(wanted.joined(separator: " or ").printable)",
+                "no format has the name \(wanted.joined(separator: " or ").printable)",
                 hint: near.map { "did you mean \"\($0)\"?" } ?? "\"sluice formats\" lists all"
             )
             return .nothingMatched

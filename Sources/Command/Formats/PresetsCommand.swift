@@ -7,18 +7,18 @@ enum PresetsCommand {
     private static let file = Option<String>(
         "for",
         ValueType(placeholder: "FILE", completion: .files, read: { text throws(Misfit) in text }),
-        "say what each would make of this file, or why it does not fit",
+        "show the result of each preset for this file, or why it does not fit",
         in: .source
     )
-    private static let json = Switch("json", "print a line of JSON for each preset", in: .output)
+    private static let json = Switch("json", "print one JSON line per preset", in: .output)
 
     static let value = Subcommand(
         name: "presets",
-        summary: "list the formats that have a name",
+        summary: "list the presets",
         options: [file.form, json.form],
         examples: [
-            Example(line: "sluice presets", purpose: "all of them"),
-            Example(line: "sluice presets --for talk.wav", purpose: "what each would make of a file"),
+            Example(line: "sluice presets", purpose: "all presets"),
+            Example(line: "sluice presets --for talk.wav", purpose: "the result of each preset for a file"),
         ],
         run: run
     )

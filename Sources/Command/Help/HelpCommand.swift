@@ -6,16 +6,16 @@ enum HelpCommand {
         count: .any,
         completion: .commands
     )
-    private static let manual = Switch("man", "print the manual page instead, as roff", in: .output)
+    private static let manual = Switch("man", "print the manual page as roff", in: .output)
 
     static func value(root: @escaping @Sendable () -> Subcommand) -> Subcommand {
         Subcommand(
             name: "help",
-            summary: "explain a command",
+            summary: "show the help of a command",
             arguments: [topic],
             options: [manual.form],
             examples: [
-                Example(line: "sluice help convert", purpose: "all options of convert"),
+                Example(line: "sluice help convert", purpose: "the help of convert"),
                 Example(line: "sluice help --man convert | man -l -", purpose: "the same as a manual page"),
             ],
             run: { invocation, console in
@@ -27,7 +27,7 @@ enum HelpCommand {
                             // Parsing the words as a command throws the same error with the same suggestion.
                             _ = try WordReader(root: root(), environment: [:]).read(invocation.words(topic))
                         }
-                        throw UsageError("\(command.name) has no command \"\(word)\" below it")
+                        throw UsageError("\(command.name) has no subcommand \"\(word)\"")
                     }
                     path.append(child)
                 }

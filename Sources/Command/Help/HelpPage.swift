@@ -23,10 +23,10 @@ struct HelpPage {
         let options = path.reversed().flatMap(\.options)
         for group in OptionForm.Group.allCases {
             let members = options.filter { $0.group == group }.map { ($0.usage, $0.description) }
-            let all = group == .general ? members + [("-h, --help", "show this page")] : members
+            let all = group == .general ? members + [("-h, --help", "show this help")] : members
             if !all.isEmpty { lines += section(group.rawValue, rows(all, width), paint) }
         }
-        if path.count == 1 { lines += ["", "\"\(title) help COMMAND\" tells more of one."] }
+        if path.count == 1 { lines += ["", "Run \"\(title) help COMMAND\" for the help of a command."] }
         return lines
     }
 
@@ -62,15 +62,17 @@ struct HelpPage {
 extension OptionForm {
     /// The summary, followed by the choices if they are few, the default and the variable.
     var description: String {
-        var text = summary
+        // A summary may end with a default that is not a constant. The choices come before it.
+        let mark = summary.hasSuffix(")") ? summary.firstRange(of: " (default: ") : nil
+        let text = mark.map { String(summary[..<$0.lowerBound]) } ?? summary
         var remarks: [String] = []
         if case .words(let words) = completion, words.count <= 6, !words.isEmpty {
             remarks.append(words.map(\.word).joined(separator: ", "))
         }
-        if let fallback { remarks.append("default \(fallback)") }
-        if let environment { remarks.append("or \(environment)") }
-        if isRepeatable { remarks.append("more than once if need be") }
-        if !remarks.isEmpty { text += " (\(remarks.joined(separator: "; ")))" }
-        return text
+        if let mark { remarks.append("default: \(summary[mark.upperBound...].dropLast())") }
+        if let fallback { remarks.append("default: \(fallback)") }
+        if let environment { remarks.append("env \(environment)") }
+        if isRepeatable { remarks.append("repeatable") }
+        return remarks.isEmpty ? text : "\(text) (\(remarks.joined(separator: "; ")))"
     }
 }

@@ -28,7 +28,7 @@ struct ManualPage {
             if members.isEmpty { continue }
             lines += [".SS \(group.rawValue.roff)"] + members.flatMap { item($0.usage, $0.description) }
         }
-        lines += item("-h, --help", "show a page of help")
+        lines += item("-h, --help", "show help")
         if !command.examples.isEmpty {
             lines += [".SH EXAMPLES"]
             lines += command.examples.flatMap { [".PP", $0.purpose.roff + ":", ".PP", ".RS 4", $0.line.roff, ".RE"] }

@@ -56,18 +56,18 @@ struct AttemptLines {
 
     private var outcome: String {
         switch attempt.outcome {
-        case nil: return "under way"
-        case .completed? where job.state == .skipped: return "skipped: something else is at its destination"
+        case nil: return "in progress"
+        case .completed? where job.state == .skipped: return "skipped: its destination already exists"
         case .completed?: return console.data.paint("completed", .good)
         case .cancelled?: return "cancelled"
-        case .lost?: return "lost with its worker: does not count"
-        case .released?: return "handed back: does not count"
+        case .lost?: return "lost with its worker: not counted"
+        case .released?: return "handed back: not counted"
         case .failed?:
             let failed = console.data.paint("failed", .bad)
             switch attempt.failure?.kind {
             case .permanent?: return "\(failed), permanent: not retried"
-            case .transient?: return "\(failed), transient: retried while attempts are left (\(job.maxAttempts) in all)"
-            case .infrastructure?: return "\(failed), infrastructure: does not count"
+            case .transient?: return "\(failed), transient: retried, up to \(Figures.count(job.maxAttempts, "attempt"))"
+            case .infrastructure?: return "\(failed), infrastructure: not counted"
             case nil: return failed
             }
         }

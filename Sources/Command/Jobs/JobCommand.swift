@@ -5,17 +5,17 @@ import Ledger
 enum JobCommand {
     private static let jobs = Argument(
         name: "ID",
-        summary: "the job's number",
+        summary: "the id of a job",
         count: .oneOrMore,
         completion: .ledger(.jobs([]))
     )
 
     static let value = Subcommand(
         name: "job",
-        summary: "tell the whole story of a job: what was asked, every attempt, what to do",
+        summary: "show a job: its request, attempts, failures and what to do",
         arguments: [jobs],
         options: LedgerOptions.forms + [ListOptions.json.form],
-        examples: [Example(line: "sluice job 10442", purpose: "why did it fail or wait")],
+        examples: [Example(line: "sluice job 10442", purpose: "why a job failed or waits")],
         run: run
     )
 
@@ -37,7 +37,7 @@ enum JobCommand {
             }
         }
         let missing = zip(ids, stories).filter { $0.1 == nil }.map(\.0)
-        for id in missing { console.complain("there is no job \(id)") }
+        for id in missing { console.complain("no such job \(id)") }
         if missing.isEmpty { return .success }
         return missing.count == ids.count ? .notFound : .someFailed
     }

@@ -7,44 +7,49 @@ enum JobFilterOptions {
     static let state = Option<[JobState]>(
         "state",
         .list("STATE", of: JobState.self),
-        "in one of these states, with commas between them",
+        "only jobs in these states, separated by commas",
         isRepeatable: true,
         in: .jobs
     )
     static let batch = Option<BatchName>(
         "batch",
         .batch,
-        "of this batch: its number, its label, or \"last\"",
+        "only jobs of this batch: its number, its label, or \"last\"",
         in: .jobs
     )
-    static let queue = Option<String>("queue", .text.named("NAME").offering(.queues), "of this queue", in: .jobs)
+    static let queue = Option<String>(
+        "queue",
+        .text.named("NAME").offering(.queues),
+        "only jobs of this queue",
+        in: .jobs
+    )
     static let code = Option<FailureCode>(
         "code",
         .failureCode,
-        "that failed by this code, or wait to try again after it",
+        "only jobs that failed with this code, or wait for a retry after it",
         isRepeatable: true,
         in: .jobs
     )
     static let kind = Option<[Failure.Kind]>(
         "class",
         .list("CLASS", of: Failure.Kind.self),
-        "that failed by a code of this class",
+        "only jobs that failed with a code of this class",
         isRepeatable: true,
         in: .jobs
     )
     static let stage = Option<Failure.Stage>(
         "stage",
         .choice("STAGE", \.meaning),
-        "that failed at this stage",
+        "only jobs that failed at this stage",
         isRepeatable: true,
         in: .jobs
     )
-    static let since = Option<Moment>("since", .moment, "submitted since then", in: .jobs)
-    static let endedSince = Option<Moment>("ended-since", .moment, "that ended since then", in: .jobs)
+    static let since = Option<Moment>("since", .moment, "only jobs submitted since then", in: .jobs)
+    static let endedSince = Option<Moment>("ended-since", .moment, "only jobs that ended since then", in: .jobs)
     static let source = Option<String>(
         "source",
         ValueType(placeholder: "PLACE", completion: .files, read: { text throws(Misfit) in text }),
-        "whose source begins so: a path, or a location as in archive:2024/",
+        "only jobs whose source begins with this: a path, or archive:2024/",
         in: .jobs
     )
 

@@ -22,7 +22,7 @@ struct JobFollowing: Sendable {
             if filter.states?.isEmpty == true {
                 throw UsageError(
                     "--follow prints jobs as they end",
-                    hint: "say --state completed, skipped, failed or cancelled"
+                    hint: "use --state completed, skipped, failed or cancelled"
                 )
             }
             let from = filter.endedFrom ?? begun

@@ -8,10 +8,10 @@ struct JobWatch: Sendable {
 
     init(_ invocation: Invocation, _ console: Console) throws {
         guard console.data.isTerminal else {
-            throw UsageError("--watch draws on a terminal, and there is none", hint: "--follow prints jobs as they end")
+            throw UsageError("--watch needs a terminal", hint: "--follow prints jobs as they end")
         }
         for other in [ListOptions.json, ListOptions.quiet] where invocation[other] {
-            throw UsageError("\(other.form.word) goes with --follow, not with --watch")
+            throw UsageError("\(other.form.word) cannot be combined with --watch; use --follow")
         }
         (self.invocation, self.console) = (invocation, console)
     }
@@ -51,7 +51,7 @@ struct JobWatch: Sendable {
         let head = "\(Figures.count(count, "job"))   \(TimeWords.clock(now, at: now))   Ctrl-C leaves"
         let lines =
             [head.shortened(to: console.data.width, unicode: console.data.usesUnicode), ""]
-            + (page.jobs.isEmpty ? ["no job is like that"] : table.lines(for: console.data))
+            + (page.jobs.isEmpty ? ["no job matches"] : table.lines(for: console.data))
         // Overwrite line by line instead of clearing the screen, which would flicker.
         let body = lines.prefix(max(1, rows - 1)).map { "\($0)\u{1B}[K" }.joined(separator: "\r\n")
         try console.data.write("\u{1B}[H" + body + "\u{1B}[J")

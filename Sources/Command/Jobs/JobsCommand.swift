@@ -7,21 +7,22 @@ enum JobsCommand {
         "limit",
         .whole(in: 1...10_000),
         fallback: "50",
-        "so many at most",
+        "list at most N jobs",
         in: .output
     )
-    static let all = Switch("all", "every one there is, page after page", in: .output)
-    static let after = Option<Int64>("after", .id, "go on behind this job of the list", in: .output)
-    static let watch = Switch("watch", "show the list again and again, on a terminal", in: .output)
-    static let follow = Switch("follow", letter: "f", "print jobs as they end, and go on", in: .output)
+    static let all = Switch("all", "list all jobs", in: .output)
+    static let after = Option<Int64>("after", .id, "continue the list after this job", in: .output)
+    static let watch = Switch("watch", "keep the list up to date on a terminal", in: .output)
+    static let follow = Switch("follow", letter: "f", "print jobs as they end, until stopped", in: .output)
 
     static let value = Subcommand(
         name: "jobs",
-        summary: "list jobs: which there are, where they stand, why they failed",
+        summary: "list jobs, their states and their failures",
         discussion: [
-            "From the newest to the oldest; with --source, by source. WHEN is when a job came to where it is, and for a "
-                + "delayed one when its time comes.",
-            "--follow prints what ends from now on, or since --ended-since; with --batch it ends with the batch.",
+            "Lists the newest jobs first; with --source, sorts by source. WHEN is when a job entered its state, "
+                + "and for a delayed job when it becomes due.",
+            "--follow prints jobs that end from now on, or since --ended-since; with --batch it stops when the "
+                + "batch has ended.",
         ],
         options: JobFilterOptions.forms + LedgerOptions.forms
             + [
@@ -29,10 +30,10 @@ enum JobsCommand {
                 ListOptions.quiet.form,
             ],
         examples: [
-            Example(line: "sluice jobs --state failed --batch 17", purpose: "what failed of a batch"),
+            Example(line: "sluice jobs --state failed --batch 17", purpose: "the failed jobs of a batch"),
             Example(
                 line: "sluice jobs --source archive:2024/ --all --json",
-                purpose: "all from a folder, for programs"
+                purpose: "all jobs of a folder, for programs"
             ),
             Example(line: "sluice jobs --follow --state failed", purpose: "failures as they happen"),
         ],
@@ -42,9 +43,9 @@ enum JobsCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         if invocation[watch] || invocation[follow] {
             for other in [all.form, after.form] where invocation.origin(of: other) != nil {
-                throw UsageError("\(other.word) goes with neither --watch nor --follow")
+                throw UsageError("\(other.word) cannot be combined with --watch or --follow")
             }
-            if invocation[watch], invocation[follow] { throw UsageError("--watch and --follow exclude each other") }
+            if invocation[watch], invocation[follow] { throw UsageError("--watch and --follow cannot be combined") }
         }
         if invocation[watch] { return try JobWatch(invocation, console).run() }
         if invocation[follow] { return try JobFollowing(invocation, console).run() }
@@ -146,12 +147,12 @@ struct JobListing: Sendable {
     func remark(shown: Int, hasMore: Bool, last: Int64?) {
         guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
         if shown == 0 {
-            console.say(JobFilterOptions.isSaid(invocation) ? "no job is like that" : "there are no jobs")
+            console.say(JobFilterOptions.isSaid(invocation) ? "no job matches" : "no jobs")
         } else if hasMore, let last {
             let words = JobFilterOptions.words(invocation)
-            console.say("there are more: sluice jobs \(words.isEmpty ? "" : words + " ")--after \(last), or --all")
+            console.say("more: sluice jobs \(words.isEmpty ? "" : words + " ")--after \(last), or --all")
         } else if states == [.failed], let last {
-            console.say("\"sluice errors\" groups them, \"sluice job \(last)\" tells the whole story")
+            console.say("\"sluice errors\" groups them, \"sluice job \(last)\" shows the details")
         }
     }
 }

@@ -47,7 +47,9 @@ struct StoryPage {
         do {
             recipe = try Recipe(json: story.recipe)
         } catch {
-            return [row("from", job.source.printable), row("recipe", "cannot be read here: \(error)".printable)]
+            return [
+                row("from", job.source.printable), row("recipe", "cannot be read by this version: \(error)".printable),
+            ]
         }
         var lines: [String] = []
         for source in recipe.sources {
@@ -68,7 +70,7 @@ struct StoryPage {
             wishes.append("at most \(Figures.duration(seconds: Double(limit))) of silence")
         }
         if recipe.verify { wishes.append("verified") }
-        if recipe.strictLoss { wishes.append("strict about loss") }
+        if recipe.strictLoss { wishes.append("strict loss") }
         if let policy = recipe.outputs.first?.onConflict, policy != .fail {
             wishes.append("on conflict \(policy.rawValue)")
         }
@@ -119,7 +121,7 @@ struct StoryPage {
     private var progress: String? {
         guard job.state == .running, let frames = job.frames else { return nil }
         let whole = job.totalFrames.map { " of \(Figures.grouped($0))" } ?? ""
-        let text = "\(Figures.grouped(frames))\(whole) frames"
+        let text = "\(Figures.grouped(frames))\(whole) \(Plural.form("frame", for: job.totalFrames ?? frames))"
         guard let share = job.share else { return text }
         let bar = Bar.text(share, columns: 20, unicode: console.data.usesUnicode)
         return "\(bar)  \(Int(share * 100))%   \(text)"
@@ -127,7 +129,7 @@ struct StoryPage {
 
     private var result: String? {
         guard job.state == .completed || job.state == .publishing else { return nil }
-        let adopted = job.placement == .adopted ? "adopted: an earlier attempt had published it" : nil
+        let adopted = job.placement == .adopted ? "adopted: an earlier attempt published it" : nil
         let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }, adopted].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: "   ")
     }

@@ -114,7 +114,7 @@ struct JSONValue: Codable {
         } else if value.decodeNil() {
             node = .nothing
         } else {
-            throw DecodingError.dataCorruptedError(in: value, debugDescription: "no value of JSON")
+            throw DecodingError.dataCorruptedError(in: value, debugDescription: "not a JSON value")
         }
     }
 

@@ -23,23 +23,23 @@ struct WaitReason: Sendable {
         case .paused: return "its queue is paused: sluice queues resume \(queue)"
         case .unable:
             let whole =
-                "for a worker that can do it, \(since): it needs \(story.specificNeeds.joined(separator: ", ").printable)"
+                "for a suitable worker, \(since): the job needs \(story.specificNeeds.joined(separator: ", ").printable)"
             let missing = story.missing.filter(story.specificNeeds.contains)
             guard !missing.isEmpty, missing != story.specificNeeds else { return whole }
-            return "\(whole), and no living worker has \(missing.joined(separator: ", ").printable)"
-        case .limit: return "its queue may have no more running: sluice queues limit \(queue) none"
+            return "\(whole), and no running worker has \(missing.joined(separator: ", ").printable)"
+        case .limit: return "its queue has reached its limit of running jobs: sluice queues limit \(queue) none"
         case .runAt:
-            return "for its time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
+            return "for its start time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
         case .backOff where story.summary.code == FailureCode.fileSystemFull.rawValue:
             let message = story.attempts.last?.failure?.message ?? "the file system that it writes to is full"
             return
-                "for room, \(since): \(message.printable); it goes on when there is some, and looks again \(time ?? "soon")"
+                "for disk space, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
         case .backOff where story.summary.code == FailureCode.fileSystemMissing.rawValue:
             let message = story.attempts.last?.failure?.message ?? "the file system of its files is not mounted"
             return
-                "for a mount, \(since): \(message.printable); it goes on when it is mounted, and looks again \(time ?? "soon")"
-        case .backOff: return "for another try, \(time ?? "soon"): sluice retry \(story.summary.job) does it at once"
-        case .line: return "its turn, \(since); others are before it"
+                "for a mount, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
+        case .backOff: return "for its next attempt, \(time ?? "soon"): sluice retry \(story.summary.job) starts it at once"
+        case .line: return "its turn, \(since)"
         }
     }
 }

@@ -16,11 +16,11 @@ struct Endurance: Sendable {
     mutating func look<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value? {
         do {
             let value = try await body()
-            if isAway { console.warn("the ledger answers again") }
+            if isAway { console.warn("the ledger is reachable again") }
             (hasAnswered, isAway) = (true, false)
             return value
         } catch let error as LedgerError where hasAnswered && error.isTransient {
-            if !isAway { console.warn("the ledger does not answer (\(error.code.rawValue)); waiting goes on") }
+            if !isAway { console.warn("the ledger is unreachable (\(error.code.rawValue)); still waiting") }
             isAway = true
             return nil
         }

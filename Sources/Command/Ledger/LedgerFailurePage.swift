@@ -9,7 +9,9 @@ struct LedgerFailurePage {
         var facts = ["code \(error.code.rawValue)", "while: \(error.operation)"]
         if let state = error.sqlState { facts.append("SQLSTATE \(state)") }
         var details = [facts.joined(separator: ", ")]
-        if error.mayHaveHappened { details.append("the answer was lost: whether it was done is not known") }
+        if error.mayHaveHappened {
+            details.append("the connection broke before the answer: the change may have been made")
+        }
         if console.showsDebug { details += Version.lines }
         console.complain(error.detail.printable, details: details, hint: error.hint?.printable)
     }

@@ -7,21 +7,21 @@ enum LedgerOptions {
     static let context = Option<String>(
         "context",
         .contextName,
-        "the ledger that \"sluice config\" knows as NAME",
+        "the context that names the ledger; see \"sluice config\"",
         environment: "SLUICE_CONTEXT",
         in: .ledger
     )
     static let database = Option<String>(
         "database",
         ValueType(placeholder: "URL", read: { text throws(Misfit) in text }),
-        "its address, if it is not the private cluster's",
+        "the ledger's database (default: the private cluster)",
         environment: "SLUICE_DATABASE_URL",
         in: .ledger
     )
     static let schema = Option<SchemaName>(
         "schema",
         .schema,
-        "the schema that holds it, otherwise sluice",
+        "the ledger's schema (default: sluice)",
         environment: "SLUICE_SCHEMA",
         in: .ledger
     )
@@ -143,7 +143,7 @@ extension ValueType where Value == SchemaName {
         do {
             return try SchemaName(text)
         } catch {
-            throw Misfit(why: "cannot be the name of a schema")
+            throw Misfit(why: "is not a valid schema name")
         }
     }
 }

@@ -41,8 +41,8 @@ struct LedgerChoice: Sendable {
         if let database, database.origin == .commandLine {
             guard context?.origin != .commandLine else {
                 throw UsageError(
-                    "--database and --context exclude each other",
-                    hint: "a context has an address of its own"
+                    "--database and --context cannot be combined",
+                    hint: "the context already has an address"
                 )
             }
             return .url(database.text, .commandLine)

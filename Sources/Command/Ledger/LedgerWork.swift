@@ -41,6 +41,6 @@ struct Refusal: Error {
 
     /// `there is no job 17`
     static func missing(_ what: String) -> Refusal {
-        Refusal(message: "there is no \(what)", exitCode: .notFound)
+        Refusal(message: "no such \(what)", exitCode: .notFound)
     }
 }

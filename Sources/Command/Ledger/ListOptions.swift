@@ -1,6 +1,6 @@
 /// The options of all commands that print data from the ledger.
 enum ListOptions {
-    static let json = Switch("json", "print a line of JSON for each", in: .output)
+    static let json = Switch("json", "print one JSON line per item", in: .output)
     static let quiet = Switch("quiet", letter: "q", "print ids only", in: .output)
 
     static let forms: [OptionForm] = LedgerOptions.forms + [json.form, quiet.form]
@@ -9,7 +9,7 @@ enum ListOptions {
 extension ValueType where Value == Int64 {
     /// The id of a job, a batch or a worker.
     static let id = ValueType(placeholder: "ID") { text throws(Misfit) in
-        guard let number = Int64(text), number > 0 else { throw Misfit(why: "has to be a number, as lists show it") }
+        guard let number = Int64(text), number > 0 else { throw Misfit(why: "must be an id, as lists show it") }
         return number
     }
 }

@@ -6,43 +6,44 @@ enum MigrateCommand {
     private static let target = Option<Int>(
         "to",
         .whole(in: 0...9999),
-        "go no further than this version; never back",
+        "stop at this version; cannot go back",
         in: .general
     )
     private static let number = Option<Int>(
         "ledger-number",
         .whole(in: LedgerNumber.all),
-        "its number, which its ids bear, otherwise 0; only before its first job",
+        "set the number in the ledger's ids, before its first job (default: 0)",
         in: .general
     )
-    private static let dryRun = Switch("dry-run", "print what would be done, and change nothing", in: .general)
-    private static let json = Switch("json", "print the result as a line of JSON", in: .output)
+    private static let dryRun = Switch("dry-run", "show what would be done, and change nothing", in: .general)
+    private static let json = Switch("json", "print the result as one JSON line", in: .output)
 
     static let value = Subcommand(
         name: "migrate",
-        summary: "make the ledger in a PostgreSQL database, or bring it up to date",
+        summary: "create the ledger in a PostgreSQL database, or upgrade it",
         discussion: [
-            "Each migration is a transaction of its own, so one that fails leaves nothing behind and those before it stand. "
-                + "Any number may run at once. There is no way back but a backup.",
-            "The number of a ledger stands in the high bits of the ids of its jobs and batches, so ledgers of different numbers "
-                + "have no id in common. It is given before the first job, and stays.",
-            "DATABASE_URL and PostgreSQL's own variables (PGHOST, PGPASSFILE, ...) say what --database leaves open.",
+            "Each migration runs in its own transaction: if one fails, it is rolled back and the earlier ones "
+                + "stay. Concurrent runs are safe. The only way back is a backup.",
+            "The number of a ledger is part of the ids of its jobs and batches, so ledgers with different "
+                + "numbers have no id in common. Set it before the first job; it cannot change afterwards.",
+            "DATABASE_URL and PostgreSQL's own variables (PGHOST, PGPASSFILE, ...) set what --database leaves "
+                + "out.",
         ],
         options: [target.form, number.form, dryRun.form] + LedgerOptions.forms + [json.form],
         examples: [
             Example(
-                line: "sluice migrate --database postgresql://ada@db/audio --dry-run",
-                purpose: "what is to be done"
+                line: "sluice migrate --database postgresql://user@db/audio --dry-run",
+                purpose: "show the pending migrations"
             ),
-            Example(line: "sluice migrate --database postgresql://ada@db/audio", purpose: "do it"),
-            Example(line: "sluice migrate --context second --ledger-number 1", purpose: "a second ledger"),
+            Example(line: "sluice migrate --database postgresql://user@db/audio", purpose: "apply them"),
+            Example(line: "sluice migrate --context second --ledger-number 1", purpose: "create a second ledger"),
         ],
         run: run
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let (target, number, isDry) = (invocation[target], invocation[number], invocation[dryRun])
-        guard target == nil || number == nil else { throw UsageError("--to and --ledger-number exclude each other") }
+        guard target == nil || number == nil else { throw UsageError("--to and --ledger-number cannot be combined") }
         let configuration = try LedgerOptions.configuration(invocation)
         let result = ForegroundWork.run { () async -> Result<Outcome, LedgerError> in
             do {
@@ -82,9 +83,9 @@ enum MigrateCommand {
         guard let current = try await migrator.number(), current.value != number, !current.isFree else { return }
         throw LedgerError(
             .ledgerRefused,
-            during: "number the ledger",
-            "the ledger holds jobs whose ids bear its number, \(current.value)",
-            hint: "number a ledger before the first job is submitted to it"
+            during: "set the ledger's number",
+            "the ledger has jobs whose ids contain its number, \(current.value)",
+            hint: "set the number before you submit the first job"
         )
     }
 

@@ -44,7 +44,10 @@ struct ClusterPlace: Sendable {
         } else if let home = environment["HOME"], home.hasPrefix("/") {
             folder = home + "/.local/share/sluice"
         } else {
-            throw ClusterError("neither HOME nor XDG_DATA_HOME says where data belongs", hint: "set XDG_DATA_HOME")
+            throw ClusterError(
+                "cannot find the data folder: neither HOME nor XDG_DATA_HOME is set",
+                hint: "set XDG_DATA_HOME"
+            )
         }
         let limit = environment[Self.logLimitVariable].flatMap { Int($0) }
         logLimit = max(PartLog.smallestLimit, limit ?? PartLog.usualLimit)
@@ -58,7 +61,7 @@ struct ClusterPlace: Sendable {
     private static func postgresAccount() throws(ClusterError) -> Account {
         guard let entry = getpwnam("postgres") else {
             throw ClusterError(
-                "PostgreSQL does not run as root, and there is no account \"postgres\"",
+                "PostgreSQL cannot run as root, and the account \"postgres\" does not exist",
                 hint: "install Debian's postgresql package, or run as another user"
             )
         }
@@ -108,7 +111,12 @@ struct ClusterPlace: Sendable {
         var facts = stat()
         guard folder >= 0, fstat(folder, &facts) == 0, facts.st_mode & 0o077 == 0,
             facts.st_uid == geteuid() || facts.st_uid == account?.user
-        else { throw ClusterError("\(path) is not a folder of this user's alone", hint: "look who made it") }
+        else {
+            throw ClusterError(
+                "\(path) must belong to this user and be closed to others",
+                hint: "check its owner and mode"
+            )
+        }
         guard let account, facts.st_uid != account.user else { return }
         guard fchown(folder, account.user, account.group) == 0 else {
             throw ClusterError(errno, "give \(path) to \(account.name)")

@@ -78,7 +78,7 @@ final class ClusterSupervisor {
         throw ClusterError(
             "PostgreSQL did not start",
             details: LogTail.lines(of: server.newestLog),
-            hint: "all of it: \(server.newestLog)"
+            hint: "full log: \(server.newestLog)"
         )
     }
 
@@ -94,7 +94,7 @@ final class ClusterSupervisor {
                 _ = try await Migrator(configuration).run()
                 return nil
             } catch {
-                return ClusterError("the ledger cannot be brought up to date: \(error)")
+                return ClusterError("the ledger cannot be upgraded: \(error)")
             }
         }
         if let problem { throw problem }
@@ -191,7 +191,7 @@ final class ClusterSupervisor {
     private func takeWishes() throws(ClusterError) {
         wishes = ClusterWishes.read(place)
         guard let slots = wishes.slots, slots != state.slots, let worker = state.worker else { return }
-        say("the worker is to have \(slots) slots")
+        say("restarting the worker with \(Figures.count(slots, "slot"))")
         worker.send(SIGTERM)
         _ = try worker.waitForEnd(.seconds(40))
         try start(.worker)

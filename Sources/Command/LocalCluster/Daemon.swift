@@ -59,7 +59,7 @@ enum Daemon {
             guard errno == EINTR else { throw ClusterError(errno, "wait for \(words[0])") }
         }
         guard status == 0 else {
-            throw ClusterError("\(words[0]) failed", details: LogTail.lines(of: log), hint: "all of it: \(log)")
+            throw ClusterError("\(words[0]) failed", details: LogTail.lines(of: log), hint: "full log: \(log)")
         }
     }
 }

@@ -39,7 +39,7 @@ struct LocalCluster: Sendable {
                     throw ClusterError(
                         state.problem ?? "the private cluster did not start",
                         details: LogTail.lines(of: place.supervisorLog.path),
-                        hint: state.hint ?? "all of it: \(place.logs)"
+                        hint: state.hint ?? "full logs: \(place.logs)"
                     )
                 }
                 supervisor = nil
@@ -101,7 +101,11 @@ struct LocalCluster: Sendable {
             // Wakes up in between, so that `onWait` can show progress.
             while try !supervisor.waitForEnd(.milliseconds(20)) {
                 guard ContinuousClock.now < deadline else {
-                    throw ClusterError("the private cluster did not end", hint: "see \(place.logs)", exitCode: .failure)
+                    throw ClusterError(
+                        "the private cluster did not stop",
+                        hint: "see \(place.logs)",
+                        exitCode: .failure
+                    )
                 }
                 onWait()
             }
@@ -131,7 +135,7 @@ struct LocalCluster: Sendable {
             // PostgreSQL never gets SIGKILL: SIGQUIT is its own immediate shutdown, from which it recovers.
             part.send(part == state.postgres ? SIGQUIT : SIGKILL)
             guard try part.waitForEnd(.seconds(30)) else {
-                throw ClusterError("process \(part.id) does not end", exitCode: .failure)
+                throw ClusterError("process \(part.id) does not exit", exitCode: .failure)
             }
         }
         (state.worker, state.coordinator, state.postgres, state.isReady) = (nil, nil, nil, false)

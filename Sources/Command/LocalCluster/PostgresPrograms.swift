@@ -18,13 +18,13 @@ struct PostgresPrograms: Sendable {
         }
         if let made {
             throw ClusterError(
-                "the private cluster was made by PostgreSQL \(made), which is not installed here",
+                "the private cluster needs PostgreSQL \(made), which is not installed",
                 hint: "apt install postgresql-\(made)"
             )
         }
         throw ClusterError(
-            "there is no PostgreSQL server on this machine",
-            hint: "apt install postgresql, or name a ledger with --database"
+            "no PostgreSQL server is installed",
+            hint: "apt install postgresql, or use another ledger with --database"
         )
     }
 

@@ -5,22 +5,23 @@ enum UpCommand {
     private static let slots = Option<Int>(
         "slots",
         .whole(in: 1...1024),
-        "conversions at one time; one per core if nothing was ever said",
+        "number of conversions at once (default: as last time, at first one per core)",
         in: .general
     )
-    private static let json = Switch("json", "print what runs as a line of JSON", in: .output)
+    private static let json = Switch("json", "print the running cluster as one JSON line", in: .output)
 
     static let value = Subcommand(
         name: "up",
-        summary: "start the private cluster of this user on this machine",
+        summary: "start your private cluster on this machine",
         discussion: [
-            "It is a PostgreSQL server that only this user reaches, a coordinator and a worker, and goes on after this "
-                + "command has ended. Every command that needs a ledger starts it if no other ledger is named.",
-            "All of it lies under XDG_DATA_HOME/sluice (for root, whose PostgreSQL runs as the account postgres: "
-                + "/var/lib/sluice). What was accepted survives a power cut.",
+            "The private cluster is a PostgreSQL server that only you can reach, a coordinator and a worker. It "
+                + "keeps running after this command. Every command that needs a ledger starts it, unless you choose "
+                + "another ledger.",
+            "Its files are in XDG_DATA_HOME/sluice (for root, whose PostgreSQL runs as the account postgres: "
+                + "/var/lib/sluice). Accepted jobs survive a power cut.",
         ],
         options: [slots.form, json.form],
-        examples: [Example(line: "sluice up --slots 4", purpose: "with four conversions at a time")],
+        examples: [Example(line: "sluice up --slots 4", purpose: "with four conversions at once")],
         run: run
     )
 
@@ -80,7 +81,7 @@ enum UpCommand {
                 try console.print(JSONText.line(record))
             } else {
                 let slots = Figures.count(state.slots ?? 0, "slot")
-                try console.print("the private cluster runs, with \(slots): \(place.folder.printable)")
+                try console.print("the private cluster is running with \(slots): \(place.folder.printable)")
             }
         } catch {
             throw ClusterError("\(error)", exitCode: .failure)
@@ -94,14 +95,14 @@ enum DownCommand {
         name: "down",
         summary: "stop the private cluster",
         discussion: [
-            "What is being converted is finished if that takes no longer than half a minute, and handed back otherwise. "
-                + "Jobs that wait go on waiting, and are done after the next \"sluice up\"."
+            "Running conversions get up to half a minute to finish; the others are handed back. Waiting jobs "
+                + "stay in the queue until the next \"sluice up\"."
         ],
         examples: [Example(line: "sluice down", purpose: "until it is needed again")],
         run: { invocation, console in
             do throws(ClusterError) {
                 let didRun = try LocalCluster(environment: invocation.environment).stop()
-                console.say(didRun ? "the private cluster has ended" : "the private cluster did not run")
+                console.say(didRun ? "the private cluster is stopped" : "the private cluster was not running")
                 return .success
             } catch {
                 error.show(on: console)

@@ -8,24 +8,24 @@ import Synchronization
 enum ProbeCommand {
     private static let files = Argument(
         name: "FILE",
-        summary: "what to look at; - is standard input",
+        summary: "the file; - is standard input",
         count: .oneOrMore
     )
-    private static let scan = Switch("scan", "decode it to the end and list the damage", in: .source)
-    private static let json = Switch("json", "print a line of JSON for each file", in: .output)
+    private static let scan = Switch("scan", "decode the whole file and list the damage", in: .source)
+    private static let json = Switch("json", "print one JSON line per file", in: .output)
 
     static let value = Subcommand(
         name: "probe",
-        summary: "say what files are: container, tracks, length, tags",
+        summary: "show the container, tracks, length and tags of files",
         discussion: [
-            "A length is \"exact\" if the file says it to the frame, and \"estimated\" if decoding alone can tell (--scan does).",
+            "A length is \"exact\" if the file states it to the frame, and \"estimated\" if only decoding can find it (--scan).",
             "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
         ],
         arguments: [files],
         options: [scan.form, SourceOptions.rawInput.form, ProgressOption.option.form, json.form],
         examples: [
-            Example(line: "sluice probe talk.m4a", purpose: "what it is"),
-            Example(line: "sluice probe --scan --json *.mp3", purpose: "look for damage, for a program"),
+            Example(line: "sluice probe talk.m4a", purpose: "the contents of a file"),
+            Example(line: "sluice probe --scan --json *.mp3", purpose: "find damage, for programs"),
         ],
         run: run
     )

@@ -52,7 +52,7 @@ struct ProbePage {
     }
 
     private func length(of track: TrackReport) -> String {
-        guard let frames = track.frames else { return "length not known without decoding; --scan tells" }
+        guard let frames = track.frames else { return "length unknown without decoding; use --scan" }
         let length = Figures.length(frames: frames, rate: track.sampleRateHz)
         return "\(length), \(Figures.count(frames, "frame")), \(track.exactness.rawValue)"
     }
@@ -66,7 +66,7 @@ struct ProbePage {
             let time = MediaTime(frames: stretch.start, rate: rate)
             return "\(Figures.count(stretch.frames, "frame")) lost at \(time.short) (\(stretch.code))"
         }
-        let more = scan.damage.stretchCount > listed.count ? ["and more that are not listed"] : []
+        let more = scan.damage.stretchCount > listed.count ? ["and others that are not listed"] : []
         return ["\(count), \(Figures.count(scan.damage.frames, "frame")) lost in \(places)"] + listed + more
     }
 

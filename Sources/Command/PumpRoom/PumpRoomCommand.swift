@@ -4,7 +4,7 @@ import PumpRoom
 enum PumpRoomCommand {
     static let value = Subcommand(
         name: RoomProcess.word,
-        summary: "be a pump room",
+        summary: "run a pump room",
         isHidden: true,
         run: { _, _ in RoomProcess.run() }
     )

@@ -12,46 +12,46 @@ enum QueuesCommand {
     private static let one = Argument(name: "NAME", summary: "the queue's name", completion: .ledger(.queues))
     private static let limit = Argument(
         name: "N",
-        summary: "so many running at once at most; none lifts the limit",
+        summary: "maximum number of running jobs; none removes the limit",
         completion: .suggestions([.init(word: "none")])
     )
-    private static let weight = Argument(name: "N", summary: "1 to 10000; 100 is usual", completion: .nothing)
+    private static let weight = Argument(name: "N", summary: "1 to 10000; the default is 100", completion: .nothing)
 
     private static let submitter = Option<String>(
         "submitter",
         .text.named("LOGIN"),
-        "whose share of the queue: a login of the ledger's",
+        "change only the share of this submitter (a login of the ledger)",
         in: .work
     )
 
     static let value = Subcommand(
         name: "queues",
-        summary: "list queues; pause, resume, limit and weigh them",
-        discussion: ["A queue is made by the first submission that names it."],
+        summary: "list queues; pause, resume, limit and weight them",
+        discussion: ["The first submission to a queue creates it."],
         options: ListOptions.forms,
-        examples: [Example(line: "sluice queues", purpose: "all of them")],
+        examples: [Example(line: "sluice queues", purpose: "all queues")],
         children: [
             Subcommand(
                 name: "pause",
-                summary: "give nothing more of a queue out; what runs goes on",
+                summary: "stop handing out jobs of a queue; running jobs continue",
                 arguments: [names],
-                examples: [Example(line: "sluice queues pause nightly", purpose: "until it is resumed")],
+                examples: [Example(line: "sluice queues pause nightly", purpose: "pause the queue nightly")],
                 run: { try steer($0, $1) { ledger, name in try await ledger.setPaused(true, queue: name) } }
             ),
             Subcommand(
                 name: "resume",
-                summary: "let a paused queue go on",
+                summary: "resume a paused queue",
                 arguments: [names],
-                examples: [Example(line: "sluice queues resume nightly", purpose: "it goes on at once")],
+                examples: [Example(line: "sluice queues resume nightly", purpose: "resume the queue nightly")],
                 run: { try steer($0, $1) { ledger, name in try await ledger.setPaused(false, queue: name) } }
             ),
             Subcommand(
                 name: "limit",
-                summary: "let at most so many jobs of a queue run at once",
+                summary: "limit how many jobs of a queue run at once",
                 arguments: [one, limit],
                 examples: [
-                    Example(line: "sluice queues limit nightly 2", purpose: "two at a time"),
-                    Example(line: "sluice queues limit nightly none", purpose: "as many as there are slots"),
+                    Example(line: "sluice queues limit nightly 2", purpose: "at most two at once"),
+                    Example(line: "sluice queues limit nightly none", purpose: "remove the limit"),
                 ],
                 run: { invocation, console in
                     let text = invocation.word(limit)
@@ -63,14 +63,14 @@ enum QueuesCommand {
             ),
             Subcommand(
                 name: "weight",
-                summary: "give a queue, or one who submits to it, a larger or smaller share",
+                summary: "change the share of a queue, or of a submitter within it",
                 arguments: [one, weight],
                 options: [submitter.form],
                 examples: [
-                    Example(line: "sluice queues weight urgent 400", purpose: "four times the usual"),
+                    Example(line: "sluice queues weight urgent 400", purpose: "four times the default share"),
                     Example(
                         line: "sluice queues weight urgent 50 --submitter intern",
-                        purpose: "half of what others have of it"
+                        purpose: "half the share of other submitters"
                     ),
                 ],
                 run: { invocation, console in
@@ -89,7 +89,7 @@ enum QueuesCommand {
     private static func whole(_ text: String, in range: ClosedRange<Int32>, or word: String? = nil) throws -> Int32 {
         if let number = Int32(text), range.contains(number) { return number }
         let others = word.map { ", or \($0)" } ?? ""
-        throw UsageError("N \(text): has to be a whole number from \(range.lowerBound) to \(range.upperBound)\(others)")
+        throw UsageError("N \(text): must be a whole number from \(range.lowerBound) to \(range.upperBound)\(others)")
     }
 
     @Sendable private static func list(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
@@ -110,7 +110,7 @@ enum QueuesCommand {
             let known = Set(try await ledger.queues().map(\.name))
             if let missing = wanted.first(where: { !known.contains($0) }) {
                 throw Refusal(
-                    message: "there is no queue \"\(missing)\"",
+                    message: "no such queue \"\(missing)\"",
                     hint: "\"sluice queues\" lists them",
                     exitCode: .notFound
                 )

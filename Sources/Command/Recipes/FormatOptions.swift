@@ -6,45 +6,50 @@ enum FormatOptions {
         "preset",
         letter: "p",
         .preset,
-        "a format with a name; \"sluice presets\" lists them",
+        "a preset; \"sluice presets\" lists them",
         environment: "SLUICE_PRESET",
         in: .format
     )
     static let container = Option<Container>(
         "container",
         .choice("KIND") { $0.title },
-        "the kind of file, where the destination's extension should not decide",
+        "the container, if not that of the output's extension",
         in: .format
     )
     static let codec = Option<Codec>(
         "codec",
         letter: "c",
         .choice("CODEC") { $0.title },
-        "how samples are coded; copy passes the source's packets through",
+        "the codec; copy keeps the source's packets unchanged",
         in: .format
     )
     static let rate = Option<Int>(
         "rate",
         .thousands(in: 1...16_777_215, example: "44100 or 44.1k").named("HZ"),
-        "frames per second",
+        "sample rate in frames per second",
         in: .format
     )
-    static let channels = Option<Int>("channels", .whole(in: 1...64), "how many; mixed as needed", in: .format)
-    static let layout = Option<ChannelLayout>("layout", .layout, "speakers: mono, stereo, 5.1, ...", in: .format)
-    static let bits = Option<Int>("bits", .whole(of: [8, 16, 24, 32, 64]), "stored per sample", in: .format)
-    static let float = Switch("float", "store floating point samples", in: .format)
+    static let channels = Option<Int>(
+        "channels",
+        .whole(in: 1...64),
+        "number of channels; mixed if necessary",
+        in: .format
+    )
+    static let layout = Option<ChannelLayout>("layout", .layout, "channel layout: mono, stereo, 5.1, ...", in: .format)
+    static let bits = Option<Int>("bits", .whole(of: [8, 16, 24, 32, 64]), "bits per sample", in: .format)
+    static let float = Switch("float", "store floating-point samples", in: .format)
     static let dither = Option<Dither>(
         "dither",
         .choice("KIND"),
-        "noise where bits are lost: tpdf (as if not said), or none to round only",
+        "noise added when the bit depth is reduced; none rounds only (default: tpdf)",
         in: .format
     )
-    static let endian = Option<Endianness>("endian", .choice("ORDER"), "order of bytes", in: .format)
+    static let endian = Option<Endianness>("endian", .choice("ORDER"), "byte order", in: .format)
     static let bitRate = Option<Int>(
         "bit-rate",
         letter: "b",
         .thousands(in: 500...20_000_000, example: "128k").named("RATE"),
-        "bits per second",
+        "bit rate in bits per second, as in 128k",
         in: .format
     )
     static let quality = Option<Double>(
@@ -115,8 +120,8 @@ extension UsageError {
         switch error.path.split(separator: ".").last {
         case "format" where error.code == .missingField && isStream:
             self.init(
-                "nothing says what kind of file goes to standard output",
-                hint: "say --container wav or --container raw"
+                "no container given for standard output",
+                hint: "use --container wav or --container raw"
             )
         case "format" where error.code == .missingField && ReadableFormats.isReadOnly(path: name):
             self.init(
@@ -125,18 +130,18 @@ extension UsageError {
             )
         case "format" where error.code == .missingField:
             self.init(
-                "\(name): the extension names no kind of file",
-                hint: "say --container, as in --container flac; \"sluice formats\" lists them"
+                "\(name): unknown extension",
+                hint: "use --container, as in --container flac; \"sluice formats\" lists them"
             )
         case "location":
             self.init(
                 "\(name): \(error.reason)",
-                hint: "rename the destination, or leave the format to its extension"
+                hint: "rename the output, or omit --container"
             )
         case "from", "to":
             self.init("--from and --to: \(error.reason)")
         case "ranges":
-            self.init("--from and --to: \(error.reason)", hint: "say --codec, as in --codec flac")
+            self.init("--from and --to: \(error.reason)", hint: "use --codec, as in --codec flac")
         default:
             self.init(error.description)
         }

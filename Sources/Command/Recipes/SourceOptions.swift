@@ -2,38 +2,43 @@ import Conversion
 
 /// The options that say which part of a source to use, and how to handle damage.
 enum SourceOptions {
-    static let from = Option<MediaTime>("from", .time, "where to begin: 90, 1:30, 1:02:03.5, 44100/44100", in: .source)
-    static let to = Option<MediaTime>("to", .time, "where to end, on the source's clock", in: .source)
+    static let from = Option<MediaTime>(
+        "from",
+        .time,
+        "start at this time: 90, 1:30, 1:02:03.5, 44100/44100",
+        in: .source
+    )
+    static let to = Option<MediaTime>("to", .time, "end at this time of the source", in: .source)
     static let track = Option<Int>(
         "track",
         .whole(in: 0...255),
-        "the stream's number, as probe shows it; otherwise the main one",
+        "the number of the track, as probe shows it (default: the main track)",
         in: .source
     )
     static let onDamage = SettledOption<DamageMode>(
         "on-damage",
         .choice("MODE") { $0.summary },
         fallback: "strict",
-        "fail, fill with silence, or leave out",
+        "what to do about damage in the source",
         environment: "SLUICE_ON_DAMAGE",
         in: .source
     )
     static let concealLimit = Option<Int>(
         "conceal-limit",
         .whole(in: concealLimits),
-        "seconds of silence that conceal may add; otherwise 600, or 4 times the sound",
+        "seconds of silence that conceal may add (default: 600, or 4 times the sound)",
         in: .source
     )
     static let rawInput = Option<Recipe.RawDescription>(
         "raw-input",
         .rawDescription,
-        "read headerless PCM: s16le:48000:2 is coding, rate, channels",
+        "read headerless PCM with this coding, rate and channels, as in s16le:48000:2",
         in: .source
     )
 
     /// At most a month.
     static let concealLimits = 1...31 * 86_400
-    static let concealLimitAlone = UsageError("--conceal-limit: goes with --on-damage conceal only")
+    static let concealLimitAlone = UsageError("--conceal-limit needs --on-damage conceal")
 
     static let forms: [OptionForm] = [from.form, to.form, track.form, onDamage.form, concealLimit.form, rawInput.form]
 
@@ -79,8 +84,8 @@ extension DamageMode {
     var summary: String {
         switch self {
         case .strict: "fail at the first damage"
-        case .conceal: "keep the length, with silence where sound is missing"
-        case .skip: "leave out what is missing"
+        case .conceal: "keep the length and fill the damage with silence"
+        case .skip: "leave out the damage"
         }
     }
 }
@@ -98,7 +103,7 @@ extension ValueType where Value == Recipe.RawDescription {
         guard parts.count == 3, let rate = Decimals.read(parts[1], shiftedBy: 0),
             let channels = Decimals.read(parts[2], shiftedBy: 0), rate > 0, channels > 0
         else {
-            throw Misfit(why: "has to be CODING:RATE:CHANNELS", hint: hint)
+            throw Misfit(why: "must be CODING:RATE:CHANNELS", hint: hint)
         }
         if let law = Codec(rawValue: String(parts[0])), law == .ulaw || law == .alaw {
             return .init(codec: law, sampleRateHz: rate, channelCount: channels)
@@ -119,6 +124,6 @@ extension ValueType where Value == Recipe.RawDescription {
                 }
             }
         }
-        throw Misfit(why: "there is no coding \"\(parts[0])\"", hint: hint)
+        throw Misfit(why: "unknown coding \"\(parts[0])\"", hint: hint)
     }
 }

@@ -6,15 +6,21 @@ import Synchronization
 enum CoordinatorCommand {
     static let value = Subcommand(
         name: "coordinator",
-        summary: "keep house for the ledger, until told to stop",
+        summary: "run the ledger's housekeeping until stopped",
         discussion: [
-            "It finds workers that are gone and puts their jobs back in line, wakes jobs whose time has come, folds the counts, "
-                + "and finishes outputs that a worker left half published, if it has the roots. Any number may run; conversions go on "
-                + "without any, since workers keep house when no coordinator does.",
-            "Ctrl-C or SIGTERM ends it.",
+            "A coordinator detects lost workers and puts their jobs back into the queue, releases delayed jobs "
+                + "when they are due, maintains the counts, and finishes outputs that a worker left half-published, "
+                + "if it has their roots. You can run several. Without a coordinator, the workers run the "
+                + "housekeeping.",
+            "Ctrl-C or SIGTERM stops it.",
         ],
         options: [ServiceOptions.root.form] + LedgerOptions.forms,
-        examples: [Example(line: "sluice coordinator --root out=/mnt/archive", purpose: "keep house")],
+        examples: [
+            Example(
+                line: "sluice coordinator --root out=/mnt/archive",
+                purpose: "with a root, to finish its outputs"
+            )
+        ],
         run: run
     )
 

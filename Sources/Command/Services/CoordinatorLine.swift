@@ -32,11 +32,12 @@ struct CoordinatorLine: JournalRecord {
 
     func line(_ paint: (String, Ink) -> String) -> String {
         switch event {
-        case .started: "\(paint("started", .good)): keeping house"
-        case .reaped(let count): "\(Figures.count(count, "worker")) gave no sign of life; their jobs are back in line"
-        case .finishedForOthers(let count): "finished \(Figures.count(count, "publication")) that others left"
-        case .ledgerAway(let failure): "\(paint("the ledger is away", .careful)): \(failure.message.bounded)"
-        case .ledgerBack: paint("the ledger is back", .good)
+        case .started: "\(paint("started", .good)): running housekeeping"
+        case .reaped(let count):
+            "\(Figures.count(count, "worker")) stopped sending heartbeats; their jobs are back in the queue"
+        case .finishedForOthers(let count): "finished \(Figures.count(count, "publication")) that other workers left"
+        case .ledgerAway(let failure): "\(paint("the ledger is unreachable", .careful)): \(failure.message.bounded)"
+        case .ledgerBack: paint("the ledger is reachable again", .good)
         case .trouble(let failure): "\(paint("trouble", .careful)): \(failure.code): \(failure.message.bounded)"
         case .stopped: "stopped"
         }

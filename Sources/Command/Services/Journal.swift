@@ -1,3 +1,4 @@
+import Conversion
 import Dispatch
 import FoundationEssentials
 import Glibc
@@ -92,7 +93,9 @@ private struct DroppedLines: JournalRecord {
     var event = "dropped"
     let count: Int
 
-    func line(_ paint: (String, Ink) -> String) -> String { "\(count) lines were dropped: they were not read in time" }
+    func line(_ paint: (String, Ink) -> String) -> String {
+        "\(Plural.count(count, "line")) \(Plural.past(count)) dropped because the reader of the log is too slow"
+    }
 }
 
 extension String {

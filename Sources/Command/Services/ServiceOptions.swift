@@ -8,7 +8,7 @@ enum ServiceOptions {
     static let root = Option<WorkerConfiguration.RootPlace>(
         "root",
         .rootPlace,
-        "the folder PATH is NAME: in jobs; :RULES limit what they may do there",
+        "jobs refer to the folder PATH as NAME:; RULES restrict its use",
         isRepeatable: true,
         in: .work
     )
@@ -40,7 +40,7 @@ enum ServiceOptions {
 extension ValueType where Value == WorkerConfiguration.RootPlace {
     static let rootPlace = ValueType(placeholder: "NAME=PATH[:RULES]", completion: .folders) { text throws(Misfit) in
         guard let sign = text.firstIndex(of: "="), sign != text.startIndex, text.index(after: sign) != text.endIndex
-        else { throw Misfit(why: "has to be NAME=PATH", hint: "as in --root archive=/mnt/archive") }
+        else { throw Misfit(why: "must be NAME=PATH", hint: "as in --root archive=/mnt/archive") }
         let (name, path) = (String(text[..<sign]), text[text.index(after: sign)...])
         // A path may contain a colon: the part after the last one counts as rules only if it parses as rules.
         guard let colon = path.lastIndex(of: ":"), colon != path.startIndex,

@@ -8,34 +8,34 @@ enum WorkerCommand {
     private static let slots = Option<Int>(
         "slots",
         .whole(in: 1...1_024),
-        "conversions at one time, otherwise one for each processor",
+        "number of conversions at once (default: one per processor)",
         in: .work
     )
     private static let queue = Option<String>(
         "queue",
         ValueType(placeholder: "QUEUE", completion: .ledger(.queues), read: nonEmpty),
-        "take jobs from this queue only; may be said several times",
+        "take jobs only from this queue",
         isRepeatable: true,
         in: .work
     )
     private static let name = Option<String>(
         "name",
         ValueType(placeholder: "NAME", read: nonEmpty),
-        "what people call it, otherwise the machine's name",
+        "the worker's name (default: the host name)",
         in: .work
     )
     private static let grace = SettledOption<Duration>(
         "grace",
         .duration,
         fallback: "30s",
-        "how long a stop leaves for what has begun",
+        "time that running jobs get to finish when the worker stops",
         in: .work
     )
     private static let outageLimit = SettledOption<Duration>(
         "outage-limit",
         .duration,
         fallback: "1h",
-        "how long jobs are kept while the ledger is silent; 0s: until the lease is over",
+        "how long to keep jobs while the ledger is unreachable; 0s: until the lease ends",
         environment: "SLUICE_OUTAGE_LIMIT",
         in: .work
     )
@@ -43,7 +43,7 @@ enum WorkerCommand {
     private static let withoutCodec = Option<Codec>(
         "without-codec",
         .choice(of: Codec.allCases.filter { $0 != .copy }, "CODEC") { $0.title },
-        "leave jobs that write it to other workers; may be said several times",
+        "leave jobs with this output codec to other workers",
         isRepeatable: true,
         in: .work
     )
@@ -52,13 +52,13 @@ enum WorkerCommand {
         "sandbox",
         .choice("HOW") { how in
             switch how {
-            case .require: "no room works that is not locked whole"
-            case .bestEffort: "a layer that the kernel lacks is warned of"
-            case .off: "no lock, to find out what it has to do with a failure"
+            case .require: "use only fully sandboxed pump rooms"
+            case .bestEffort: "warn about sandbox layers that the kernel lacks"
+            case .off: "no sandbox, to diagnose failures"
             }
         },
         fallback: "require",
-        "how far pump rooms have to be locked",
+        "how strictly to sandbox pump rooms",
         environment: "SLUICE_SANDBOX",
         in: .work
     )
@@ -66,7 +66,7 @@ enum WorkerCommand {
         "in-flight-limit",
         .whole(in: 1...64),
         fallback: "8",
-        "jobs that a pump room holds at one time; 1 keeps their files apart",
+        "maximum number of jobs that a pump room holds at once; 1 isolates their files",
         environment: "SLUICE_IN_FLIGHT_LIMIT",
         in: .work
     )
@@ -74,7 +74,7 @@ enum WorkerCommand {
         "jobs-per-room",
         .whole(in: 1...1_000_000),
         fallback: "1000",
-        "jobs after which a pump room is replaced; 1 gives each its own",
+        "replace a pump room after N jobs; 1 gives each job a separate room",
         environment: "SLUICE_JOBS_PER_ROOM",
         in: .work
     )
@@ -82,7 +82,7 @@ enum WorkerCommand {
         "room-memory",
         .size("64MiB", "64GiB"),
         fallback: "1GiB",
-        "memory that a pump room may take",
+        "memory limit of a pump room",
         environment: "SLUICE_ROOM_MEMORY",
         in: .work
     )
@@ -90,7 +90,7 @@ enum WorkerCommand {
         "output-limit",
         .size("1kB", "1024TiB"),
         fallback: "1TiB",
-        "bytes that no output exceeds, whatever its recipe says",
+        "maximum size of an output, whatever its recipe says",
         environment: "SLUICE_OUTPUT_LIMIT",
         in: .work
     )
@@ -98,38 +98,39 @@ enum WorkerCommand {
     private static let jobTime = Option<Duration>(
         "job-time",
         .duration,
-        "no job takes longer, otherwise ten minutes more than four times its length",
+        "time limit of a job (default: ten minutes plus four times its length)",
         in: .work
     )
     private static let jobCPU = Option<Duration>(
         "job-cpu",
         .duration,
-        "no job takes more processor time, otherwise a day or what its recipe says",
+        "processor time limit of a job (default: a day or what its recipe says)",
         in: .work
     )
 
     @Sendable private static func nonEmpty(_ text: String) throws(Misfit) -> String {
-        guard !text.isEmpty, text.utf8.count <= 200 else { throw Misfit(why: "has to have 1 to 200 bytes") }
+        guard !text.isEmpty, text.utf8.count <= 200 else { throw Misfit(why: "must have 1 to 200 bytes") }
         return text
     }
 
     static let value = Subcommand(
         name: "worker",
-        summary: "take jobs from the ledger and carry them out, until told to stop",
+        summary: "claim and convert jobs until stopped",
         discussion: [
-            "Ctrl-C or SIGTERM ends it: it claims no more, what has begun has --grace to end, and the rest goes back to "
-                + "the line with no attempt spent. A second one hands all back at once.",
-            "A worker takes only jobs whose files are under its roots: without --root it takes none. Jobs that were submitted "
-                + "without --root need --root local=/.",
-            "A job whose roots or codec this worker does not have is left for one that has them. Where a disk or a mount "
-                + "fails, the jobs of that root are left to others until it is back; a worker without another root pauses, "
-                + "says so, and goes on by itself.",
-            "A database that goes away is waited for: for --outage-limit the worker keeps its jobs, and goes on with them when the "
-                + "database is back, unless another worker has them by then.",
-            "RULES of a root, with commas between them: ro (nothing is written there), wo (nothing is read there), create (nothing is "
-                + "replaced), ext=flac+mp3 (outputs end in these), mode=640 (permissions of outputs, which are otherwise at most "
-                + "those of their source).",
-            "Every attempt is a line on standard error: of JSON, or readable on a terminal.",
+            "Ctrl-C or SIGTERM stops it: it claims no more jobs, gives running jobs --grace to finish, and "
+                + "hands the others back without using up an attempt. A second signal hands all jobs back at once.",
+            "A worker takes only jobs whose files are under its roots: without --root it takes none. Jobs that "
+                + "were submitted without --root need --root local=/.",
+            "A worker leaves jobs to others if it lacks their roots or their codec. If a disk or a mount fails, "
+                + "it leaves the jobs in that root to others until the root is available again; a worker with no "
+                + "other root pauses, reports it, and continues automatically.",
+            "If the database is unreachable, the worker keeps its jobs for --outage-limit, and continues them "
+                + "when the database is back, unless another worker has taken them over.",
+            "RULES of a root, separated by commas: ro (never write), wo (never read), create (never replace "
+                + "files), ext=flac+mp3 (extensions that outputs may have), mode=640 (permissions of outputs; by "
+                + "default at most those of the source).",
+            "The worker logs each attempt as a line on standard error: as text on a terminal, otherwise as "
+                + "JSON.",
         ],
         options: [
             slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, outageLimit.form,
@@ -142,11 +143,11 @@ enum WorkerCommand {
         examples: [
             Example(
                 line: "sluice worker --root in=/mnt/uploads:ro --root out=/mnt/archive",
-                purpose: "read in one root, write in the other"
+                purpose: "read from one root, write to another"
             ),
             Example(
                 line: "sluice worker --slots 2 --queue nightly --root audio=/srv/audio",
-                purpose: "help with one queue"
+                purpose: "serve only one queue"
             ),
         ],
         run: run

@@ -130,57 +130,58 @@ struct WorkerLine: JournalRecord {
         case .takes(let roots, let queues):
             roots.isEmpty
                 ? "\(paint("note", .careful)): \(Self.withoutRoots)\n\(paint("hint", .strong)): \(Self.rootHint)"
-                : "takes jobs of \(Self.words(queues)) whose files are under \(roots.map(\.words.bounded).joined(separator: ", "))"
+                : "takes jobs from \(Self.words(queues)) with files under \(roots.map(\.words.bounded).joined(separator: ", "))"
         case .rooms(let level):
-            level.warning.map { "\(paint("note", .careful)): \($0.bounded)" } ?? "rooms are locked: \(level)"
+            level.warning.map { "\(paint("note", .careful)): \($0.bounded)" } ?? "pump rooms are sandboxed: \(level)"
         case .attempt(let line): describe(line, paint)
         case .paused(let reason, let wait):
-            "\(paint("paused", .careful)): \(reason.bounded); looks again in \(Figures.duration(seconds: wait.seconds))"
+            "\(paint("paused", .careful)): \(reason.bounded); next check in \(Figures.duration(seconds: wait.seconds))"
         case .resumed: "\(paint("resumed", .good)): jobs succeed again"
         case .rootLost(let root, let reason, let wait):
-            "\(paint("paused", .careful)) for root \(root.bounded): \(reason.bounded); looks again in "
+            "\(paint("paused", .careful)) for root \(root.bounded): \(reason.bounded); next check in "
                 + Figures.duration(seconds: wait.seconds)
         case .rootBack(let root, let note):
-            "\(paint("resumed", .good)): root \(root.bounded) is back" + (note.map { "; \($0.bounded)" } ?? "")
+            "\(paint("resumed", .good)): root \(root.bounded) is available again"
+                + (note.map { "; \($0.bounded)" } ?? "")
         case .fileSystemFull(let facts):
             "\(paint("paused", .careful)) for the file system at \(facts.mountPoint.bounded): it is full ("
-                + "\(Figures.bytes(Int64(clamping: facts.freeBytes))) free); jobs to it wait until it has room"
+                + "\(Figures.bytes(Int64(clamping: facts.freeBytes))) free); jobs that write to it wait for space"
         case .fileSystemBack(let facts):
-            "\(paint("resumed", .good)): the file system at \(facts.mountPoint.bounded) has room"
+            "\(paint("resumed", .good)): the file system at \(facts.mountPoint.bounded) has space again"
         case .mountLost(let lost):
-            "\(paint("paused", .careful)) for \(lost.mountPoint.bounded): \(lost.words.bounded); jobs whose files lie there wait "
+            "\(paint("paused", .careful)) for \(lost.mountPoint.bounded): \(lost.words.bounded); jobs with files on it wait "
                 + "until it is mounted again"
         case .mountBack(let mountPoint, let note):
             "\(paint("resumed", .good)): \(note?.bounded ?? "the file system") is mounted at \(mountPoint.bounded)"
         case .leaseOverdue(_, let jobs, let left):
-            "\(paint("no answer from the ledger", .careful)) for a whole lease: \(Figures.count(jobs, "job")) kept, for "
+            "\(paint("no answer from the ledger", .careful)) for a whole lease: keeping \(Figures.count(jobs, "job")) for "
                 + "\(Figures.duration(seconds: left.seconds)) more"
         case .leaseRevived(_, let jobs):
-            "\(paint("the ledger answers again", .good)): goes on with \(Figures.count(jobs, "job"))"
+            "\(paint("the ledger is reachable again", .good)): continuing with \(Figures.count(jobs, "job"))"
         case .leaseLost(_, let stopped):
-            "\(paint("lease lost", .bad)): \(Figures.count(stopped, "job")) stopped, what they wrote was thrown away"
-        case .registeredAgain(let worker): "goes on as worker \(worker)"
+            "\(paint("lease lost", .bad)): \(Figures.count(stopped, "job")) stopped, their output was discarded"
+        case .registeredAgain(let worker): "continuing as worker \(worker)"
         case .ledgerAway(let failure):
-            "\(paint("the ledger is away", .careful)): \(failure.message.bounded); what runs goes on"
-        case .ledgerBack: "\(paint("the ledger is back", .good))"
+            "\(paint("the ledger is unreachable", .careful)): \(failure.message.bounded); running jobs continue"
+        case .ledgerBack: "\(paint("the ledger is reachable again", .good))"
         case .draining(let running, let handedBack):
-            "stopping: \(Figures.count(running, "job")) in hand, \(handedBack) handed back; again to stop at once"
-        case .finishedForOthers(let count): "finished \(Figures.count(count, "publication")) that others left"
+            "stopping: \(Figures.count(running, "job")) finishing, \(handedBack) handed back; send the signal again to stop at once"
+        case .finishedForOthers(let count): "finished \(Figures.count(count, "publication")) that other workers left"
         case .swept(let folder, let files):
-            "swept \(Figures.count(files, "file")) of dead workers from \(folder.bounded)"
+            "removed \(Figures.count(files, "file")) of dead workers from \(folder.bounded)"
         case .trouble(let failure): "\(paint("trouble", .careful)): \(failure.code): \(failure.message.bounded)"
         case .stopped: "stopped"
         }
     }
 
     private static let withoutRoots =
-        "without --root this worker takes no jobs, because each job names the roots of its files; it only keeps house"
+        "without --root this worker takes no jobs, because each job names the roots of its files; it only runs housekeeping"
     private static let rootHint =
-        "give it --root NAME=PATH for each root; jobs submitted without --root need --root local=/"
+        "add --root NAME=PATH for each root; jobs submitted without --root need --root local=/"
 
     private static func words(_ queues: [String]) -> String {
         guard !queues.isEmpty else { return "all queues" }
-        return (queues.count == 1 ? "queue " : "the queues ") + queues.map(\.bounded).joined(separator: ", ")
+        return (queues.count == 1 ? "queue " : "queues ") + queues.map(\.bounded).joined(separator: ", ")
     }
 
     private func describe(_ line: AttemptLine, _ paint: (String, Ink) -> String) -> String {
@@ -199,7 +200,8 @@ struct WorkerLine: JournalRecord {
             let why = line.failure.map { "\($0.code), \($0.kind.rawValue): \($0.message.bounded)" } ?? ""
             return "\(paint("failed", .bad))  \(way)  attempt \(line.attempt) of \(line.maxAttempts)  \(why)"
         case .released: return "handed back  \(way)  \(line.reason?.bounded ?? "")"
-        case .publishing: return "\(paint("not named yet", .careful))  \(way)  \(line.failure?.message.bounded ?? "")"
+        case .publishing:
+            return "\(paint("not published yet", .careful))  \(way)  \(line.failure?.message.bounded ?? "")"
         case .skipped, .cancelled, .lost: return "\(line.outcome.rawValue)  \(way)"
         }
     }

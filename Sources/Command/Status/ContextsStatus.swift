@@ -14,13 +14,13 @@ enum ContextsStatus {
 
     static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         for form in LedgerOptions.forms where invocation.origin(of: form) == .commandLine {
-            throw UsageError("--all-contexts and \(form.word) exclude each other")
+            throw UsageError("--all-contexts and \(form.word) cannot be combined")
         }
         let book = try invocation.contexts.book()
         guard !book.contexts.isEmpty else {
             throw Refusal(
-                message: "there are no contexts",
-                hint: "\"sluice config set-context NAME --database URL\" adds one",
+                message: "no contexts",
+                hint: "add one with \"sluice config set-context NAME --database URL\"",
                 exitCode: .notFound
             )
         }
@@ -59,7 +59,7 @@ enum ContextsStatus {
         } catch let error as LedgerError {
             return Look(context: context, answer: .failure(error))
         } catch {
-            let failure = LedgerError(.ledgerUnexpectedAnswer, during: "ask for the status", "\(error)")
+            let failure = LedgerError(.ledgerUnexpectedAnswer, during: "read the status", "\(error)")
             return Look(context: context, answer: .failure(failure))
         }
     }
@@ -103,7 +103,7 @@ enum ContextsStatus {
         for look in looks {
             let name = look.context.name
             switch look.answer {
-            case .success(let facts): for note in facts.notes { console.warn("\(name): \(note)".printable) }
+            case .success(let facts): for note in facts.notes { console.warn("\(name): \(note.text)".printable) }
             case .failure(let error):
                 console.complain(
                     "context \(name): \(error.detail)".printable,

@@ -5,18 +5,18 @@ import Ledger
 enum StatusCommand {
     static let value = Subcommand(
         name: "status",
-        summary: "say how the ledger, its workers and its jobs are",
+        summary: "show the state of the ledger, its workers and its jobs",
         options: LedgerOptions.forms + [allContexts.form, ListOptions.json.form],
         examples: [
-            Example(line: "sluice status", purpose: "is all well?"),
-            Example(line: "sluice status --all-contexts", purpose: "and in the other ledgers?"),
+            Example(line: "sluice status", purpose: "the current ledger"),
+            Example(line: "sluice status --all-contexts", purpose: "the ledgers of all contexts"),
         ],
         run: run
     )
 
     static let allContexts = Switch(
         "all-contexts",
-        "a line for the ledger of each context of \"sluice config\"",
+        "show one line for each context",
         in: .ledger
     )
 
@@ -28,7 +28,7 @@ enum StatusCommand {
             try console.print(JSONText.line(StatusRecord(facts)))
         } else {
             try console.print(StatusPage(facts: facts, console: console).lines.joined(separator: "\n"))
-            for note in facts.notes { console.warn(note.printable) }
+            for note in facts.notes { console.warn(note.text.printable) }
         }
         return .success
     }
@@ -64,18 +64,21 @@ struct StatusFacts: Sendable {
     }
 
     /// What needs an operator's attention.
-    var notes: [String] {
-        var notes: [String] = []
-        if workers.alive == 0, status.jobs.open > 0 { notes.append("no worker lives; \"sluice worker\" starts one") }
+    var notes: [StatusNote] {
+        var notes: [StatusNote] = []
+        if workers.alive == 0, status.jobs.open > 0 {
+            notes.append(StatusNote(.noWorkers, "no workers are running; start one with \"sluice worker\""))
+        }
         if let kept = status.keptHouseAt {
             let age = status.time.timeIntervalSince(kept)
             if age > 60 {
-                notes.append("no process has kept house for \(TimeWords.span(seconds: age)): start a coordinator")
+                let span = TimeWords.span(seconds: age)
+                notes.append(StatusNote(.housekeeping, "housekeeping has not run for \(span): start a coordinator"))
             }
         } else if status.jobs.total > 0 {
-            notes.append("no process has kept house yet: start a coordinator")
+            notes.append(StatusNote(.housekeeping, "housekeeping has not run yet: start a coordinator"))
         }
-        notes += troubles.map(\.note)
+        notes += troubles.map { StatusNote(.trouble, $0.note) }
         var said: Set<String> = []
         for line in unable {
             // Lines also differ by priority, but one new worker serves all priorities, so print each combination
@@ -84,21 +87,23 @@ struct StatusFacts: Sendable {
             guard said.insert("\(line.queue) \(what.joined(separator: ", "))").inserted else { continue }
             // Another worker would not help: the trouble has its own note.
             if troubles.contains(where: { $0.explains(line) }) { continue }
-            notes.append(line.note)
+            notes.append(StatusNote(.unable, line.note))
         }
         for chore in chores {
-            if let error = chore.error { notes.append("housekeeping: \(chore.name) failed: \(error)") }
+            if let error = chore.error {
+                notes.append(StatusNote(.housekeeping, "housekeeping: \(chore.name) failed: \(error)"))
+            }
         }
         return notes
     }
 }
 
 extension UnableLine {
-    /// `jobs of queue default wait, such as 12: no living worker has codec:mp3`
+    /// `jobs in queue default wait, such as 12: no running worker has codec:mp3`
     var note: String {
-        let who = missing.isEmpty ? "no living worker has all of" : "no living worker has"
+        let who = missing.isEmpty ? "no running worker has all of" : "no running worker has"
         let what = (missing.isEmpty ? needs : missing).joined(separator: ", ")
-        return "jobs of queue \(queue) wait, such as \(example): \(who) \(what)"
+        return "jobs in queue \(queue) wait, such as \(example): \(who) \(what)"
     }
 }
 
@@ -146,7 +151,7 @@ private struct StatusPage {
 
     private var workers: String {
         let mercy = status.quietUntil.map { until in
-            "; after an outage none is declared lost before \(TimeWords.clock(until, at: status.time))"
+            "; after an outage, no worker counts as lost before \(TimeWords.clock(until, at: status.time))"
         }
         return facts.workers.words + (mercy ?? "")
     }
@@ -227,6 +232,6 @@ struct StatusRecord: Encodable {
                 host: trouble.host
             )
         }
-        notes = facts.notes
+        notes = facts.notes.map(\.text)
     }
 }

@@ -25,13 +25,13 @@ struct WorkerTrouble: Sendable {
     var note: String {
         switch kind {
         case .full:
-            "\(place) is full: \(fullness). Jobs that write there wait, and go on by themselves when there is room"
+            "\(place) is full: \(fullness). Jobs that write to it wait, and continue automatically when there is space"
         case .missing(let missing):
-            "nothing is mounted at \(missing.mountPoint) on the machine of worker \(worker) (\(host)) \(absence). Jobs whose "
-                + "files lie there wait, and go on by themselves when it is mounted again"
+            "nothing is mounted at \(missing.mountPoint) on the machine of worker \(worker) (\(host)) \(absence). Jobs with "
+                + "files on it wait, and continue automatically when it is mounted again"
         case .roots(let roots, let reason):
-            "worker \(worker) leaves jobs of \(roots.joined(separator: ", ")) to others until that is back: \(reason)"
-        case .paused(let reason): "worker \(worker) has paused itself: \(reason)"
+            "worker \(worker) leaves jobs in \(roots.joined(separator: ", ")) to other workers until this is resolved: \(reason)"
+        case .paused(let reason): "worker \(worker) is paused: \(reason)"
         }
     }
 

@@ -17,7 +17,7 @@ struct Steering: Sendable {
     static func identifiers(in states: [JobState]) -> Argument {
         Argument(
             name: "ID",
-            summary: "numbers of jobs; otherwise the options say which",
+            summary: "the ids of jobs; without them, use options to select jobs",
             count: .any,
             completion: .ledger(.jobs(states))
         )
@@ -26,8 +26,8 @@ struct Steering: Sendable {
     /// Finds the ids of all three commands, because arguments are looked up by name.
     private static let ids = identifiers(in: [])
 
-    static let all = Switch("all", "every job for which it means something", in: .jobs)
-    private static let json = Switch("json", "print the result as a line of JSON", in: .output)
+    static let all = Switch("all", "all eligible jobs", in: .jobs)
+    private static let json = Switch("json", "print the result as one JSON line", in: .output)
 
     static let forms: [OptionForm] =
         JobFilterOptions.forms + [all.form] + LedgerOptions.forms
@@ -47,12 +47,12 @@ struct Steering: Sendable {
         let ids = try wantedIDs(invocation)
         let prospect = try LedgerWork.run(invocation) { try await look(ids, invocation, $0) }
         if prospect.idle > 0 {
-            let those = prospect.idle == 1 ? "1 of them is" : "\(Figures.grouped(prospect.idle)) of them are"
-            console.warn("\(those) in a state that leaves nothing to \(verb)")
+            let those = Figures.subject(prospect.idle, "job")
+            console.warn("\(those) in a state in which \(verb) has no effect")
         }
         guard prospect.count > 0 || change.isRetry && prospect.publishing > 0 else {
             if invocation[Self.json] { try show(nil, count: 0, invocation, console) }
-            console.complain("there is nothing to \(verb)\(change.excuse(publishing: prospect.publishing))")
+            console.complain("nothing to \(verb)\(change.excuse(publishing: prospect.publishing))")
             return .nothingMatched
         }
         let what = change.sentence(prospect.count, publishing: prospect.publishing)
@@ -78,12 +78,12 @@ struct Steering: Sendable {
         let isFiltered = JobFilterOptions.isSaid(invocation)
         if !ids.isEmpty {
             guard !isFiltered, !invocation[Self.all] else {
-                throw UsageError("ids and options that choose jobs exclude each other")
+                throw UsageError("ids cannot be combined with options that select jobs")
             }
             return ids
         }
         guard isFiltered || invocation[Self.all] else {
-            throw UsageError("nothing says which jobs", hint: "name ids, --batch or another option, or say --all")
+            throw UsageError("no jobs selected", hint: "give ids, use --batch or another selection, or use --all")
         }
         return nil
     }
@@ -102,7 +102,9 @@ struct Steering: Sendable {
             // Before anything changes: a user who mistypes one id may have mistyped others.
             guard missing.isEmpty else {
                 let names = missing.prefix(5).map { "\($0)" }.joined(separator: ", ")
-                throw Refusal.missing("job \(names)\(missing.count > 5 ? ", ..." : "")")
+                throw Refusal.missing(
+                    "\(Plural.form("job", for: missing.count)) \(names)\(missing.count > 5 ? ", ..." : "")"
+                )
             }
             let count = try await ledger.count(of: change, matching: filter)
             let publishing = try await ledger.countPublishing(matching: filter)
@@ -137,7 +139,7 @@ struct Steering: Sendable {
             bar.clear()
             // Changes made before the error stay, so report how many there were.
             if let tally = sofar.value, tally.changed + tally.publishing > 0 {
-                console.say(change.words(tally) + " before it ended")
+                console.say(change.words(tally) + " before the error")
             }
             throw error
         }

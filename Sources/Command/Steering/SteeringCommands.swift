@@ -7,36 +7,37 @@ enum RetryCommand {
     private static let onDamage = Option<DamageMode>(
         "on-damage",
         .choice("MODE") { $0.summary },
-        "meet damage in that way from now on",
+        "change how the jobs treat damage in their sources",
         in: .work
     )
     private static let concealLimit = Option<Int>(
         "conceal-limit",
         .whole(in: SourceOptions.concealLimits),
-        "with --on-damage conceal: the seconds of silence that it may add",
+        "seconds of silence that conceal may add; needs --on-damage conceal",
         in: .work
     )
 
     static let value = Subcommand(
         name: "retry",
-        summary: "put failed jobs back into line, with all their attempts before them",
+        summary: "put failed jobs back into the queue",
         discussion: [
-            "Chosen by options, jobs that failed are meant; --state cancelled means those that were cancelled, and --state "
-                + "delayed lets those go at once that wait to try again. The record of earlier attempts stays.",
-            "A job that stays in publishing, because its worker died between two steps, is handed at once to the next worker or "
-                + "coordinator that has its root; otherwise that takes a minute.",
-            "--on-damage changes how their recipes meet damage; \"sluice job\" goes on telling how it was before.",
+            "Options select failed jobs; --state cancelled selects cancelled ones, and --state delayed starts "
+                + "delayed retries at once. The jobs get a fresh set of attempts. The record of earlier attempts "
+                + "stays.",
+            "A job whose worker died while publishing is handed at once to the next worker or coordinator that "
+                + "has its root; without retry this takes a minute.",
+            "--on-damage changes how the recipes treat damage; \"sluice job\" also shows the earlier setting.",
         ],
         arguments: [Steering.identifiers(in: [.failed, .cancelled, .delayed, .publishing])],
         options: Steering.forms + [onDamage.form, concealLimit.form],
         examples: [
-            Example(line: "sluice retry --code truncated --dry-run", purpose: "how many would it be"),
+            Example(line: "sluice retry --code truncated --dry-run", purpose: "count the jobs to retry"),
             Example(
                 line: "sluice retry --code corrupt_stream --on-damage conceal",
-                purpose: "with silence where sound is missing"
+                purpose: "fill the damage with silence"
             ),
-            Example(line: "sluice retry --batch 17 --yes", purpose: "what failed of a batch, unasked"),
-            Example(line: "sluice retry 10442 10981", purpose: "these two"),
+            Example(line: "sluice retry --batch 17 --yes", purpose: "failed jobs of a batch, unasked"),
+            Example(line: "sluice retry 10442 10981", purpose: "two jobs"),
         ],
         run: { invocation, console in
             let (mode, limit) = (invocation[onDamage], invocation[concealLimit])
@@ -51,15 +52,15 @@ enum RetryCommand {
 enum CancelCommand {
     static let value = Subcommand(
         name: "cancel",
-        summary: "end jobs that wait, and stop those that run",
+        summary: "cancel waiting jobs and stop running ones",
         discussion: [
-            "Jobs that wait end at once. Workers are asked to stop those that run, and leave no output behind; what is being "
-                + "published is completed, and the command says how many that are."
+            "Waiting jobs end at once. Workers stop running jobs and leave no output. Jobs that are already "
+                + "publishing are completed; the command reports how many."
         ],
         arguments: [Steering.identifiers(in: JobState.open)],
         options: Steering.forms,
         examples: [
-            Example(line: "sluice cancel --batch 17", purpose: "the rest of a batch"),
+            Example(line: "sluice cancel --batch 17", purpose: "what is left of a batch"),
             Example(line: "sluice cancel 10442 --yes", purpose: "one job, without a question"),
         ],
         run: { invocation, console in
@@ -72,23 +73,23 @@ enum CancelCommand {
 enum PrioritizeCommand {
     private static let priority = Argument(
         name: "N",
-        summary: "from -100 to 100; higher goes first, 0 is usual",
+        summary: "the priority, -100 to 100; higher goes first, the default is 0",
         completion: .nothing
     )
 
     static let value = Subcommand(
         name: "prioritize",
-        summary: "let jobs that wait go before others, or behind them",
+        summary: "change the priority of waiting jobs",
         arguments: [priority, Steering.identifiers(in: [.waiting, .delayed])],
         options: Steering.forms,
         examples: [
-            Example(line: "sluice prioritize 10 --batch 17", purpose: "a batch before all others"),
-            Example(line: "sluice prioritize -5 10442 --yes", purpose: "one job behind them"),
+            Example(line: "sluice prioritize 10 --batch 17", purpose: "run a batch before others"),
+            Example(line: "sluice prioritize -5 10442 --yes", purpose: "run a job after others"),
         ],
         run: { invocation, console in
             let word = invocation.word(priority)
             guard let number = Int32(word), (-100...100).contains(number) else {
-                throw UsageError("N \(word): has to be a whole number from -100 to 100")
+                throw UsageError("N \(word): must be a whole number from -100 to 100")
             }
             return try Steering(verb: "prioritize", change: .prioritize(number)).run(invocation, console)
         }

@@ -105,7 +105,7 @@ extension Refusal {
     static func unreadableFolder(_ path: String) -> Refusal {
         let number = errno
         return Refusal(
-            message: "the folder \(path) cannot be read: \(String(cString: strerror(number)))",
+            message: "cannot read the folder \(path): \(String(cString: strerror(number)))",
             exitCode: number == EACCES || number == EPERM ? .permission : number == ENOENT ? .notFound : .failure
         )
     }

@@ -33,7 +33,7 @@ struct PathRoots: Sendable {
         var roots: [Root] = []
         for word in words {
             guard let sign = word.firstIndex(of: "="), sign != word.startIndex else {
-                throw UsageError("--root \(word): has to be NAME=PATH", hint: "as in --root podcasts=/srv/podcasts")
+                throw UsageError("--root \(word): must be NAME=PATH", hint: "as in --root podcasts=/srv/podcasts")
             }
             let name = String(word[..<sign])
             do {
@@ -42,7 +42,7 @@ struct PathRoots: Sendable {
             } catch {
                 throw UsageError("--root \(word): \(error.detail)")
             }
-            if roots.contains(where: { $0.name == name }) { throw UsageError("--root \(name) is said twice") }
+            if roots.contains(where: { $0.name == name }) { throw UsageError("--root \(name) is given twice") }
             let path = reader.absolute(String(word[word.index(after: sign)...]))
             roots.append(Root(name: name, path: path == "/" ? "" : path))
         }
@@ -55,11 +55,11 @@ struct PathRoots: Sendable {
 
     private static func currentFolder() throws -> String {
         guard let buffer = getcwd(nil, 0) else {
-            throw Refusal(message: "the current folder cannot be found: \(String(cString: strerror(errno)))")
+            throw Refusal(message: "cannot determine the current folder: \(String(cString: strerror(errno)))")
         }
         defer { free(buffer) }
         guard let path = String(validatingCString: buffer) else {
-            throw Refusal(message: "the current folder has a name that is not UTF-8")
+            throw Refusal(message: "the path of the current folder is not valid UTF-8")
         }
         return path
     }
@@ -146,8 +146,8 @@ struct PathRoots: Sendable {
     static func outside(_ what: String, _ roots: [Root]) -> UsageError {
         let names = roots.map { "\($0.name)=\($0.path.isEmpty ? "/" : $0.path)" }.joined(separator: ", ")
         return UsageError(
-            "\(what) lies under none of the roots (\(names))",
-            hint: "name its folder by --root NAME=PATH"
+            "\(what) is not under any root (\(names))",
+            hint: "add its folder with --root NAME=PATH"
         )
     }
 }

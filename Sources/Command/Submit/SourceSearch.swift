@@ -47,7 +47,7 @@ struct SourceSearch {
         if PathRoots.isLocation(word) { return try takeLocation(word, isNamed: false) }
         let path = roots.absolute(word)
         guard try !isFolder(path, word) else {
-            throw Refusal(message: "\(word) is a folder; a list names files", exitCode: .usage)
+            throw Refusal(message: "\(word) is a folder; a list may contain only files", exitCode: .usage)
         }
         // A path with `..` leaves the folder it is relative to, so its absolute path is used instead.
         let names = word.pathNames.filter { $0 != "." }
@@ -57,7 +57,7 @@ struct SourceSearch {
     }
 
     /// Records a name in a list that is not UTF-8.
-    mutating func takeMisfit(_ text: String) { addMisfit("\(text.printable): is not UTF-8", isNamed: false) }
+    mutating func takeMisfit(_ text: String) { addMisfit("\(text.printable): is not valid UTF-8", isNamed: false) }
 
     /// An invalid name on the command line always prevents the submission: the user asked for that file.
     private mutating func addMisfit(_ text: String, isNamed: Bool) {
@@ -84,19 +84,19 @@ struct SourceSearch {
             let number = errno
             throw Refusal(
                 message: number == ENOENT
-                    ? "\(word) is not there" : "\(word) cannot be looked at: \(String(cString: strerror(number)))",
+                    ? "\(word) does not exist" : "cannot read \(word): \(String(cString: strerror(number)))",
                 exitCode: number == EACCES ? .permission : .notFound
             )
         }
         guard facts.kind == .file || facts.kind == .folder else {
-            throw Refusal(message: "\(word) is neither a file nor a folder but a \(facts.kind.rawValue)")
+            throw Refusal(message: "\(word) is a \(facts.kind.rawValue), not a file or a folder")
         }
         return facts.kind == .folder
     }
 
     private mutating func takeFolder(_ path: String, _ word: String) throws {
         guard isRecursive else {
-            throw UsageError("\(word) is a folder", hint: "-r takes what is in it")
+            throw UsageError("\(word) is a folder", hint: "use -r to submit its files")
         }
         // Find the root once for the whole folder. The slash makes the folder of a root belong to that root.
         guard let (root, below) = roots.place(of: path == "/" ? path : path + "/") else {
@@ -154,7 +154,7 @@ enum PathList {
             if count == 0 { break }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
-                throw Refusal(message: "\(file) cannot be read: \(String(cString: strerror(errno)))")
+                throw Refusal(message: "cannot read \(file): \(String(cString: strerror(errno)))")
             }
             bytes += block[..<count]
         }

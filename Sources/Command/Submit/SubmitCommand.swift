@@ -7,44 +7,46 @@ import Storage
 enum SubmitCommand {
     private static let paths = Argument(
         name: "PATH",
-        summary: "a file, a folder with -r, or ROOT:PATH as workers know it",
+        summary: "a file, a folder (with -r), or a location ROOT:PATH",
         count: .any
     )
 
     static let value = Subcommand(
         name: "submit",
-        summary: "submit files for conversion, as a batch of jobs",
+        summary: "submit files for conversion as a batch of jobs",
         discussion: [
-            "Workers know folders by the names of roots. --root says which folder of this machine is which root; without "
-                + "one, every path is under the root \"local\", and workers need --root local=/.",
-            "In --to, {dir} is a source's folder below the PATH that named it, {stem} its name without extension, {ext} the "
-                + "extension of the output's format, {preset} the preset's name. A file that was named itself has no {dir}; "
-                + "in a list, and as ROOT:PATH, it keeps the folder that it has there.",
-            "Before anything is submitted, all names are looked at: two sources with one destination, a destination that is "
-                + "a source, destinations that exist. All jobs are submitted, or none. Files in folders and lists whose names "
-                + "are not UTF-8 or hold control characters are left out and named, unless --strict-names is said.",
-            "What earlier jobs did is not done again: a file whose output is there, of its recorded size, is left alone if "
-                + "its source has the size and time it had. Outputs that are missing and sources that changed are submitted "
-                + "again; jobs that wait, run or failed are named. --again submits all of it.",
+            "Jobs refer to folders by the names of roots. --root maps a name to a folder of this machine; "
+                + "without --root, all paths are under the root \"local\", and workers need --root local=/.",
+            "In --to, {dir} is the folder of a source below the given PATH, {stem} its name without extension, "
+                + "{ext} the extension of the output's format, and {preset} the name of the preset. A file that is "
+                + "given directly has no {dir}; in a list, and as ROOT:PATH, it keeps its folder.",
+            "Before it submits, the command checks for sources with the same destination, destinations that are "
+                + "sources, and existing destinations. It submits all jobs or none. Files in folders and lists whose "
+                + "names are not UTF-8 or contain control characters are left out and reported, unless you use "
+                + "--strict-names.",
+            "Work of earlier jobs is not repeated: a file is skipped if its output exists with the recorded "
+                + "size, and its own size and time have not changed since. Files whose outputs are missing or whose "
+                + "contents changed are submitted again; files whose jobs wait, run or failed are reported. --again "
+                + "submits all files.",
         ],
         arguments: [paths],
         options: SubmitOptions.forms,
         examples: [
             Example(
                 line: "sluice submit -r podcasts --to out/{dir}/{stem}.mp3 --dry-run --probe",
-                purpose: "the plan, and how long it plays"
+                purpose: "show the plan and the total length"
             ),
             Example(
                 line: "sluice submit -r /srv/in --root data=/srv --to data:out/{stem}.flac --wait",
-                purpose: "on a share, and wait for it"
+                purpose: "use a root, and wait for the jobs"
             ),
             Example(
                 line: "sluice submit -r podcasts --to out/{dir}/{stem}.mp3 --on-conflict newer",
-                purpose: "what is new or newer than its output"
+                purpose: "only new and changed files"
             ),
             Example(
                 line: "find . -name '*.wav' | sluice submit --files-from - --to out/{stem}.opus",
-                purpose: "what find finds"
+                purpose: "the files that find lists"
             ),
         ],
         run: run
@@ -62,18 +64,20 @@ enum SubmitCommand {
         }
         let template = try roots.template(text)
         if template.fields.contains(.id) {
-            throw UsageError("--to \(text): {id} is not known before a job is submitted")
+            throw UsageError("--to \(text): {id} is unknown until a job is submitted")
         }
         let ext = try SubmitOptions.fileExtension(for: template, invocation)
         let base = try SubmitOptions.recipe(to: template, ext: ext, invocation)
 
         let search = try search(roots, invocation)
         guard !search.sources.isEmpty || !search.misfits.isEmpty else {
-            let others = search.otherKinds > 0 ? "; \(Figures.count(search.otherKinds, "file")) of other kinds" : ""
+            let others =
+                search.otherKinds > 0
+                ? "; \(Figures.count(search.otherKinds, "file")) without a known audio extension" : ""
             remarkNames(search, console)
             console.complain(
-                "there is nothing to submit\(others)",
-                hint: others.isEmpty ? nil : "--include takes what it names"
+                "nothing to submit\(others)",
+                hint: others.isEmpty ? nil : "select them with --include"
             )
             return .nothingMatched
         }
@@ -102,16 +106,16 @@ enum SubmitCommand {
 
     private static func checkWords(_ invocation: Invocation) throws(UsageError) {
         if invocation.words(paths).isEmpty, invocation[SubmitOptions.filesFrom] == nil {
-            throw UsageError("nothing says what to submit", hint: "name files, folders with -r, or --files-from FILE")
+            throw UsageError("no files given", hint: "give files, folders with -r, or --files-from FILE")
         }
         if invocation[SubmitOptions.null], invocation[SubmitOptions.filesFrom] == nil {
-            throw UsageError("-0 says how --files-from is to be read, and that is missing")
+            throw UsageError("-0 needs --files-from")
         }
         if invocation[SubmitOptions.probe], !invocation[Question.dryRun] {
-            throw UsageError("--probe belongs to a plan", hint: "say --dry-run with it")
+            throw UsageError("--probe needs --dry-run")
         }
         if invocation[SubmitOptions.again], invocation[SubmitOptions.key] != nil {
-            throw UsageError("--key and --again exclude each other")
+            throw UsageError("--key and --again cannot be combined")
         }
     }
 
@@ -137,10 +141,10 @@ enum SubmitCommand {
     private static func remark(_ search: SourceSearch, _ console: Console) {
         if search.otherKinds > 0 {
             let files = Figures.count(search.otherKinds, "file")
-            console.warn("\(files) of other kinds left out; --include takes what it names")
+            console.warn("\(files) without a known audio extension left out; select them with --include")
         }
         if search.repetitions > 0 {
-            console.warn("\(Figures.count(search.repetitions, "file")) named more than once, and taken once")
+            console.warn("\(Figures.count(search.repetitions, "file")) named more than once, used once")
         }
         remarkNames(search, console)
     }
@@ -148,7 +152,7 @@ enum SubmitCommand {
     private static func remarkNames(_ search: SourceSearch, _ console: Console) {
         guard search.leftOut.count > 0 else { return }
         let names = Figures.count(search.leftOut.count, "name")
-        let lines = ["\(names) cannot be used and left out; --strict-names refuses the whole instead"]
+        let lines = ["\(names) cannot be used and left out; with --strict-names this is an error"]
         console.warn((lines + search.leftOut.lines).joined(separator: "\n"))
     }
 
@@ -161,7 +165,8 @@ enum SubmitCommand {
             let signal = stop.exitCode == .interrupted ? "Ctrl-C" : "SIGTERM"
             let way =
                 invocation[SubmitOptions.again]
-                ? "\"sluice batches\" shows what was added" : "say the same again to go on: nothing is added twice"
+                ? "\"sluice batches\" shows what was submitted"
+                : "run the command again to continue: nothing is submitted twice"
             console.say("stopped by \(signal); \(way)")
             throw stop
         }

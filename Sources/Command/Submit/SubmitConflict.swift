@@ -6,11 +6,11 @@ enum SubmitConflict: String, Sendable, CaseIterable {
 
     var summary: String {
         switch self {
-        case .fail: "submit nothing and say so"
-        case .replace: "put new files in their place"
-        case .skip: "submit jobs that leave them alone"
-        case .missing: "submit only what has no destination"
-        case .newer: "the same, and what is newer than its destination"
+        case .fail: "fail and submit nothing"
+        case .replace: "replace the existing files"
+        case .skip: "submit jobs that leave existing files alone"
+        case .missing: "submit only files whose output does not exist"
+        case .newer: "as missing, and files newer than their output"
         }
     }
 
@@ -27,7 +27,7 @@ enum SubmitConflict: String, Sendable, CaseIterable {
         "on-conflict",
         .choice("WHAT") { $0.summary },
         fallback: "fail",
-        "when a destination exists that is no output of an earlier job for it",
+        "what to do if a destination exists that no earlier job for the source made",
         environment: "SLUICE_ON_CONFLICT",
         in: .destination
     )

@@ -8,84 +8,94 @@ enum SubmitOptions {
     static let recursive = Switch(
         "recursive",
         letter: "r",
-        "take the files in folders, and in folders in them",
+        "submit the files in folders, recursively",
         in: .source
     )
     static let include = Option<String>(
         "include",
         .text.named("GLOB"),
-        "take such files of folders; otherwise those with an extension of sound",
+        "only files in folders that match (default: files with an audio extension)",
         isRepeatable: true,
         in: .source
     )
     static let exclude = Option<String>(
         "exclude",
         .text.named("GLOB"),
-        "leave such files and folders out",
+        "leave out files and folders that match",
         isRepeatable: true,
         in: .source
     )
     static let filesFrom = Option<String>(
         "files-from",
         .text.named("FILE"),
-        "take the paths in FILE, one on each line; - is standard input",
+        "read paths from FILE, one per line; - is standard input",
         in: .source
     )
     static let null = Switch(
         "null",
         letter: "0",
-        "paths in FILE end with NUL, as find -print0 writes them",
+        "the paths in FILE end with NUL, as from find -print0",
         in: .source
     )
     static let strictNames = Switch(
         "strict-names",
-        "submit nothing where a name in a folder or in FILE cannot be used",
+        "submit nothing if a name in a folder or in FILE cannot be used",
         in: .source
     )
     static let root = Option<String>(
         "root",
         .text.named("NAME=PATH"),
-        "workers know the folder PATH of this machine as NAME",
+        "jobs refer to the folder PATH of this machine as NAME:",
         isRepeatable: true,
         in: .source
     )
-    static let until = Option<MediaTime>("until", .time, "where to end, on the source's clock", in: .source)
+    static let until = Option<MediaTime>("until", .time, "end at this time of the source", in: .source)
     static let to = Option<String>(
         "to",
         .text.named("TEMPLATE"),
-        "where outputs go, as in out:{dir}/{stem}.mp3; has to be said",
+        "the path of outputs, as in out:{dir}/{stem}.mp3 (required)",
         in: .destination
     )
     static let queue = SettledOption<String>(
         "queue",
         .text.named("NAME").offering(.queues),
         fallback: "default",
-        "made if need be",
+        "the queue; created if necessary",
         in: .submission
     )
     static let priority = SettledOption<Int>(
         "priority",
         .whole(in: -100...100),
         fallback: "0",
-        "higher goes first",
+        "the priority of the jobs; higher goes first",
         in: .submission
     )
     static let weight = SettledOption<Int>(
         "weight",
         .whole(in: 1...10_000),
         fallback: "100",
-        "the batch's share beside others",
+        "the weight of the batch relative to others",
         in: .submission
     )
-    static let runAt = Option<Moment>("run-at", .moment, "begin no earlier: 2h from now, or a date", in: .submission)
-    static let maxAttempts = Option<Int>("max-attempts", .whole(in: 1...100), "tries for each job", in: .submission)
+    static let runAt = Option<Moment>(
+        "run-at",
+        .moment,
+        "do not start before this time: 2h from now, or a date",
+        in: .submission
+    )
+    static let maxAttempts = Option<Int>(
+        "max-attempts",
+        .whole(in: 1...100),
+        "maximum number of attempts per job",
+        in: .submission
+    )
     static let key = Option<String>(
         "key",
         .text,
-        "the same key adds nothing twice; otherwise what was done is not done again",
+        "submit only once under this key (default: compare with earlier jobs)",
         in: .submission
     )
-    static let again = Switch("again", "submit all of it, whatever was done before", in: .submission)
+    static let again = Switch("again", "submit all files, whatever earlier jobs did", in: .submission)
     static let check = Switch(
         "check",
         "compare outputs of earlier jobs with their SHA-256 digests, not only their sizes",
@@ -93,13 +103,17 @@ enum SubmitOptions {
     )
     static let probe = Switch(
         "probe",
-        "with --dry-run: look into each file, and say how long all of them are",
+        "with --dry-run: open each file and show the total duration",
         in: .general
     )
-    static let label = Option<String>("label", .text, "the batch's name, for people", in: .submission)
-    static let wait = Switch("wait", "wait until all jobs have ended, and end as \"sluice wait\" does", in: .general)
-    static let json = Switch("json", "print the result as a line of JSON", in: .output)
-    static let quiet = Switch("quiet", letter: "q", "print the batch's number only", in: .output)
+    static let label = Option<String>("label", .text, "a name for the batch", in: .submission)
+    static let wait = Switch(
+        "wait",
+        "wait until all jobs have ended, with the exit codes of \"sluice wait\"",
+        in: .general
+    )
+    static let json = Switch("json", "print the result as one JSON line", in: .output)
+    static let quiet = Switch("quiet", letter: "q", "print only the batch's id", in: .output)
 
     static let forms: [OptionForm] =
         [recursive.form, include.form, exclude.form, filesFrom.form, null.form, strictNames.form, root.form]
@@ -171,7 +185,10 @@ enum SubmitOptions {
         guard template.fields.contains(.ext) else { return nil }
         let preset = invocation[FormatOptions.preset]?.format
         guard let container = invocation[FormatOptions.container] ?? preset?.container else {
-            throw UsageError("--to \(template.text): nothing says what {ext} is", hint: "say --preset or --container")
+            throw UsageError(
+                "--to \(template.text): the value of {ext} is unknown",
+                hint: "use --preset or --container"
+            )
         }
         // Ogg files with Opus use the extension .opus.
         let isOpus = container == .ogg && (invocation[FormatOptions.codec] ?? preset?.codec) == .opus

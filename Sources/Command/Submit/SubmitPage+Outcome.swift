@@ -1,3 +1,4 @@
+import Conversion
 import Ledger
 
 /// The JSON form of what the survey found before anything was submitted, in numbers.
@@ -87,9 +88,10 @@ extension SubmitPage {
     /// What was not submitted: `574 unchanged`, `1 failed before`.
     private func restWords(_ survey: SubmitSurvey) -> [String] {
         let parts = [
-            (survey.unchanged, "unchanged"), (survey.skipped, "skipped"), (survey.underWay, "wait or run already"),
+            (survey.unchanged, "unchanged"), (survey.skipped, "skipped"),
+            (survey.underWay, "already waiting or running"),
             (survey.failed.count, "failed before"), (survey.cancelled, "cancelled before"),
-            (survey.unseen, "done before and not looked at"),
+            (survey.unseen, "done before, not checked"),
         ]
         return parts.filter { $0.0 > 0 }.map { "\(Figures.grouped($0.0)) \($0.1)" }
     }
@@ -102,12 +104,12 @@ extension SubmitPage {
         let failed = retry(survey.failedBatches, "")
         let cancelled = retry(survey.cancelledBatches, " --state cancelled")
         return [
-            line("unchanged", survey.unchanged, "done before, and all of it is there"),
-            line("skipped", survey.skipped, "left alone: something is at the destination"),
-            line("under way", survey.underWay, "wait or run already"),
+            line("unchanged", survey.unchanged, "done before, outputs exist"),
+            line("skipped", survey.skipped, "skipped because the destination exists"),
+            line("pending", survey.underWay, "already waiting or running"),
             line("failed", survey.failed.count, "failed before: \(failed)"),
             line("cancelled", survey.cancelled, "cancelled before: \(cancelled)"),
-            line("not seen", survey.unseen, "done before, with outputs under roots that are not on this machine"),
+            line("unchecked", survey.unseen, "done before, with outputs under roots that are not on this machine"),
         ].compactMap(\.self)
     }
 
@@ -119,27 +121,29 @@ extension SubmitPage {
     private func remark(_ outcome: SubmitOutcome) {
         let survey = outcome.survey
         if outcome.isRepetition, survey.rest == survey.underWay || outcome.receipt != nil {
-            let way = invocation[SubmitOptions.key] == nil ? "; --again submits it anew" : ""
-            console.warn("the same was submitted before: nothing was added\(way)")
+            let way = invocation[SubmitOptions.key] == nil ? "; --again submits it again" : ""
+            console.warn("this was submitted before; nothing was added\(way)")
         }
         if outcome.receipt?.isRepetition == true, !survey.chosen.isEmpty {
+            let (missing, changed) = (survey.missing.count, survey.changed.count)
+            let new = survey.fresh + survey.conflicts.count
             let what = [
-                (survey.missing.count, "are missing"), (survey.changed.count, "have changed sources"),
-                (survey.fresh + survey.conflicts.count, "were never made"),
+                (missing, "\(Plural.be(missing)) missing"), (changed, "\(Plural.have(changed)) a changed source"),
+                (new, "\(Plural.past(new)) never made"),
             ].filter { $0.0 > 0 }.map { "\(Figures.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
-            console.warn("of the outputs \(what); without --key, or by another, they are submitted again")
+            console.warn("of the outputs, \(what); submit without --key, or with another key, to make them again")
         }
         if survey.failed.count > 0 {
             let example = (survey.failed.first.first ?? "") + (survey.failed.count > 1 ? ", ..." : "")
-            console.warn("failed before: \(example); \"\(retry(survey.failedBatches, ""))\" tries again")
+            console.warn("failed before: \(example); retry with \"\(retry(survey.failedBatches, ""))\"")
         }
         if survey.cancelled > 0 {
             let again = retry(survey.cancelledBatches, " --state cancelled")
-            console.warn("\(Figures.count(survey.cancelled, "job")) cancelled before; \"\(again)\" takes them up again")
+            console.warn("\(Figures.count(survey.cancelled, "job")) cancelled before; retry with \"\(again)\"")
         }
         if survey.unseen > 0 {
-            let those = survey.unseen == 1 ? "1 output is" : "\(Figures.grouped(survey.unseen)) outputs are"
-            console.warn("\(those) under roots that this machine does not have: not looked at")
+            let those = Figures.subject(survey.unseen, "output")
+            console.warn("\(those) under roots that are not on this machine and not checked")
         }
     }
 }

@@ -21,44 +21,57 @@ struct SubmitPage {
             "\(Figures.count(count, "file")), \(Figures.bytes(bytes))  ->  \(jobs) in queue \(queue), "
                 + "priority \(invocation[SubmitOptions.priority])"
         ]
-        lines += rows("names", plan.misfits, "cannot be used")
-        lines += rows("collisions", plan.collisions, "destinations of several sources")
-        lines += rows("sources", plan.overwrites, "sources that would be written over")
-        lines += rows("conflicts", survey.conflicts, "destinations exist already: \(policyWords(plan))")
-        lines += rows("altered", survey.altered, "outputs are not as they were written: \(policyWords(plan))")
+        lines += rows("names", plan.misfits, "name") { _ in "cannot be used" }
+        lines += rows("collisions", plan.collisions, "destination") { _ in "with several sources" }
+        lines += rows("sources", plan.overwrites, "source") { _ in "that would be overwritten" }
+        lines += rows("conflicts", survey.conflicts, "destination") { Self.existWords($0) + policyWords(plan) }
+        lines += rows("altered", survey.altered, "output") { Self.alteredWords($0) + policyWords(plan) }
         if !survey.isAllNew {
             if survey.fresh > 0 { lines.append("  new         \(Figures.grouped(survey.fresh))") }
-            lines += rows("missing", survey.missing, "outputs are gone, and would be made again")
-            lines += rows("changed", survey.changed, "sources have changed since they were converted")
+            lines += rows("missing", survey.missing, "missing output") { _ in "would be made again" }
+            lines += rows("changed", survey.changed, "source") { "\(Plural.have($0)) changed since the conversion" }
             lines += restLines(survey)
         }
         if let lengths {
             lines.append("  length      \(words(lengths))")
-            lines += rows("unreadable", lengths.unreadable, "would fail, by the look of them")
+            lines += rows("unreadable", lengths.unreadable, "file") { _ in "would probably fail" }
         }
         if let first = first(plan, survey) {
             lines.append("  first       \(first.source) -> \(first.destination)".printable)
         }
         let isForbidden = plan.isForbidden || survey.isForbidden
-        lines.append(isForbidden ? "it would be refused (--dry-run)" : "nothing was submitted (--dry-run)")
+        lines.append(isForbidden ? "the submission would be refused (--dry-run)" : "nothing was submitted (--dry-run)")
         try console.print(lines.joined(separator: "\n"))
     }
 
-    private func rows(_ label: String, _ sample: SubmitPlan.Sample, _ what: String) -> [String] {
+    /// `  missing     2 missing outputs would be made again`, and examples. `what` gets the count.
+    private func rows(
+        _ label: String,
+        _ sample: SubmitPlan.Sample,
+        _ noun: String,
+        _ what: (Int) -> String
+    ) -> [String] {
         guard sample.count > 0 else { return [] }
         let gap = String(repeating: " ", count: 14)
-        return ["  \(label.padded(to: 10))  \(Figures.grouped(sample.count)) \(what)"] + sample.lines.map { gap + $0 }
+        let count = Figures.count(sample.count, noun)
+        return ["  \(label.padded(to: 10))  \(count) \(what(sample.count))"] + sample.lines.map { gap + $0 }
     }
 
-    /// `212 h 40 min of sound, 8 of the files by estimate`
+    private static func existWords(_ count: Int) -> String { "already exist\(count == 1 ? "s" : ""): " }
+
+    private static func alteredWords(_ count: Int) -> String {
+        "\(Plural.have(count)) changed since \(count == 1 ? "it was" : "they were") written: "
+    }
+
+    /// `212 h 40 min of sound, the lengths of 8 files estimated`
     private func words(_ lengths: SourceLengths) -> String {
         var words = ["\(Figures.duration(seconds: lengths.seconds)) of sound"]
-        if lengths.estimates > 0 { words.append("\(Figures.grouped(lengths.estimates)) of the files by estimate") }
+        if lengths.estimates > 0 { words.append("\(Figures.count(lengths.estimates, "file")) estimated") }
         if lengths.unknown > 0 {
-            words.append("without \(Figures.grouped(lengths.unknown)) that only decoding can tell")
+            words.append("without \(Figures.count(lengths.unknown, "file")) of unknown length")
         }
         if lengths.elsewhere > 0 {
-            words.append("without \(Figures.grouped(lengths.elsewhere)) that are not on this machine")
+            words.append("without \(Figures.count(lengths.elsewhere, "file")) on other machines")
         }
         return words.joined(separator: ", ")
     }
@@ -70,10 +83,10 @@ struct SubmitPage {
 
     private func policyWords(_ plan: SubmitPlan) -> String {
         switch plan.conflict {
-        case .fail: "refused; --on-conflict replace or skip allows it, missing and newer leave them out"
-        case .replace: "they will be replaced"
-        case .skip: "they will be left alone"
-        case .missing, .newer: "those that are older will be replaced"
+        case .fail: "an error; use --on-conflict replace, skip, missing or newer"
+        case .replace: "to be replaced"
+        case .skip: "to be left alone"
+        case .missing, .newer: "older files are replaced"
         }
     }
 
@@ -147,26 +160,26 @@ struct SubmitPage {
             return Refusal(
                 message: "\(Figures.count(plan.misfits.count, "name")) cannot be used; nothing was submitted",
                 details: plan.misfits.lines,
-                hint: "rename them (convmv and detox do whole folders), or leave them out by --exclude"
+                hint: "rename them (convmv and detox do whole folders), or leave them out with --exclude"
                     + (invocation[SubmitOptions.strictNames]
                         ? "; without --strict-names, folders and lists leave them out" : "")
             )
         }
         if plan.collisions.count > 0 {
-            let what =
-                plan.collisions.count == 1
-                ? "one destination has" : "\(Figures.grouped(plan.collisions.count)) destinations have"
+            let count = plan.collisions.count
+            let what = "\(Figures.count(count, "destination")) \(Plural.have(count))"
             return Refusal(
                 message: "\(what) several sources; nothing was submitted",
                 details: plan.collisions.lines,
-                hint: "{dir} and {stem} in --to keep sources apart; --exclude leaves some out"
+                hint: "use {dir} and {stem} in --to to tell sources apart, or leave some out with --exclude"
             )
         }
         if plan.overwrites.count > 0 {
             return Refusal(
-                message: "a source is never written to; nothing was submitted",
+                message:
+                    "outputs would overwrite \(Figures.count(plan.overwrites.count, "source")); nothing was submitted",
                 details: plan.overwrites.lines,
-                hint: "name another folder or another extension in --to"
+                hint: "use another folder or extension in --to"
             )
         }
         return nil
@@ -178,24 +191,20 @@ struct SubmitPage {
         let (conflicts, altered) = (survey.conflicts, survey.altered)
         var messages: [String] = []
         if conflicts.count > 0 {
-            let what = Figures.grouped(conflicts.count)
-            messages.append(
-                conflicts.count == 1 ? "one destination exists already" : "\(what) destinations exist already"
-            )
+            let verb = conflicts.count == 1 ? "exists" : "exist"
+            messages.append("\(Figures.count(conflicts.count, "destination")) already \(verb)")
         }
         if altered.count > 0 {
-            let what = Figures.grouped(altered.count)
-            messages.append(
-                altered.count == 1
-                    ? "one output is not as it was written" : "\(what) outputs are not as they were written"
-            )
+            let since = altered.count == 1 ? "it was" : "they were"
+            let outputs = "\(Figures.count(altered.count, "output")) \(Plural.have(altered.count))"
+            messages.append("\(outputs) changed since \(since) written")
         }
         return Refusal(
             message: messages.joined(separator: " and ") + "; nothing was submitted",
             details: conflicts.lines + altered.lines,
             hint:
-                "--on-conflict replace puts new files in their place; skip leaves them alone; missing submits only what "
-                + "has no destination"
+                "--on-conflict replace replaces existing files, skip leaves them alone, missing submits only files "
+                + "without an output"
         )
     }
 }

@@ -171,7 +171,7 @@ struct SubmitPlan: Sendable {
             collisions.add("\(Figures.count(sources.count, "source")) would become \(destination): \(names)".printable)
         }
         for item in items where makers[item.source] != nil {
-            overwrites.add("\(item.source) is a source, and would be a destination".printable)
+            overwrites.add("\(item.source) is a source and would be overwritten".printable)
         }
     }
 

@@ -139,8 +139,9 @@ struct SubmitSending: Sendable {
     private func refuse(_ receipt: SubmissionReceipt, _ key: String) throws {
         guard !receipt.isSameRequest else { return }
         throw Refusal(
-            message: "the key \(key) stands for another request, batch \(receipt.batch); nothing was submitted",
-            hint: "choose another key, or look at \"sluice batches \(receipt.batch)\""
+            message:
+                "the key \(key) was used for a different submission, batch \(receipt.batch); nothing was submitted",
+            hint: "use another key, or see \"sluice batches \(receipt.batch)\""
         )
     }
 
@@ -171,7 +172,7 @@ struct SubmitSending: Sendable {
         do {
             return try run(reachTimeout: .seconds(2)) { try await survey($0) }
         } catch let error as LedgerError {
-            page.console.warn("what was done before is not known: \(error.detail)".printable)
+            page.console.warn("cannot check for earlier jobs: \(error.detail)".printable)
             return try look.survey([])
         }
     }

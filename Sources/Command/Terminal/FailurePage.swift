@@ -55,7 +55,7 @@ struct FailurePage {
         var lines = [facts.joined(separator: ", ")]
         guard all else { return lines }
         lines.append("class \(failure.kind.rawValue)")
-        if let text = failure.libavText { lines.append("libav says: \(text.printable)") }
+        if let text = failure.libavText { lines.append("libav message: \(text.printable)") }
         if let position = failure.position { lines.append("position \(position.rationalDescription)") }
         if let source { lines.append("source \(source)") }
         if let destination { lines.append("destination \(destination)") }

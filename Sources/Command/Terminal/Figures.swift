@@ -15,7 +15,12 @@ enum Figures {
 
     /// `1 frame`, `8,488,368 frames`
     static func count(_ number: some BinaryInteger, _ noun: String) -> String {
-        "\(grouped(number)) \(noun)" + (number == 1 ? "" : "s")
+        "\(grouped(number)) \(Plural.form(noun, for: number))"
+    }
+
+    /// `1 output is`, `12 outputs are`: the beginning of a sentence.
+    static func subject(_ number: some BinaryInteger, _ noun: String) -> String {
+        "\(count(number, noun)) \(Plural.be(number))"
     }
 
     /// `831 B`, `12.4 kB`, `122.9 MB`: decimal units, as on disks.

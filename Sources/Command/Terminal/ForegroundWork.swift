@@ -224,6 +224,6 @@ func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
         Unmanaged.passRetained(ThreadBody(body)).toOpaque()
     )
     pthread_attr_destroy(&attributes)
-    precondition(error == 0, "no thread to work on: \(String(cString: strerror(error)))")
+    precondition(error == 0, "cannot start a thread: \(String(cString: strerror(error)))")
     return thread
 }

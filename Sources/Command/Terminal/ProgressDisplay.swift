@@ -21,7 +21,7 @@ enum ProgressOption {
         "progress",
         .choice("STYLE") { $0.summary },
         fallback: "auto",
-        "how to show progress, on standard error",
+        "how to show progress on standard error",
         environment: "SLUICE_PROGRESS",
         in: .output
     )

@@ -2,8 +2,8 @@ import Glibc
 
 /// Asks for confirmation before a change that is hard to undo.
 enum Question {
-    static let yes = Switch("yes", letter: "y", "do not ask", in: .general)
-    static let dryRun = Switch("dry-run", "say what would be done, and change nothing", in: .general)
+    static let yes = Switch("yes", letter: "y", "do not ask for confirmation", in: .general)
+    static let dryRun = Switch("dry-run", "show what would be done, and change nothing", in: .general)
 
     /// Whether a person at a terminal can answer.
     static func canBeAsked(_ console: Console) -> Bool { isatty(STDIN_FILENO) == 1 && console.talk.isTerminal }
@@ -16,7 +16,7 @@ enum Question {
         let context = try LedgerOptions.contextInUse(invocation)
         guard canBeAsked(console) else {
             let place = context.map { " in context \($0.name)" } ?? ""
-            throw Refusal(message: "would \(what)\(place); say --yes to do it without being asked", exitCode: .usage)
+            throw Refusal(message: "would \(what)\(place); use --yes to skip the question", exitCode: .usage)
         }
         let place = context.map { console.talk.paint("context \($0.name)", $0.ink) + ": " } ?? ""
         do throws(Outlet.Failure) {

@@ -5,34 +5,34 @@ import Ledger
 enum WaitCommand {
     private static let ids = Argument(
         name: "ID",
-        summary: "numbers of jobs",
+        summary: "the ids of jobs",
         count: .any,
         completion: .ledger(.jobs(JobState.open))
     )
     private static let batch = Option<BatchName>(
         "batch",
         .batch,
-        "all jobs of this batch: its number, its label, or \"last\"",
+        "wait for all jobs of this batch: its number, its label, or \"last\"",
         isRepeatable: true,
         in: .jobs
     )
-    private static let takesAny = Switch("any", "until one of them has ended", in: .jobs)
-    private static let timeout = Option<Duration>("timeout", .duration, "wait no longer than that", in: .general)
-    private static let json = Switch("json", "print a line of JSON for each at the end", in: .output)
+    private static let takesAny = Switch("any", "return as soon as one of them has ended", in: .jobs)
+    private static let timeout = Option<Duration>("timeout", .duration, "stop waiting after this time", in: .general)
+    private static let json = Switch("json", "print one JSON line per item at the end", in: .output)
 
     static let value = Subcommand(
         name: "wait",
         summary: "wait until jobs or batches have ended",
         discussion: [
-            "The exit code says how: 0 all completed, 3 some failed or were cancelled, 4 there is no such job or batch, 8 "
-                + "--timeout was over. Jobs that failed and were put back into line have not ended."
+            "Exit codes: 0 all completed; 3 some failed or were cancelled; 4 no such job or batch; 8 timed out. "
+                + "A failed job that was retried has not ended."
         ],
         arguments: [ids],
         options: [batch.form, takesAny.form, timeout.form] + LedgerOptions.forms
             + [ProgressOption.option.form, json.form],
         examples: [
-            Example(line: "sluice wait --batch 17 --timeout 2h", purpose: "a batch"),
-            Example(line: "sluice wait --any 10442 10981", purpose: "whichever ends first"),
+            Example(line: "sluice wait --batch 17 --timeout 2h", purpose: "wait for a batch"),
+            Example(line: "sluice wait --any 10442 10981", purpose: "wait for the first of two jobs"),
         ],
         run: run
     )
@@ -45,7 +45,7 @@ enum WaitCommand {
             limit: invocation[timeout]
         )
         guard !waiting.jobs.isEmpty || !waiting.names.isEmpty else {
-            throw UsageError("nothing says what to wait for", hint: "name jobs, or --batch BATCH")
+            throw UsageError("no jobs or batches given", hint: "give the ids of jobs, or --batch BATCH")
         }
         let ending = try waiting.run(invocation, console)
         if invocation[json] {
@@ -71,7 +71,7 @@ extension Waiting {
                 return try await waiting.run(on: ledger, console) { latest.value = $0 }
             }
             display.finish(ending)
-            if ending.isTimedOut { console.say("not all of it ended in that time") }
+            if ending.isTimedOut { console.say("timed out: some jobs have not ended") }
             return ending
         } catch let stop as StoppedBySignal {
             display.finish(nil)

@@ -12,20 +12,20 @@ enum WatchChange: Sendable, Hashable {
         let jobs = Figures.count(count, "job")
         return switch self {
         case .jobs(let change, _, let which): "\(change.sentence(count)) (\(which))?"
-        case .pause(true, let queue): "pause queue \(queue)? \(jobs) in it would wait; what runs goes on"
-        case .pause(false, let queue): "let queue \(queue) go on? \(jobs) wait in it"
-        case .wish(.run, _, let name): "let worker \(name) claim again? it has \(jobs) in hand"
-        case .wish(_, _, let name): "let worker \(name) claim nothing more? the \(jobs) in its hands would go on"
+        case .pause(true, let queue): "pause queue \(queue)? \(jobs) in it would wait; running jobs continue"
+        case .pause(false, let queue): "resume queue \(queue)? it has \(Figures.count(count, "waiting job"))"
+        case .wish(.run, _, let name): "let worker \(name) claim again? it has \(jobs)"
+        case .wish(_, _, let name): "stop worker \(name) from claiming? it finishes its \(jobs)"
         }
     }
 
     /// The message if there is nothing to change.
     var nothing: String {
         switch self {
-        case .jobs(.cancel, _, let which): "there is nothing to cancel (\(which))"
-        case .jobs(.retry, _, let which), .jobs(.retryWithDamage, _, let which): "there is nothing to retry (\(which))"
-        case .jobs(.prioritize, _, let which): "nothing waits (\(which))"
-        case .pause, .wish: "there is nothing to change"
+        case .jobs(.cancel, _, let which): "nothing to cancel (\(which))"
+        case .jobs(.retry, _, let which), .jobs(.retryWithDamage, _, let which): "nothing to retry (\(which))"
+        case .jobs(.prioritize, _, let which): "no waiting jobs (\(which))"
+        case .pause, .wish: "nothing to change"
         }
     }
 
@@ -33,11 +33,11 @@ enum WatchChange: Sendable, Hashable {
     var underWay: String {
         switch self {
         case .jobs(.cancel, _, _): "cancelling"
-        case .jobs(.retry, _, _), .jobs(.retryWithDamage, _, _): "putting back into line"
+        case .jobs(.retry, _, _), .jobs(.retryWithDamage, _, _): "putting back into the queue"
         case .jobs(.prioritize, _, _): "moving"
         case .pause(true, let queue): "pausing \(queue)"
         case .pause(false, let queue): "resuming \(queue)"
-        case .wish(_, _, let name): "asking \(name)"
+        case .wish(_, _, let name): "sending the request to \(name)"
         }
     }
 
@@ -45,9 +45,9 @@ enum WatchChange: Sendable, Hashable {
         switch self {
         case .jobs(let change, _, _): tally.map { change.words($0) } ?? "nothing was done"
         case .pause(true, let queue): "queue \(queue) is paused"
-        case .pause(false, let queue): "queue \(queue) goes on"
-        case .wish(.run, _, let name): "\(name) was asked to go on; it hears at its next sign of life"
-        case .wish(_, _, let name): "\(name) was asked to be quiet; it hears at its next sign of life"
+        case .pause(false, let queue): "queue \(queue) is resumed"
+        case .wish(.run, _, let name): "\(name) will claim jobs again after its next heartbeat"
+        case .wish(_, _, let name): "\(name) will stop claiming jobs at its next heartbeat"
         }
     }
 

@@ -5,11 +5,13 @@ import Ledger
 enum WatchCommand {
     static let value = Subcommand(
         name: "watch",
-        summary: "watch queues, running jobs, workers and failures on the whole screen",
+        summary: "monitor queues, jobs, workers and failures on a full screen",
         discussion: [
-            "Lists what runs, waits, failed and ended, the queues and the workers; keys move in them, cancel, retry and "
-                + "pause, each after a question that says how many jobs it is about. ? lists the keys, q leaves.",
-            "It takes a terminal. \"sluice jobs --watch\" is a single list, and \"sluice status --json\" is for programs.",
+            "Shows running, waiting, failed and ended jobs, queues and workers. Keys move through the lists, "
+                + "and cancel, retry and pause; each change asks first and shows how many jobs it affects. ? lists "
+                + "the keys, q quits.",
+            "It needs a terminal. \"sluice jobs --watch\" shows a single list, and \"sluice status --json\" is "
+                + "for programs.",
         ],
         options: [JobFilterOptions.batch.form, JobFilterOptions.queue.form] + LedgerOptions.forms,
         examples: [
@@ -22,8 +24,8 @@ enum WatchCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         guard console.data.isTerminal, isatty(STDIN_FILENO) == 1, invocation.environment["TERM"] != "dumb" else {
             throw UsageError(
-                "watch draws on a terminal that can be drawn on, and there is none",
-                hint: "\"sluice jobs --watch\" draws less, \"sluice status --json\" is for programs"
+                "watch needs a terminal",
+                hint: "\"sluice jobs --watch\" shows a single list, \"sluice status --json\" is for programs"
             )
         }
         return try WatchSession(invocation, console).run()

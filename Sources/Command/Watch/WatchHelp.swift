@@ -1,25 +1,25 @@
 /// The explanation of the keys, on a separate screen.
 enum WatchHelp {
     private static let keys: [(key: String, meaning: String)] = [
-        ("1 to 6, tab", "another list: running, waiting, failed, ended, queues, workers"),
-        ("up, down, k, j", "move; behind the last line comes the next page"),
+        ("1 to 6, tab", "switch between running, waiting, failed, ended, queues and workers"),
+        ("up, down, k, j", "move; below the last line, the next page is loaded"),
         ("page up, page down", "a screen at a time; home and end, g and G"),
-        ("enter", "the whole story of a job"),
-        ("/", "list only some: batch=17 queue=nightly code=truncated, or what the source begins with"),
-        ("esc", "list all again"),
+        ("enter", "show the details of a job"),
+        ("/", "filter the list: batch=17 queue=nightly code=truncated, or the beginning of the source"),
+        ("esc", "remove the filter"),
         ("c", "cancel the job"),
-        ("C", "cancel all that are listed"),
-        ("r", "put the job back into line"),
-        ("R", "put all that are listed back into line"),
-        ("p", "pause or resume the queue; let a worker claim nothing more, or again"),
-        ("Ctrl-L", "draw the screen anew"),
-        ("q, Ctrl-C", "leave; a change that is still under way stops where it is"),
+        ("C", "cancel all listed jobs"),
+        ("r", "retry the job"),
+        ("R", "retry all listed jobs"),
+        ("p", "pause or resume the queue; stop or resume claiming for a worker"),
+        ("Ctrl-L", "redraw the screen"),
+        ("q, Ctrl-C", "quit; a change that is in progress stops where it is"),
     ]
 
     private static let remarks = [
-        "Nothing is changed before it was said how many jobs it is about, and answered with y.",
-        "Paces are those of the last five minutes. Workers tell every few seconds how far they are; in between, bars go on "
-            + "at the speed that was told.",
+        "Each change first shows how many jobs it affects, and needs y as an answer.",
+        "Rates cover the last five minutes if enough jobs ended in them, otherwise up to an hour. Workers report their "
+            + "progress every few seconds; in between, bars advance at the reported speed.",
     ]
 
     static func lines(_ style: ScreenStyle, columns: Int) -> [String] {

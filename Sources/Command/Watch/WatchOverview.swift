@@ -19,8 +19,8 @@ struct WatchOverview {
         if let absence { lines.append(absence) }
         guard size.rows >= 10 else { return lines }
         lines += batches
-        lines += flow("queues", queues, none: "none yet; \"sluice submit\" makes one")
-        lines += flow("workers", workers, none: "none lives; \"sluice worker\" starts one")
+        lines += flow("queues", queues, none: "none yet; \"sluice submit\" creates one")
+        lines += flow("workers", workers, none: "none are running; start one with \"sluice worker\"")
         if size.rows >= 16, let note { lines.append(label("note", .careful) + note) }
         return lines
     }
@@ -71,7 +71,7 @@ struct WatchOverview {
     private var absence: String? {
         guard let absence = state.absence else { return nil }
         let since = TimeWords.clock(absence.since, at: state.now)
-        let text = "the ledger does not answer since \(since) (\(absence.code)); what is shown is old"
+        let text = "the ledger has not answered since \(since) (\(absence.code)); the data shown is old"
         return style.paint(text.clipped(to: columns, unicode: style.unicode), .bad)
     }
 
@@ -79,8 +79,8 @@ struct WatchOverview {
     private var note: String? {
         let census = WorkerCensus(facts.workers, at: state.now)
         let facts = StatusFacts(place: facts.place, status: status, workers: census, unable: [], chores: [])
-        // The line of workers already says that none is alive.
-        return facts.notes.first { !$0.hasPrefix("no worker lives") }?.printable
+        // The line of workers already says that none are running.
+        return facts.notes.first { $0.kind != .noWorkers }?.text.printable
     }
 
     // MARK: - Batches

@@ -121,9 +121,9 @@ struct WatchFoot {
     var line: String {
         switch state.mode {
         case .typing(let text): return typed(text)
-        case .counting: return style.paint("counting; Esc leaves it", .careful)
+        case .counting: return style.paint("counting jobs; Esc cancels", .careful)
         case .asking(let what, let count): return asked(what.question(about: count).printable)
-        case .help: return style.paint("any key goes back", .faint)
+        case .help: return style.paint("press any key to go back", .faint)
         case .story: return hints([("esc", "back"), ("up/down", "move")])
         case .list: break
         }
@@ -140,7 +140,7 @@ struct WatchFoot {
 
     /// The end of the typed text, if there is no space for all of it.
     private func typed(_ text: String) -> String {
-        let head = "list only: "
+        let head = "filter: "
         var shown = text.printable
         while shown.displayWidth > max(1, columns - head.count - 1), !shown.isEmpty { shown.removeFirst() }
         return style.paint(head, .strong) + shown + style.paint("_", .strong)
@@ -162,15 +162,15 @@ struct WatchFoot {
     /// The most useful hints come first: if space is short, the last ones are dropped.
     private var usual: [(key: String, meaning: String)] {
         var hints = [("?", "help"), ("q", "quit")]
-        if !state.filter.isEmpty { hints.append(("esc", "drop \(state.filter.words.printable)")) }
+        if !state.filter.isEmpty { hints.append(("esc", "clear \(state.filter.words.printable)")) }
         switch state.list {
         case .running: hints += [("c", "cancel"), ("p", "pause queue")]
-        case .waiting: hints += [("c", "cancel"), ("r", "go at once"), ("p", "pause queue")]
+        case .waiting: hints += [("c", "cancel"), ("r", "run now"), ("p", "pause queue")]
         case .failed, .ended: hints.append(("r", "retry"))
         case .queues: hints.append(("p", isPaused ? "resume" : "pause"))
-        case .workers: hints.append(("p", isPaused ? "let claim" : "quiet"))
+        case .workers: hints.append(("p", isPaused ? "resume" : "quiet"))
         }
-        if state.list.isOfJobs { hints.append(("enter", "story")) }
+        if state.list.isOfJobs { hints.append(("enter", "details")) }
         return hints + [("/", "filter"), ("tab", "next list")]
     }
 

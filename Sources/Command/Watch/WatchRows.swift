@@ -45,14 +45,14 @@ struct WatchRows {
     }
 
     private var nothing: String {
-        if !state.filter.isEmpty { return "nothing is like \(state.filter.words.printable); Esc shows all" }
+        if !state.filter.isEmpty { return "nothing matches \(state.filter.words.printable); Esc clears the filter" }
         return switch state.list {
-        case .running: "nothing runs"
-        case .waiting: "nothing waits"
-        case .failed: "nothing failed"
-        case .ended: "nothing has ended yet"
-        case .queues: "there are no queues; \"sluice submit\" makes one"
-        case .workers: "no worker lives; \"sluice worker\" starts one"
+        case .running: "no running jobs"
+        case .waiting: "no waiting jobs"
+        case .failed: "no failed jobs"
+        case .ended: "no ended jobs yet"
+        case .queues: "no queues; \"sluice submit\" creates one"
+        case .workers: "no workers are running; start one with \"sluice worker\""
         }
     }
 

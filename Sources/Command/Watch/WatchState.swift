@@ -133,7 +133,7 @@ struct WatchState: Sendable {
     /// Ignores a story that is no longer expected.
     mutating func take(story lines: [String]?, of job: Int64) {
         guard let lines else {
-            message = Message(text: "there is no job \(job)", ink: .careful)
+            message = Message(text: "no such job \(job)", ink: .careful)
             return
         }
         if awaitedStory == job { mode = .story(job: job, lines: lines, top: 0) }
@@ -222,7 +222,7 @@ struct WatchState: Sendable {
     private mutating func leave(again key: String) -> Effect? {
         guard let change, !wantsToLeave else { return .leave }
         wantsToLeave = true
-        message = Message(text: "still \(change.what.underWay); \(key) again leaves the rest undone", ink: .careful)
+        message = Message(text: "still \(change.what.underWay); press \(key) again to stop and quit", ink: .careful)
         return nil
     }
 
@@ -303,16 +303,16 @@ struct WatchState: Sendable {
         guard "cCrRp".contains(letter) else { return nil }
         guard !isAwaitingRows || !list.isOfJobs else {
             // The user has not seen yet which jobs would change.
-            message = Message(text: "not yet: the list is being looked up", ink: .careful)
+            message = Message(text: "not yet: the list is still loading", ink: .careful)
             return nil
         }
         guard change == nil else {
-            message = Message(text: "one change after the other", ink: .careful)
+            message = Message(text: "wait until the current change is done", ink: .careful)
             return nil
         }
         let wanted = letter == "p" ? pause() : jobs(letter)
         guard let what = wanted else {
-            message = Message(text: "there is nothing here to do that with", ink: .careful)
+            message = Message(text: "this key does nothing here", ink: .careful)
             return nil
         }
         if case .jobs = what {
@@ -365,7 +365,7 @@ struct WatchFailure: Error, Hashable {
             switch error {
             case let error as LedgerError:
                 "\(error.detail) (\(error.code.rawValue))"
-                    + (error.mayHaveHappened ? "; whether it was done is not known" : "")
+                    + (error.mayHaveHappened ? "; it may have taken effect" : "")
             case let refusal as Refusal: refusal.message
             default: "\(error)"
             }

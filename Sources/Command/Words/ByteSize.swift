@@ -25,7 +25,7 @@ extension ValueType where Value == ByteSize {
             guard let size = ByteSize(words: text), let first = ByteSize(words: least),
                 let last = ByteSize(words: most),
                 (first.bytes...last.bytes).contains(size.bytes)
-            else { throw Misfit(why: "has to be a size from \(least) to \(most), as in 512MiB or 2GB") }
+            else { throw Misfit(why: "must be a size from \(least) to \(most), as in 512MiB or 2GB") }
             return size
         }
     }

@@ -26,17 +26,17 @@ enum ExitCode: Int32, Sendable, CaseIterable {
     var meaning: String {
         switch self {
         case .success: "done"
-        case .failure: "failed; standard error says why"
-        case .usage: "the words make no command"
-        case .someFailed: "done, and some of it failed"
-        case .notFound: "a file, job or other thing that was named is not there"
-        case .unreachable: "a service does not answer; trying again may help"
-        case .permission: "not allowed"
-        case .configuration: "the configuration is wrong, or the ledger has to be migrated"
-        case .waitTimeout: "waited as long as was asked for"
-        case .nothingMatched: "nothing fits what was asked for"
-        case .interrupted: "ended by Ctrl-C"
-        case .terminated: "ended by SIGTERM"
+        case .failure: "failed; standard error gives the reason"
+        case .usage: "invalid usage"
+        case .someFailed: "completed with failures"
+        case .notFound: "a file, job or other item was not found"
+        case .unreachable: "a service is unavailable; a retry may help"
+        case .permission: "permission denied"
+        case .configuration: "invalid configuration, or the ledger needs a migration"
+        case .waitTimeout: "timed out"
+        case .nothingMatched: "nothing matched"
+        case .interrupted: "interrupted by Ctrl-C"
+        case .terminated: "terminated by SIGTERM"
         }
     }
 }

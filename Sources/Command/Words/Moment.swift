@@ -27,7 +27,7 @@ extension ValueType where Value == Duration {
     /// `90`, `90s`, `5min`, `2h`, `3d`
     static let duration = ValueType(placeholder: "TIME") { text throws(Misfit) in
         guard let duration = Duration(words: text) else {
-            throw Misfit(why: "has to be a length of time, as in 90s, 5min, 2h or 3d")
+            throw Misfit(why: "must be a duration, as in 90s, 5min, 2h or 3d")
         }
         return duration
     }
@@ -39,7 +39,7 @@ extension ValueType where Value == Moment {
         if let duration = Duration(words: text), text.last?.isLetter == true { return .distance(duration) }
         if let date = CalendarText.date(text) { return .date(date) }
         throw Misfit(
-            why: "is no time",
+            why: "is not a time",
             hint: "as in 30min, 2h, 3d, 2026-11-20, 2026-11-20T09:30 or 2026-11-20T09:30:00Z"
         )
     }

@@ -23,9 +23,9 @@ struct OptionForm: Sendable {
         case destination = "Destination"
         case work = "Work"
         case submission = "Submission"
-        case jobs = "Which jobs"
+        case jobs = "Selection"
         case ledger = "Ledger"
-        case output = "What is printed"
+        case output = "Output"
         case general = "General"
     }
 

@@ -33,7 +33,7 @@ extension ValueType where Value == Int {
     static func whole(in range: ClosedRange<Int>) -> ValueType {
         ValueType(placeholder: "N") { text throws(Misfit) in
             guard let number = Int(text), range.contains(number) else {
-                throw Misfit(why: "has to be a whole number from \(range.lowerBound) to \(range.upperBound)")
+                throw Misfit(why: "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
             }
             return number
         }
@@ -61,7 +61,7 @@ extension ValueType where Value == Int {
                 range.contains(number)
             else {
                 throw Misfit(
-                    why: "has to be a number from \(range.lowerBound) to \(range.upperBound), as in \(example)"
+                    why: "must be a number from \(range.lowerBound) to \(range.upperBound), as in \(example)"
                 )
             }
             return number
@@ -85,7 +85,7 @@ enum Decimals {
 
 extension ValueType where Value == Double {
     static let number = ValueType(placeholder: "Q") { text throws(Misfit) in
-        guard let number = Double(text), number.isFinite else { throw Misfit(why: "has to be a number") }
+        guard let number = Double(text), number.isFinite else { throw Misfit(why: "must be a number") }
         return number
     }
 }
@@ -133,7 +133,7 @@ extension ValueType where Value == ChannelLayout {
     ) { text throws(Misfit) in
         if let layout = ChannelLayout(text) { return layout }
         let names = ChannelLayout.named.map(\.name).joined(separator: ", ")
-        throw Misfit(why: "is no channel layout; allowed: \(names), or a mask 0x...")
+        throw Misfit(why: "is not a channel layout; allowed: \(names), or a mask 0x...")
     }
 }
 
@@ -163,7 +163,7 @@ struct TagWish: Sendable, Hashable {
 extension ValueType where Value == TagWish {
     static let tag = ValueType(placeholder: "NAME=VALUE") { text throws(Misfit) in
         guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
-            throw Misfit(why: "has to be NAME=VALUE", hint: "NAME= takes the tag away")
+            throw Misfit(why: "must be NAME=VALUE", hint: "NAME= removes the tag")
         }
         return TagWish(name: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
     }

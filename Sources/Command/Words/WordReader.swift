@@ -70,7 +70,7 @@ struct WordReader {
         }
         let takesMore = command.arguments.contains(where: \.takesMany)
         guard takesMore || reading.arguments.count < command.arguments.count else {
-            throw UsageError("\"\(word)\" is one word too many", hint: usage(reading))
+            throw UsageError("unexpected argument \"\(word)\"", hint: usage(reading))
         }
         reading.arguments.append(word)
     }
@@ -91,7 +91,7 @@ struct WordReader {
         let path = reading.path.dropFirst().map { "\($0.name) " }.joined()
         let meant = near.map { $0.hasPrefix("-") ? "\"sluice \($0)\"" : "\"\(path)\($0)\"" }
         return UsageError(
-            "there is no command \"\(path)\(word)\"" + meant.question,
+            "unknown command \"\(path)\(word)\"" + meant.question,
             hint: near.isEmpty ? "\"\(reading.title) --help\" lists the commands" : nil
         )
     }
@@ -183,7 +183,7 @@ struct WordReader {
             throw UsageError("\(option.word) \(text.quotedIfNeeded): \(error.why)", hint: error.hint)
         }
         if let old = reading.values[option.name], !option.isRepeatable, !option.isSwitch {
-            throw UsageError("\(option.word) is said twice", hint: "the first time with \(old.values[0])")
+            throw UsageError("\(option.word) is given twice", hint: "the first value is \(old.values[0])")
         }
         reading.values[option.name, default: .init(values: [], origin: .commandLine)].values.append(value)
     }
@@ -191,14 +191,14 @@ struct WordReader {
     /// `given` is the whole word that contains the option.
     private func unknownOption(_ word: String, in reading: Reading, _ given: String? = nil) -> UsageError {
         if let given, FileFacts.of(path: given, followingLinks: false) != nil {
-            return UsageError("there is no option \(word)", hint: "the file of that name is ./\(given)")
+            return UsageError("unknown option \(word)", hint: "the file of that name is ./\(given)")
         }
         if let habit = Habit(option: given ?? word, of: reading.command, with: reading.options) {
             return UsageError("there is no option \(given ?? word)", hint: habit.hint)
         }
         let near = EditDistance.nearest(to: word, among: reading.options.map(\.word) + ["--help"])
         return UsageError(
-            "there is no option \(word)" + (near.map { "; did you mean \($0)?" } ?? ""),
+            "unknown option \(word)" + (near.map { "; did you mean \($0)?" } ?? ""),
             hint: near == nil ? "\"\(reading.title) --help\" lists the options" : nil
         )
     }
@@ -222,7 +222,7 @@ extension OptionForm {
             } catch {
                 throw UsageError(
                     "\(variable)=\(text.quotedIfNeeded) in the environment: \(error.why)",
-                    hint: error.hint ?? "the variable stands for \(word); unset it, or correct it",
+                    hint: error.hint ?? "the variable sets \(word); unset or correct it",
                     exitCode: .configuration
                 )
             }

@@ -5,44 +5,50 @@ import Ledger
 enum WorkersCommand {
     private static let ids = Argument(
         name: "ID",
-        summary: "a worker's number, or its name",
+        summary: "a worker's id or name",
         count: .oneOrMore,
         completion: .ledger(.workers)
     )
-    private static let endedSince = Option<Moment>("ended-since", .moment, "those too that ended since then", in: .jobs)
+    private static let endedSince = Option<Moment>(
+        "ended-since",
+        .moment,
+        "include workers that ended since then",
+        in: .jobs
+    )
 
     static let value = Subcommand(
         name: "workers",
-        summary: "list workers; ask them to be quiet, to drain, to go on",
+        summary: "list workers; quiet, drain and resume them",
         discussion: [
-            "A wish is heard at the worker's next sign of life, some seconds later. SEEN is when the last one came. A worker is "
-                + "unheard when its lease is over and it has not been declared lost; \"sluice status\" does not count it as alive."
+            "A request takes effect at the worker's next heartbeat, some seconds later. SEEN is the time of the "
+                + "last heartbeat. A worker is unheard when its lease has ended but it has not been declared lost; "
+                + "\"sluice status\" does not count it as alive."
         ],
         options: [endedSince.form] + ListOptions.forms,
         examples: [
-            Example(line: "sluice workers", purpose: "those that live"),
-            Example(line: "sluice workers --ended-since 1d", purpose: "and those that ended since yesterday"),
+            Example(line: "sluice workers", purpose: "all running workers"),
+            Example(line: "sluice workers --ended-since 1d", purpose: "also those of the last day"),
         ],
         children: [
             Subcommand(
                 name: "quiet",
-                summary: "let workers claim nothing more; what they have in hand goes on",
+                summary: "stop workers from claiming jobs; running jobs continue",
                 arguments: [ids],
-                examples: [Example(line: "sluice workers quiet 4", purpose: "before its disk is looked at")],
+                examples: [Example(line: "sluice workers quiet 4", purpose: "before you check its disk")],
                 run: { try wish(.quiet, $0, $1) }
             ),
             Subcommand(
                 name: "drain",
-                summary: "let workers stop once nothing is in hand",
+                summary: "let workers finish their jobs and then stop",
                 arguments: [ids],
-                examples: [Example(line: "sluice workers drain 4", purpose: "before its machine goes away")],
+                examples: [Example(line: "sluice workers drain 4", purpose: "before you shut down its machine")],
                 run: { try wish(.drain, $0, $1) }
             ),
             Subcommand(
                 name: "run",
-                summary: "let workers go on that were asked to be quiet",
+                summary: "let quiet workers claim jobs again",
                 arguments: [ids],
-                examples: [Example(line: "sluice workers run 4", purpose: "it claims again")],
+                examples: [Example(line: "sluice workers run 4", purpose: "after the check")],
                 run: { try wish(.run, $0, $1) }
             ),
         ],
@@ -56,7 +62,7 @@ enum WorkersCommand {
             return (now, try await ledger.workers(endedSince: invocation[endedSince].map { $0.past(from: now) }))
         }
         if workers.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
-            console.say("no worker lives; \"sluice worker\" starts one")
+            console.say("no workers are running; start one with \"sluice worker\"")
             return .success
         }
         try show(workers, now, invocation, console)
@@ -75,7 +81,7 @@ enum WorkersCommand {
                 let named = living.filter { "\($0.worker)" == word || $0.name == word }
                 guard !named.isEmpty else {
                     throw Refusal(
-                        message: "no living worker has the number or the name \(word)",
+                        message: "no running worker has the id or name \(word)",
                         hint: "\"sluice workers\" lists them",
                         exitCode: .notFound
                     )
@@ -108,9 +114,11 @@ enum WorkersCommand {
                 let name = worker.name.printable
                 if let roots = worker.status.pausedRoots {
                     let named = roots.joined(separator: ", ").printable
-                    console.warn("\(name) leaves jobs of \(named) to others until that is back: \(why.printable)")
+                    console.warn(
+                        "\(name) leaves jobs in \(named) to other workers until this is resolved: \(why.printable)"
+                    )
                 } else {
-                    console.warn("\(name) has paused itself: \(why.printable)")
+                    console.warn("\(name) is paused: \(why.printable)")
                 }
             }
             for trouble in workers.troubles(at: now) {
@@ -123,7 +131,7 @@ enum WorkersCommand {
                 guard let sandbox = worker.status.sandbox, sandbox == "off" || sandbox.contains("without ") else {
                     continue
                 }
-                console.warn("rooms of \(worker.name.printable) are not fully locked: \(sandbox.printable)")
+                console.warn("pump rooms of \(worker.name.printable) are not fully sandboxed: \(sandbox.printable)")
             }
         }
     }

@@ -115,7 +115,7 @@ extension ChannelLayout: Codable {
             let names = Self.named.map(\.name).joined(separator: ", ")
             throw DecodingError.dataCorruptedError(
                 in: container,
-                debugDescription: "\"\(text)\" is no channel layout; allowed: \(names), or a mask 0x..."
+                debugDescription: "\"\(text)\" is not a channel layout; allowed: \(names), or a mask 0x..."
             )
         }
         self = layout

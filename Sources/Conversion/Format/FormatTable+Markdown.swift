@@ -62,7 +62,7 @@ extension FormatTable {
         case .none: bitRates = nil
         case .mp3: bitRates = "a rate of MPEG-1 (32k to 320k), MPEG-2 (8k to 160k) or MPEG-2.5 (8k to 64k)"
         case .perFrame(let minimum, let bits, let samples):
-            bitRates = "from \(minimum), \(bits) bits per \(samples) frames and channel at most"
+            bitRates = "from \(minimum), at most \(bits) bits per channel in \(samples) frames"
         case .perChannel(let minimum, let maximum): bitRates = "\(minimum) to \(maximum) times channels"
         }
         return [quality, bitRates].compactMap { $0 }.joined(separator: "; ")

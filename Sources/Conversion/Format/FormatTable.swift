@@ -75,7 +75,7 @@ extension FormatTable {
         pcm(
             .wav,
             depths(integers: [8, 16, 24, 32], floats: [32, 64], [.little]),
-            note: "8-bit samples are unsigned; becomes RF64 by itself beyond 4 GB"
+            note: "8-bit samples are unsigned; becomes RF64 automatically beyond 4 GB"
         ),
         pcm(
             .w64,
@@ -109,7 +109,8 @@ extension FormatTable {
         pcm(
             .raw,
             depths(integers: [8, 16, 24, 32], floats: [32, 64], both),
-            note: "8-bit samples are unsigned; no header: the length is the size, the rest has to be told"
+            note:
+                "8-bit samples are unsigned; no header: the length follows from the size, and all else must be specified"
         ),
         pcm(
             .mka,
@@ -246,7 +247,7 @@ extension FormatTable {
             layouts: aacLayouts,
             .perFrame(minimum: 8000, bits: 6144, samples: 1024),
             gapless: gapless,
-            note: "2.1 and quad are written with a program config element, which not every player reads"
+            note: "2.1 and quad need a program config element, which some players cannot read"
         )
     }
 
@@ -280,7 +281,7 @@ extension FormatTable {
         [
             aac(.m4a),
             aac(.mp4),
-            aac(.adts, gapless: .lost(reason: "ADTS has no place for delay and padding")),
+            aac(.adts, gapless: .lost(reason: "ADTS cannot store delay and padding")),
             aac(.mka),
             mp3(.mp3),
             mp3(.mka),

@@ -57,14 +57,14 @@ struct Passthrough {
             .init(field: "codec", value: "copy", why: why, allowed: allowed, hint: "name a codec to convert")
         }
         guard let native, let rule = FormatTable.rule(container, native.codec) else {
-            return reason("\(container.title) does not take the source's \(source.codecName)", takes)
+            return reason("\(container.title) cannot store the source's \(source.codecName)", takes)
         }
         if native.codec == .pcm, !native.fits(rule) {
             let depths = rule.depths.map { depth in
                 ([depth.title] + depth.endiannesses.map { "\($0.rawValue)-endian" }).joined(separator: " ")
             }
             return reason(
-                "\(container.title) does not take the source's \(source.codecName)",
+                "\(container.title) cannot store the source's \(source.codecName)",
                 depths.joined(separator: ", ")
             )
         }
@@ -74,7 +74,7 @@ struct Passthrough {
                 return .init(
                     field: "length",
                     value: "\(Int64(size)) bytes",
-                    why: "\(container.title) cannot hold that much",
+                    why: "\(container.title) cannot store that many bytes",
                     allowed: "at most 4 GB in \(container.title)",
                     hint: "use WAV (RF64), W64 or CAF"
                 )

@@ -11,7 +11,7 @@ extension Resolution {
                     refuse(
                         "quality",
                         "\(quality)",
-                        "it is off \(title)'s scale",
+                        "it is outside \(title)'s scale",
                         allowed: "\(scale.lowerBound) to \(scale.upperBound)"
                     )
                 }
@@ -23,12 +23,17 @@ extension Resolution {
         }
         if let bitRate = wish.bitRate ?? wish.bitRatePerChannel, rule.bitRates == .none {
             if rule.quality != nil {
-                refuse("bitrate", "\(bitRate)", "\(title) is asked for by quality", allowed: "none; set quality")
+                refuse(
+                    "bitrate",
+                    "\(bitRate)",
+                    "\(title) takes a quality, not a bit rate",
+                    allowed: "none; set quality"
+                )
             } else {
                 refuse(
                     "bitrate",
                     "\(bitRate)",
-                    "\(title) keeps every sample, at whatever rate that takes",
+                    "\(title) is lossless and takes no bit rate",
                     allowed: "none"
                 )
             }
@@ -39,7 +44,7 @@ extension Resolution {
                 refuse(
                     "bitrate",
                     "\(bitRate)",
-                    "\(title) at \(sampleRateHz) Hz with \(channelCount) channels does not take it",
+                    "\(title) at \(sampleRateHz) Hz with \(Plural.count(channelCount, "channel")) does not support it",
                     allowed: rule.bitRates.title(sampleRateHz: sampleRateHz, channelCount: channelCount),
                     hint: ratesWith(bitRate, rule, channelCount)
                 )
@@ -95,7 +100,7 @@ extension Resolution {
         refuse(
             "length",
             "\(estimate.bytes) bytes",
-            "\(rule.container.title) cannot hold that much",
+            "\(rule.container.title) cannot store that many bytes",
             allowed: "at most 4 GB in \(rule.container.title)",
             hint: "use WAV (RF64), W64 or CAF"
         )

@@ -18,7 +18,7 @@ extension Resolution {
                 refuse(
                     "layout",
                     "\(layout)",
-                    "\(rule.codec.title) in \(rule.container.title) does not take it",
+                    "\(rule.codec.title) in \(rule.container.title) does not support it",
                     allowed: known.map(\.description).joined(separator: ", ")
                 )
             } else if !rule.channels.contains(layout.channelCount) {
@@ -30,7 +30,7 @@ extension Resolution {
 
         let ceiling = min(rule.channels.upperBound, wish.maximumChannelCount ?? .max)
         if let maximum = wish.maximumChannelCount, maximum < 1 {
-            refuse("channels", "at most \(maximum)", "there has to be one", allowed: "1 or more")
+            refuse("channels", "at most \(maximum)", "at least one channel is needed", allowed: "1 or more")
             return given
         }
         if given.isDiscrete { return inOrder(given, rule, ceiling) }
@@ -97,7 +97,7 @@ extension Resolution {
         refuse(
             "channels",
             "\(count)",
-            "\(rule.codec.title) in \(rule.container.title) does not take so many",
+            "\(rule.codec.title) in \(rule.container.title) does not support this number of channels",
             allowed: counts ?? "\(rule.channels.lowerBound) to \(rule.channels.upperBound)"
         )
     }
@@ -109,17 +109,19 @@ extension Resolution {
             return refuse(
                 field,
                 value,
-                "there is no mix from \(given) to \(wanted)",
+                "cannot mix from \(given) to \(wanted)",
                 allowed: "\(count), or a layout with a left, right or centre speaker in front"
             )
         }
         let layouts = ChannelLayout.named.filter { $0.layout.channelCount == count }.map(\.name)
         let keepers = "WAV, CAF and AIFF keep them all"
-        let step = layouts.first.map { "; to mix them, name their positions first: convert to WAV with --layout \($0)" }
+        let step = layouts.first.map {
+            "; to mix them, assign their positions first: convert to WAV with --layout \($0)"
+        }
         refuse(
             field,
             value,
-            "the source's \(count) channels have no layout to mix from",
+            "the layout of the source's \(Plural.count(count, "channel")) is unknown, so they cannot be mixed",
             allowed: "\(count), in a container that takes them",
             hint: keepers + (step ?? "")
         )

@@ -20,7 +20,7 @@ extension Resolution {
             refuse(
                 wish.bitDepth == nil ? "kind" : "depth",
                 value.joined(separator: " "),
-                "\(rule.codec.title) in \(rule.container.title) does not take it",
+                "\(rule.codec.title) in \(rule.container.title) does not support it",
                 allowed: rule.depths.map(\.title).joined(separator: ", ")
             )
             return rule.depths[0]

@@ -18,9 +18,9 @@ struct Resolution {
             refuse(
                 "codec",
                 codec.rawValue,
-                "\(wish.container.title) does not take \(codec.title)",
+                "\(wish.container.title) cannot store \(codec.title)",
                 allowed: takes,
-                hint: "\(codec.title) goes into \(takers.joined(separator: ", "))"
+                hint: "\(codec.title) can be stored in \(takers.joined(separator: ", "))"
             )
             throw FormatRefusal(reasons: reasons)
         }
@@ -63,7 +63,7 @@ struct Resolution {
             refuse(
                 "interleaving",
                 "planar",
-                "\(wish.container.title) stores the channels of a frame side by side",
+                "\(wish.container.title) stores interleaved channels",
                 allowed: "interleaved"
             )
         }
@@ -71,15 +71,15 @@ struct Resolution {
             refuse(
                 "layout",
                 "\(layout)",
-                "it has \(layout.channelCount) channels, and \(count) are asked for",
+                "it has \(Plural.count(layout.channelCount, "channel")), but channels is \(count)",
                 allowed: ChannelLayout.named.filter { $0.layout.channelCount == count }.map(\.name)
-                    .joined(separator: ", ", ifEmpty: "none named")
+                    .joined(separator: ", ", ifEmpty: "no named layout")
             )
         }
         if wish.quality != nil, let bitRate = wish.bitRate ?? wish.bitRatePerChannel {
-            refuse("bitrate", "\(bitRate)", "quality is asked for as well", allowed: "one of the two")
+            refuse("bitrate", "\(bitRate)", "quality is set as well", allowed: "one of the two")
         } else if let bitRate = wish.bitRate, wish.bitRatePerChannel != nil {
-            refuse("bitrate", "\(bitRate)", "a bit rate per channel is asked for as well", allowed: "one of the two")
+            refuse("bitrate", "\(bitRate)", "a bit rate per channel is set as well", allowed: "one of the two")
         }
     }
 }
@@ -93,7 +93,7 @@ extension Resolution {
                 refuse(
                     "rate",
                     "\(rate)",
-                    "\(rule.codec.title) in \(rule.container.title) does not take it",
+                    "\(rule.codec.title) in \(rule.container.title) does not support it",
                     allowed: rule.rates.title
                 )
             }
@@ -114,7 +114,7 @@ extension Resolution {
         refuse(
             "rate",
             "at most \(ceiling)",
-            "\(rule.codec.title) in \(rule.container.title) starts above it",
+            "\(rule.codec.title) in \(rule.container.title) needs a higher rate",
             allowed: rule.rates.title
         )
         return source.sampleRateHz

@@ -32,13 +32,17 @@ public struct Preset: Sendable, Hashable {
 extension Preset {
     /// Every preset, in display order.
     public static let all: [Preset] = [
-        Preset("wav", "PCM in WAV, everything as the source", AudioFormat(container: .wav, codec: .pcm)),
-        Preset("caf", "PCM in CAF, everything as the source", AudioFormat(container: .caf, codec: .pcm)),
-        Preset("aiff", "PCM in AIFF, everything as the source", AudioFormat(container: .aiff, codec: .pcm)),
-        Preset("archive-flac", "FLAC, lossless, everything as the source", AudioFormat(container: .flac, codec: .flac)),
+        Preset("wav", "PCM in WAV, all else as in the source", AudioFormat(container: .wav, codec: .pcm)),
+        Preset("caf", "PCM in CAF, all else as in the source", AudioFormat(container: .caf, codec: .pcm)),
+        Preset("aiff", "PCM in AIFF, all else as in the source", AudioFormat(container: .aiff, codec: .pcm)),
+        Preset(
+            "archive-flac",
+            "FLAC, lossless, all else as in the source",
+            AudioFormat(container: .flac, codec: .flac)
+        ),
         Preset(
             "apple-m4a",
-            "AAC in M4A, 256k for stereo, 44.1 kHz and stereo at most",
+            "AAC in M4A, 256k for stereo, at most 44.1 kHz and stereo",
             AudioFormat(
                 container: .m4a,
                 codec: .aac,
@@ -47,7 +51,7 @@ extension Preset {
                 maximumChannelCount: 2
             )
         ),
-        Preset("alac", "Apple Lossless in M4A, everything as the source", AudioFormat(container: .m4a, codec: .alac)),
+        Preset("alac", "Apple Lossless in M4A, all else as in the source", AudioFormat(container: .m4a, codec: .alac)),
         Preset(
             "mp3-v0",
             "MP3 at the best variable bit rate, about 245k",
@@ -56,7 +60,7 @@ extension Preset {
         Preset("mp3-128", "MP3 at 128k", AudioFormat(container: .mp3, codec: .mp3, bitRate: 128_000)),
         Preset(
             "podcast-mp3",
-            "MP3 at 128k and 44.1 kHz, which every podcast player takes",
+            "MP3 at 128k and 44.1 kHz, for every podcast player",
             AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, bitRate: 128_000)
         ),
         Preset("opus-96", "Opus in Ogg at 96k", AudioFormat(container: .ogg, codec: .opus, bitRate: 96_000)),
@@ -68,17 +72,17 @@ extension Preset {
         Preset("vorbis-q6", "Vorbis in Ogg at quality 6", AudioFormat(container: .ogg, codec: .vorbis, quality: 6)),
         Preset(
             "speech-16k",
-            "16 kHz mono 16-bit PCM in WAV, as speech recognizers want it",
+            "16 kHz mono 16-bit PCM in WAV, for speech recognition",
             AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 16_000, channelCount: 1, bitDepth: 16)
         ),
         Preset(
             "telephony-ulaw-8k",
-            "8 kHz mono mu-law in WAV, as telephone systems want it",
+            "8 kHz mono mu-law in WAV, for telephone systems",
             AudioFormat(container: .wav, codec: .ulaw, sampleRateHz: 8000, channelCount: 1)
         ),
         Preset(
             "passthrough",
-            "the source's own packets, in the container that the destination's extension names",
+            "the source's packets unchanged, in the container of the output's extension",
             AudioFormat(container: .mka, codec: .copy)
         ),
     ]
@@ -99,10 +103,10 @@ public struct UnknownPreset: Error, Sendable, Hashable, CustomStringConvertible 
     /// The presets that were probably meant; empty if no name is similar.
     public let suggestions: [String]
 
-    /// For example `there is no preset "mp3-v00"; did you mean "mp3-v0"?`
+    /// For example `unknown preset "mp3-v00"; did you mean "mp3-v0"?`
     public var description: String {
         let known = "known: \(Preset.all.map(\.name).joined(separator: ", "))"
         let meant = suggestions.map { "\"\($0)\"" }.joined(separator: " or ")
-        return "there is no preset \"\(name)\"; " + (meant.isEmpty ? known : "did you mean \(meant)?")
+        return "unknown preset \"\(name)\"; " + (meant.isEmpty ? known : "did you mean \(meant)?")
     }
 }

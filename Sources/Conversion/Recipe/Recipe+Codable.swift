@@ -16,7 +16,7 @@ extension Recipe: Codable {
         self.version = version
         guard Self.knownVersions.contains(version) else {
             let known = Self.knownVersions.map { String($0) }.joined(separator: ", ")
-            let reason = "version \(version) is not known here; known: \(known)"
+            let reason = "unsupported version \(version); supported: \(known)"
             throw DecodingError.dataCorrupted(
                 .init(
                     codingPath: decoder.codingPath + [Field.version],

@@ -26,7 +26,7 @@ extension Recipe {
         do {
             return String(decoding: try encoder.encode(self), as: UTF8.self)
         } catch {
-            throw RecipeError(.valueNotAllowed, at: "recipe", "a number in it cannot be written as JSON")
+            throw RecipeError(.valueNotAllowed, at: "recipe", "a number in it is not finite")
         }
     }
 }

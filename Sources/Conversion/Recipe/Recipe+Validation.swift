@@ -12,7 +12,7 @@ extension Recipe {
             try check(output, at: "recipe.outputs[\(index)]")
         }
         if tags.keys.contains("") {
-            throw RecipeError(.valueNotAllowed, at: "recipe.tags", "a tag has to have a name")
+            throw RecipeError(.valueNotAllowed, at: "recipe.tags", "a tag must have a name")
         }
         try limits?.validate()
     }
@@ -20,7 +20,7 @@ extension Recipe {
     private func checkOne(_ count: Int, _ field: String) throws(RecipeError) {
         guard count != 1 else { return }
         let code: RecipeError.Code = count == 0 ? .missingField : .notSupportedYet
-        throw RecipeError(code, at: "recipe.\(field)", "has to hold exactly one for now, and holds \(count)")
+        throw RecipeError(code, at: "recipe.\(field)", "must have exactly one entry, not \(count)")
     }
 
     private func check(_ output: Output, at path: String) throws(RecipeError) {
@@ -28,14 +28,18 @@ extension Recipe {
             throw RecipeError(.valueNotAllowed, at: "\(path).location", "is empty")
         }
         guard !sources.contains(where: { $0.location == output.location }) else {
-            throw RecipeError(.valueNotAllowed, at: "\(path).location", "is the source; a source is never written to")
+            throw RecipeError(
+                .valueNotAllowed,
+                at: "\(path).location",
+                "is the source; sluice never writes to a source"
+            )
         }
         let format = try output.audioFormat(at: path)
         if format.codec == .copy, sources.contains(where: { !$0.ranges.isEmpty }) {
             throw RecipeError(
                 .valueNotAllowed,
                 at: "recipe.sources[0].ranges",
-                "passthrough copies whole tracks; name a codec to take a part"
+                "passthrough copies whole tracks; choose a codec to convert a part"
             )
         }
     }
@@ -45,15 +49,23 @@ extension Recipe.Source {
     fileprivate func validate(at path: String) throws(RecipeError) {
         guard !location.isEmpty else { throw RecipeError(.valueNotAllowed, at: "\(path).location", "is empty") }
         if let track, track < 0 {
-            throw RecipeError(.valueNotAllowed, at: "\(path).track", "\(track); tracks are counted from 0")
+            throw RecipeError(.valueNotAllowed, at: "\(path).track", "\(track); track numbers start at 0")
         }
         for (index, range) in ranges.enumerated() {
             let place = "\(path).ranges[\(index)]"
             guard range.start >= .zero else {
-                throw RecipeError(.valueNotAllowed, at: "\(place).from", "\(range.start) is before the beginning")
+                throw RecipeError(
+                    .valueNotAllowed,
+                    at: "\(place).from",
+                    "\(range.start) is before the start of the source"
+                )
             }
             guard !range.isEmpty else {
-                throw RecipeError(.valueNotAllowed, at: "\(place).to", "\(range.end) is where the range starts")
+                throw RecipeError(
+                    .valueNotAllowed,
+                    at: "\(place).to",
+                    "the range is empty: it also starts at \(range.end)"
+                )
             }
         }
         try raw?.validate(at: "\(path).raw")
@@ -94,7 +106,7 @@ extension Recipe.Limits {
         ]
         for (name, value) in fields {
             guard let value, !(value > 0 && value.isFinite) else { continue }
-            throw RecipeError(.valueNotAllowed, at: "recipe.limits.\(name)", "has to be above 0")
+            throw RecipeError(.valueNotAllowed, at: "recipe.limits.\(name)", "must be above 0")
         }
     }
 }
@@ -126,7 +138,7 @@ extension Recipe.Output {
             throw RecipeError(
                 .missingField,
                 at: "\(path).format",
-                "the location's extension names no container; known: \(known)"
+                "the location has no known extension; known: \(known)"
             )
         }
         try checkPromise(of: result, at: path)
@@ -146,7 +158,7 @@ extension Recipe.Output {
         throw RecipeError(
             .valueNotAllowed,
             at: "\(path).location",
-            "the extension .\(name) promises \(promised.1?.title ?? promised.0.title), and this would be \(written)"
+            "the extension .\(name) means \(promised.1?.title ?? promised.0.title), but the output would be \(written)"
         )
     }
 

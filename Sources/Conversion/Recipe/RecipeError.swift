@@ -40,14 +40,14 @@ extension RecipeError {
     init(_ error: DecodingError) {
         switch error {
         case .keyNotFound(let key, let context):
-            self.init(.missingField, at: Self.path(context.codingPath + [key]), "this field is missing")
+            self.init(.missingField, at: Self.path(context.codingPath + [key]), "the field is missing")
         case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
-            self.init(.wrongType, at: Self.path(context.codingPath), "should be \(Self.words(for: type))")
+            self.init(.wrongType, at: Self.path(context.codingPath), "must be \(Self.words(for: type))")
         case .dataCorrupted(let context):
             if let known = context.underlyingError as? RecipeError {
                 self.init(known.code, at: Self.path(context.codingPath), known.reason)
             } else if context.codingPath.isEmpty {
-                self.init(.malformed, at: "recipe", "this is not JSON")
+                self.init(.malformed, at: "recipe", "it is not valid JSON")
             } else {
                 self.init(.valueNotAllowed, at: Self.path(context.codingPath), context.debugDescription)
             }

@@ -88,7 +88,7 @@ extension KeyedDecodingContainer {
             guard (try? decode(Double.self, forKey: key)) != nil else { throw error }
             throw DecodingError.typeMismatch(
                 type,
-                .init(codingPath: codingPath + [key], debugDescription: "no whole number")
+                .init(codingPath: codingPath + [key], debugDescription: "not a whole number")
             )
         }
     }

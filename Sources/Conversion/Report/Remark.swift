@@ -65,6 +65,6 @@ public struct Remark: Sendable, Hashable, Codable {
 
     private func counted(_ noun: String, _ verb: String) -> String {
         guard let count else { return "\(noun)s \(verb)" }
-        return "\(count) \(noun)\(count == 1 ? "" : "s") \(verb)"
+        return "\(Plural.count(count, noun)) \(verb)"
     }
 }

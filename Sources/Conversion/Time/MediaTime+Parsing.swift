@@ -99,7 +99,7 @@ private struct TimeText {
         guard let value = exact.value, let timescale = Int32(exactly: timescale) else {
             throw TextMistake(
                 code: .outOfRange,
-                detail: "a value is of 64 bits, and a timescale at most \(Int32.max)"
+                detail: "the value must fit into 64 bits, and the timescale must be at most \(Int32.max)"
             )
         }
         return MediaTime(value: value, timescale: timescale, hasBeenRounded: isMarked)
@@ -111,10 +111,10 @@ private struct TimeText {
         let (clock, unitShift) = unit(of: text)
         let fields = clock.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard fields.count <= 3 else {
-            throw TextMistake(code: .malformed, detail: "there are at most hours, minutes and seconds")
+            throw TextMistake(code: .malformed, detail: "it may have only hours, minutes and seconds")
         }
         guard fields.count == 1 || clock.count == text.count else {
-            throw TextMistake(code: .malformed, detail: "a unit does not go with ':'")
+            throw TextMistake(code: .malformed, detail: "a unit cannot be combined with ':'")
         }
         let last = fields[fields.count - 1]
         var (whole, decimals) = (last, Bytes())
@@ -134,13 +134,13 @@ private struct TimeText {
             guard index == 0 || count < 60 else {
                 throw TextMistake(
                     code: .fieldTooLarge,
-                    detail: "minutes and seconds below a higher unit end at 59"
+                    detail: "minutes and seconds after a ':' must be at most 59"
                 )
             }
             guard index == 0 || field.count <= 2 else {
                 throw TextMistake(
                     code: .malformed,
-                    detail: "minutes and seconds below a higher unit have at most two digits"
+                    detail: "minutes and seconds after a ':' must have at most two digits"
                 )
             }
             seconds = seconds * 60 + count
@@ -181,7 +181,7 @@ private struct TimeText {
     private static func requireDigits(_ text: Bytes) throws(TextMistake) {
         let isNumber = !text.isEmpty && text.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
         guard isNumber else {
-            throw TextMistake(code: .malformed, detail: "digits are missing, or something stands among them")
+            throw TextMistake(code: .malformed, detail: "digits are missing or mixed with other characters")
         }
     }
 
@@ -196,5 +196,5 @@ private struct TimeText {
         return number
     }
 
-    private static let tooLong = TextMistake(code: .outOfRange, detail: "it is beyond what 64 bits can count")
+    private static let tooLong = TextMistake(code: .outOfRange, detail: "it does not fit into 64 bits")
 }

@@ -12,13 +12,13 @@ public struct MediaTimeRange: Sendable, Hashable {
     /// Throws if `end` is earlier than `start` or neither numeric nor positive infinity, or if `start` is not numeric.
     public init(start: MediaTime, end: MediaTime) throws(RangeError) {
         guard start.isNumeric else {
-            throw RangeError(code: .startNotANumber, detail: "a range starts at a number, not at \(start)")
+            throw RangeError(code: .startNotANumber, detail: "a range must start at a number, not at \(start)")
         }
         guard end.isNumeric || end == .positiveInfinity else {
-            throw RangeError(code: .endNotOrdered, detail: "a range ends at a number or +infinity, not at \(end)")
+            throw RangeError(code: .endNotOrdered, detail: "a range must end at a number or +infinity, not at \(end)")
         }
         guard start <= end else {
-            throw RangeError(code: .endBeforeStart, detail: "a range cannot end at \(end) and start at \(start)")
+            throw RangeError(code: .endBeforeStart, detail: "a range cannot start at \(start) and end at \(end)")
         }
         self.init(checkedStart: start, end: end)
     }
@@ -33,7 +33,7 @@ public struct MediaTimeRange: Sendable, Hashable {
         }
         let end = start + duration
         guard !duration.isNumeric || !end.isInfinite else {
-            throw RangeError(code: .endNotOrdered, detail: "\(start) and \(duration) later is beyond every time")
+            throw RangeError(code: .endNotOrdered, detail: "\(start) plus \(duration) is too large for a time")
         }
         try self.init(start: start, end: end)
     }

@@ -61,7 +61,7 @@ extension Connection {
                 \(jobs.map(\.frames)), \(jobs.map(\.totalFrames)), \(jobs.map(\.slot)), \(status))
             """
         ) { try BeatReply($0, sentAt: sentAt) }
-        guard let reply else { throw failure(.ledgerUnexpectedAnswer, "the ledger did not answer a beat") }
+        guard let reply else { throw failure(.ledgerUnexpectedAnswer, "the server did not answer every heartbeat") }
         return reply
     }
 }

@@ -22,14 +22,16 @@ extension JobLedger {
                 WorkerSecrets[entry.worker] = try row["secret"] as UUID
                 return entry
             }
-            guard let entry else { throw connection.failure(.ledgerUnexpectedAnswer, "the ledger gave no entry") }
+            guard let entry else {
+                throw connection.failure(.ledgerUnexpectedAnswer, "the server returned no entry for the worker")
+            }
             return entry
         }
     }
 
     /// Replaces the abilities of a worker, from its next claim on. Throws `leaseOver` if the worker must register anew.
     public func setAbilities(_ abilities: [String], of worker: Int64) async throws {
-        _ = try await settle("say what a worker can do") { connection, _ in
+        _ = try await settle("set the abilities of a worker") { connection, _ in
             try connection.execute(
                 "select \(schema).set_abilities(\(worker), \(WorkerSecrets[worker]), \(WorkerRegistration.all(abilities)))"
             )
@@ -72,7 +74,7 @@ extension JobLedger {
     ///
     /// Throws `permissionDenied` if another process registered the worker.
     public func held(by worker: Int64) async throws -> Claims {
-        let rows = try await settle("look up what a worker holds") { connection, _ in
+        let rows = try await settle("list the jobs of a worker") { connection, _ in
             try connection.held(by: worker, schema)
         }
         return try await sorted(rows)
@@ -129,6 +131,6 @@ extension Connection {
 extension RecipeError {
     /// The failure that the ledger stores.
     var failure: Failure {
-        Failure(.recipeRefused, at: .open, "the recipe cannot be read: \(description)")
+        Failure(.recipeRefused, at: .open, "the recipe is invalid: \(description)")
     }
 }

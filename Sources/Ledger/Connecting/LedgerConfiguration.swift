@@ -37,16 +37,16 @@ public struct LedgerConfiguration: Sendable, Hashable {
         func require(_ isRight: Bool, _ rule: String) throws {
             guard isRight else { throw LedgerError(.ledgerBadConfiguration, during: "read the configuration", rule) }
         }
-        try require((1...1_000).contains(connectionLimit), "connectionLimit is 1 to 1000, not \(connectionLimit)")
-        try require(connectTimeout > .zero, "connectTimeout is more than 0, not \(connectTimeout)")
-        try require(reachTimeout >= .zero, "reachTimeout is not less than 0, as \(reachTimeout) is")
-        try require(operationTimeout > .zero, "operationTimeout is more than 0, not \(operationTimeout)")
-        try require(pollInterval >= .milliseconds(10), "pollInterval is at least 10 ms, not \(pollInterval)")
+        try require((1...1_000).contains(connectionLimit), "connectionLimit must be 1 to 1000, not \(connectionLimit)")
+        try require(connectTimeout > .zero, "connectTimeout must be more than 0, not \(connectTimeout)")
+        try require(reachTimeout >= .zero, "reachTimeout must be at least 0, not \(reachTimeout)")
+        try require(operationTimeout > .zero, "operationTimeout must be more than 0, not \(operationTimeout)")
+        try require(pollInterval >= .milliseconds(10), "pollInterval must be at least 10 ms, not \(pollInterval)")
     }
 }
 
 extension LedgerConfiguration {
-    /// The server and the database, without passwords: `postgresql://ada@db1:5432,db2:5432/audio`.
+    /// The server and the database, without passwords: `postgresql://user@db1:5432,db2:5432/audio`.
     public var server: String { address.description }
 
     /// The names of the `PG...` variables in `environment` that set what `url` leaves out, sorted.
@@ -56,7 +56,7 @@ extension LedgerConfiguration {
 }
 
 extension LedgerConfiguration: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Where the ledger is, without passwords: `postgresql://ada@db1:5432,db2:5432/audio, schema sluice`.
+    /// Where the ledger is, without passwords: `postgresql://user@db1:5432,db2:5432/audio, schema sluice`.
     public var description: String { "\(address), schema \(schema)" }
     public var debugDescription: String { description }
 }

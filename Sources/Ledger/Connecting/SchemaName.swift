@@ -13,8 +13,8 @@ public struct SchemaName: Sendable, Hashable {
             throw LedgerError(
                 .ledgerBadConfiguration,
                 during: "read the configuration",
-                "\"\(text)\" cannot be the name of a schema",
-                hint: "small letters, digits and underscores, 63 at most, not beginning with a digit or pg_"
+                "\"\(text)\" is not a valid schema name",
+                hint: "use lower-case letters, digits and underscores, at most 63, and do not begin with a digit or pg_"
             )
         }
         self.text = text

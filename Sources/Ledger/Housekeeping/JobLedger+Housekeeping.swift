@@ -43,7 +43,7 @@ extension JobLedger {
     /// The chores that are due, the most urgent first; empty if another process ticks or has just ticked.
     private func beginTick(within limit: Duration?) async throws -> [String] {
         // A tick whose answer was lost did happen. Its chores are due at the next tick.
-        try await settle("keep house", within: limit) { connection, _ in
+        try await settle("run housekeeping", within: limit) { connection, _ in
             try connection.rows("select chore from \(schema).begin_tick()") { try $0[0] }
         }
     }
@@ -55,7 +55,10 @@ extension JobLedger {
         let started = ContinuousClock.now
         do {
             // If the answer of a page was lost, the next page follows.
-            let page: (page: HousekeepingReport.Chore, hasMore: Bool)? = try await settle("keep house", within: limit) {
+            let page: (page: HousekeepingReport.Chore, hasMore: Bool)? = try await settle(
+                "run housekeeping",
+                within: limit
+            ) {
                 connection,
                 _ in
                 try connection.first("select * from \(schema).do_chore(\(chore))") { row in
@@ -73,7 +76,7 @@ extension JobLedger {
             report.add(answer.page)
             return answer.hasMore
         } catch let error as LedgerError where error.code == .ledgerTimedOut {
-            _ = try await settle("keep house", within: limit) { connection, _ in
+            _ = try await settle("run housekeeping", within: limit) { connection, _ in
                 try connection.execute("select \(schema).shrink_chore(\(chore))")
             }
             let took = ContinuousClock.now - started
@@ -88,7 +91,7 @@ extension JobLedger {
     /// out jobs whose recipes this build cannot read. Other callers get those after the next `publish_grace`.
     public func takeUnfinished(limit: Int32 = 100, in roots: [String]? = nil) async throws -> [UnfinishedPublication] {
         // If the answer is lost, the ledger hands the publications out again later.
-        try await settle("take unfinished publications") { connection, _ in
+        try await settle("claim unfinished publications") { connection, _ in
             try connection.rows("select * from \(schema).take_unfinished(\(limit), \(roots))") {
                 row -> UnfinishedPublication? in
                 let text = try (row["recipe"] as JSON).text

@@ -61,20 +61,20 @@ public struct ForeignEngine: Sendable, Hashable {
             "a claim locks rows with SKIP LOCKED, which Citus refuses for distributed tables; tables that stay on the coordinator "
                 + "work as in PostgreSQL"
         case .yugabyte:
-            "advisory locks and LISTEN are previews there, and partitions are not made within a transaction"
+            "its advisory locks and LISTEN are previews, and it cannot create partitions within a transaction"
         case .cockroach:
-            "it has no LISTEN and no advisory locks, and SKIP LOCKED passes over rows that are not locked"
+            "it has no LISTEN and no advisory locks, and its SKIP LOCKED also skips rows that are not locked"
         case .dsql:
             "it has no PL/pgSQL, no partitions, no advisory locks and no LISTEN, and its transactions lock no rows"
         case .limitless:
-            "it attaches no partitions, of which the ledger makes new ones as it grows"
+            "it cannot attach partitions, and the ledger adds partitions as it grows"
         }
     }
 
     public var hint: String {
         kind == .citus
-            ? "never distribute the ledger's tables, or take a database without the extension citus"
-            : "take PostgreSQL itself, 14 or later, managed or your own"
+            ? "do not distribute the ledger's tables, or use a database without the extension citus"
+            : "use PostgreSQL itself, 14 or later, managed or self-hosted"
     }
 
     /// The error that `migrate` throws on such an engine.
@@ -82,7 +82,7 @@ public struct ForeignEngine: Sendable, Hashable {
         LedgerError(
             .ledgerBadConfiguration,
             during: "migrate",
-            "the server is \(name) and not PostgreSQL: \(reason)",
+            "the server is \(name), not PostgreSQL: \(reason)",
             hint: hint
         )
     }
@@ -123,6 +123,6 @@ extension Connection {
 extension JobLedger {
     /// The engine of the server; `nil` for PostgreSQL itself. Needs no schema, and only the right to connect.
     public func foreignEngine() async throws -> ForeignEngine? {
-        try await settle("ask for the server's engine") { connection, _ in try connection.foreignEngine() }
+        try await settle("identify the server's engine") { connection, _ in try connection.foreignEngine() }
     }
 }

@@ -49,7 +49,7 @@ extension JobLedger {
 
     /// The server's version of PostgreSQL: `15.20`.
     public func serverVersion() async throws -> String {
-        try await settle("ask for the server's version") { connection, _ in
+        try await settle("read the server's version") { connection, _ in
             let whole: String = try connection.value("select current_setting('server_version')")
             // Debian appends its own number after a space.
             return String(whole.prefix { $0 != " " })
@@ -105,7 +105,7 @@ extension JobLedger {
                 )
             }
             guard let report else {
-                throw connection.failure(.ledgerUnexpectedAnswer, "the server says nothing of itself")
+                throw connection.failure(.ledgerUnexpectedAnswer, "the server returned no report")
             }
             return report
         }

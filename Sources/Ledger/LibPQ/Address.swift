@@ -52,7 +52,7 @@ struct Address: Sendable, Hashable {
         guard let options = PQconninfoParse(url, &message) else {
             defer { PQfreemem(message) }
             let reason = message.map { Self.reason(String(cString: $0)) } ?? "out of memory"
-            throw refusal("the database URL cannot be read: \(reason)")
+            throw refusal("the database URL is invalid: \(reason)")
         }
         defer { PQconninfoFree(options) }
         try checkSigns(url)
@@ -91,15 +91,16 @@ struct Address: Sendable, Hashable {
         guard let end = rest.firstIndex(where: { $0 == "@" || $0 == "/" }) else { return }
         let names = rest[end...].dropFirst().prefix { $0 != "?" }
         guard rest[..<end].contains(":"), !rest.starts(with: ["["]), names.contains("@") else { return }
-        throw refusal("the database URL has one @ too many: in a password, @ is written %40 and / is written %2F")
+        throw refusal("the database URL has more than one @: in a password, write @ as %40 and / as %2F")
     }
 
     private static func refusal(_ detail: String) -> LedgerError {
         LedgerError(
             .ledgerBadConfiguration,
-            during: "read the database's address",
+            during: "read the address of the database",
             detail,
-            hint: "write postgresql://user:password@host:5432/database?sslmode=verify-full, special characters as %XX"
+            hint:
+                "use postgresql://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX"
         )
     }
 
@@ -107,15 +108,15 @@ struct Address: Sendable, Hashable {
     private func check() throws {
         let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
         if let mode = keywords["sslmode"], !modes.contains(mode) {
-            throw Self.refusal("sslmode is one of \(modes.joined(separator: ", ")), not \"\(mode)\"")
+            throw Self.refusal("sslmode must be one of \(modes.joined(separator: ", ")), not \"\(mode)\"")
         }
         for port in list("port") where !port.isEmpty {
             guard let number = Int(port), (1...65_535).contains(number) else {
-                throw Self.refusal("a port is a number from 1 to 65535")
+                throw Self.refusal("a port must be a number from 1 to 65535")
             }
         }
         if let name = keywords["dbname"], PasswordField.hidden(in: name) != name {
-            throw Self.refusal("the name of the database is an address with a password; give that as the address")
+            throw Self.refusal("the name of the database is a URL with a password; use that URL as the address")
         }
         _ = try attempts()
         _ = try connectTimeout()
@@ -124,7 +125,7 @@ struct Address: Sendable, Hashable {
     /// `connect_timeout`; `nil` if it is not set or 0. In libpq 0 means no limit, which Sluice does not offer.
     func connectTimeout() throws -> Duration? {
         guard let text = keywords["connect_timeout"] else { return nil }
-        guard let seconds = Int(text) else { throw Self.refusal("connect_timeout is a number of seconds") }
+        guard let seconds = Int(text) else { throw Self.refusal("connect_timeout must be a number of seconds") }
         return seconds > 0 ? .seconds(seconds) : nil
     }
 }
@@ -139,12 +140,16 @@ extension Address {
         let numbers = list("hostaddr")
         let ports = list("port")
         let count = max(hosts.count, numbers.count, 1)
-        for (name, listed) in [("hosts", hosts), ("host addresses", numbers)]
+        for (name, listed) in [("host", hosts), ("host address", numbers)]
         where listed.count != count && !listed.isEmpty {
-            throw Self.refusal("there are \(listed.count) \(name) for \(count) servers")
+            throw Self.refusal(
+                "the address has \(Plural.count(listed.count, name)) for \(Plural.count(count, "server"))"
+            )
         }
         guard ports.count <= 1 || ports.count == count else {
-            throw Self.refusal("there are \(ports.count) ports for \(count) servers")
+            throw Self.refusal(
+                "the address has \(Plural.count(ports.count, "port")) for \(Plural.count(count, "server"))"
+            )
         }
         // A ledger needs writes, so of several hosts only a writable one will do.
         let wanted = keywords["target_session_attrs"] ?? (count > 1 ? "read-write" : "any")

@@ -42,7 +42,10 @@ extension Connection {
             row.begin(columnCount: columnCount)
             try encode(element, &row)
             guard row.missing == 0 else {
-                throw failure(.ledgerBadStatement, "a row for COPY has not \(columnCount) values, as it has columns")
+                throw failure(
+                    .ledgerBadStatement,
+                    "a row for COPY does not have one value for each of its columns (\(columnCount))"
+                )
             }
             if row.bytes.count >= 1 << 16 { try put(&row, on: link) }
         }

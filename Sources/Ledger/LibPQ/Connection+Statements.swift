@@ -21,7 +21,7 @@ extension Connection {
     func value<Value: ColumnValue>(_ statement: Statement, as _: Value.Type = Value.self) throws -> Value {
         let values: [Value] = try rows(statement) { try $0[0] }
         guard values.count == 1 else {
-            throw failure(.ledgerUnexpectedAnswer, "the answer has \(values.count) rows where one is expected")
+            throw failure(.ledgerUnexpectedAnswer, "the answer has \(Plural.count(values.count, "row")) instead of 1")
         }
         return values[0]
     }
@@ -128,7 +128,7 @@ extension Connection {
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
                 // libpq would return this answer for ever.
                 close()
-                throw failure(.ledgerBadStatement, "COPY was sent as a statement")
+                throw failure(.ledgerBadStatement, "COPY cannot be sent as a statement")
             default: problem = problem ?? failure(of: answer, on: link, to: sql)
             }
         }

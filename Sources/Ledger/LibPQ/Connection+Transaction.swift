@@ -19,7 +19,7 @@ extension Connection {
         let tag = try script("commit", changes: true)
         guard tag == "COMMIT" else {
             // PostgreSQL answers so if a statement failed and `body` swallowed the error.
-            throw failure(.ledgerBadStatement, "the transaction was rolled back, because a statement in it had failed")
+            throw failure(.ledgerBadStatement, "the transaction was rolled back because a statement in it failed")
         }
         return result
     }

@@ -139,7 +139,7 @@ actor Connection {
             }
             guard ContinuousClock.now < runDeadline else { break }
         }
-        throw last ?? failure(.ledgerCannotReach, "there is no server to connect to")
+        throw last ?? failure(.ledgerCannotReach, "no server is configured")
     }
 
     private func connect(_ attempt: Address.Attempt) throws {
@@ -233,7 +233,7 @@ actor Connection {
     }
 
     private static func text(of reason: FailureCode) -> String {
-        reason == .cancelled ? "the task was cancelled" : "the time for it was over"
+        reason == .cancelled ? "the task was cancelled" : "the operation timed out"
     }
 
     private func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
@@ -287,7 +287,7 @@ actor Connection {
     /// Sends a statement that returns its rows in binary form.
     func send(_ statement: Statement, on link: Link) throws {
         guard !statement.holdsZeroCharacter else {
-            throw failure(.ledgerRefused, "a text holds the character U+0000, which PostgreSQL cannot store")
+            throw failure(.ledgerRefused, "a text contains the character U+0000, which PostgreSQL cannot store")
         }
         let isSent = statement.withParameters { types, values, lengths, formats in
             PQsendQueryParams(

@@ -119,7 +119,7 @@ actor ConnectionSource {
                 LedgerError(
                     .ledgerExhausted,
                     during: operation,
-                    "all \(limit) connections were in use until time was over"
+                    "timed out: all \(Plural.count(limit, "connection")) were in use"
                 )
             )
         }

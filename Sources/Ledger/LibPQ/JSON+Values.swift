@@ -28,7 +28,7 @@ extension JSON {
             throw LedgerError(
                 .ledgerUnexpectedAnswer,
                 during: operation,
-                "JSON out of the ledger is no \(Value.self): \(error)"
+                "JSON from the ledger is not a valid \(Value.self): \(error)"
             )
         }
     }

@@ -53,7 +53,7 @@ struct Row {
         let place = try place(of: name)
         let raw: Value.RawValue = try self[place]
         guard let value = Value(rawValue: raw) else {
-            throw mismatch(place, "holds \"\(raw)\", which is no \(Value.self)")
+            throw mismatch(place, "holds \"\(raw)\", which is not a \(Value.self)")
         }
         return value
     }
@@ -85,7 +85,7 @@ struct Row {
     }
 
     private func mismatch(_ place: Int, _ column: Column, _ type: Any.Type) -> LedgerError {
-        mismatch(place, "is of type \(column.typeNumber) and does not read as \(type)")
+        mismatch(place, "is of type \(column.typeNumber), which cannot be read as \(type)")
     }
 
     private func mismatch(_ place: Int, _ problem: String) -> LedgerError {

@@ -51,7 +51,7 @@ private struct Listener: Sendable {
                 // However listening ended, the clock goes on and the next look tries again.
                 do { listens = try await listen(until: look) } catch {}
             }
-            do { try await pause(max(look - .now, .zero), "wait for news") } catch { return }
+            do { try await pause(max(look - .now, .zero), "wait for notifications") } catch { return }
             wakeUps.yield(.timePassed)
         }
     }

@@ -49,7 +49,7 @@ extension JobLedger {
 
     /// For each destination, the jobs that made its output or may still make it.
     public func makers(of destinations: [String]) async throws -> [[OutputMaker]] {
-        try await settle("look who made outputs") { connection, _ in
+        try await settle("find the jobs of outputs") { connection, _ in
             var makers = [[OutputMaker]](repeating: [], count: destinations.count)
             try connection.forEachRow("select * from \(schema).list_makers(\(destinations))") { row in
                 let maker = OutputMaker(

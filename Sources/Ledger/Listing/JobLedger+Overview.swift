@@ -6,7 +6,7 @@ extension JobLedger {
     public func status() async throws -> LedgerStatus {
         try await settle("read the status") { connection, _ in
             let status = try connection.first("select * from \(schema).status()", LedgerStatus.init)
-            guard let status else { throw connection.failure(.ledgerUnexpectedAnswer, "the ledger has no status") }
+            guard let status else { throw connection.failure(.ledgerUnexpectedAnswer, "the server returned no status") }
             return status
         }
     }
@@ -67,7 +67,7 @@ extension JobLedger {
 
     /// Lanes with waiting jobs that no running worker can do.
     public func unableLines() async throws -> [UnableLine] {
-        try await list("list what nobody can do", "select * from \(schema).list_unable()", UnableLine.init)
+        try await list("list jobs that no worker can do", "select * from \(schema).list_unable()", UnableLine.init)
     }
 
     /// The state of each housekeeping chore, with its last error.

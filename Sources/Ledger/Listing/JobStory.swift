@@ -136,7 +136,7 @@ extension Failure {
                     throw LedgerError(
                         .ledgerUnexpectedAnswer,
                         during: row.operation,
-                        "\"\(text)\" is no time: \(error)"
+                        "\"\(text)\" is not a time: \(error)"
                     )
                 }
             },

@@ -46,7 +46,7 @@ extension MigrationPlan {
         guard version <= known.count else {
             throw Self.problem(
                 .ledgerSchemaTooNew,
-                "the ledger is at version \(version), and this sluice knows it up to \(known.count)"
+                "the ledger is at version \(version); this sluice supports versions up to \(known.count)"
             )
         }
         for (index, one) in remembered.enumerated() {
@@ -57,18 +57,18 @@ extension MigrationPlan {
             guard one.applied.name == migration.name, one.applied.checksum == one.checksumHere else {
                 throw Self.problem(
                     .ledgerMigrationChanged,
-                    "\(migration) is not what \(one.applied.appliedBy) applied as \(one.applied.name)"
+                    "\(migration) differs from \(one.applied.name), which \(one.applied.appliedBy) applied"
                 )
             }
         }
         let target = target ?? known.count
         guard target <= known.count else {
-            throw Self.problem(.ledgerBadConfiguration, "there is no migration \(target); the last is \(known.count)")
+            throw Self.problem(.ledgerBadConfiguration, "there is no version \(target); the latest is \(known.count)")
         }
         guard target >= version else {
             throw Self.problem(
                 .ledgerBadConfiguration,
-                "the ledger is at version \(version), and migrations only go forward, not to \(target)"
+                "the ledger is at version \(version) and cannot go back to \(target)"
             )
         }
         applied = remembered.map(\.applied)

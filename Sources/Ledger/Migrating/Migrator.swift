@@ -95,8 +95,8 @@ public struct Migrator: Sendable {
                 plan.version == 0 ? .ledgerMissing : .ledgerSchemaTooOld,
                 during: "check the schema",
                 plan.version == 0
-                    ? "there is no ledger in the schema \(configuration.schema)"
-                    : "the ledger is at version \(plan.version), and this sluice needs \(migrations.count)"
+                    ? "the schema \(configuration.schema) contains no ledger"
+                    : "the ledger is at version \(plan.version); this sluice needs \(migrations.count)"
             )
         }
     }
@@ -127,7 +127,7 @@ public struct Migrator: Sendable {
     public func setNumber(_ number: Int) async throws {
         let connection = try await open()
         let schema = configuration.schema
-        _ = try await connection.run("number the ledger", within: turnLimit) { connection in
+        _ = try await connection.run("set the ledger's number", within: turnLimit) { connection in
             try connection.transaction {
                 try connection.setLocally("lock_timeout", lockLimit)
                 try connection.execute(
@@ -264,8 +264,8 @@ extension Connection {
             throw LedgerError(
                 .ledgerMigrationFailed,
                 during: operation,
-                "\(migration) ended the transaction in which it ran, so a part of it may stand",
-                hint: "a migration has no commit and no rollback",
+                "\(migration) ended its own transaction, so a part of it may have been applied",
+                hint: "remove commit and rollback from the migration",
                 mayHaveHappened: true
             )
         }

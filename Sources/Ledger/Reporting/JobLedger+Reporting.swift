@@ -75,7 +75,7 @@ extension JobLedger {
     /// Wakes waiting jobs that were handed back for `reason`, up to the limit of one call. Returns how many.
     @discardableResult
     public func recall(_ reason: FailureCode, within limit: Duration? = nil) async throws -> Int {
-        try await settle("call jobs back", within: limit) { connection, _ in
+        try await settle("recall jobs", within: limit) { connection, _ in
             try connection.value("select \(schema).recall(\(reason), \(Int32(Self.wordsPerCall)))")
         }
     }
@@ -117,7 +117,7 @@ extension JobLedger {
         }
         return try answers.map { answer in
             guard let answer else {
-                throw LedgerError(.ledgerUnexpectedAnswer, during: operation, "the ledger did not answer for every job")
+                throw LedgerError(.ledgerUnexpectedAnswer, during: operation, "the server did not answer for every job")
             }
             return answer
         }

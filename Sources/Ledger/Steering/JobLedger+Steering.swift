@@ -73,14 +73,17 @@ extension JobLedger {
     /// claim on.
     public func setWeight(_ weight: Int32, queue: String, submitter: String? = nil) async throws {
         guard let submitter else {
-            return try await steer("weigh a queue", "select \(schema).weigh_queue(\(queue), \(weight))")
+            return try await steer("set the weight of a queue", "select \(schema).weigh_queue(\(queue), \(weight))")
         }
-        try await steer("weigh a submitter", "select \(schema).weigh_submitter(\(queue), \(submitter), \(weight))")
+        try await steer(
+            "set the weight of a submitter",
+            "select \(schema).weigh_submitter(\(queue), \(submitter), \(weight))"
+        )
     }
 
     /// Sends a worker a wish, which it receives with its next beat. False if the worker has ended.
     public func wish(_ wish: WorkerWish, of worker: Int64) async throws -> Bool {
-        try await settle("ask a worker") { connection, _ in
+        try await settle("send a request to a worker") { connection, _ in
             try connection.value("select \(schema).wish_worker(\(worker), \(wish))")
         }
     }

@@ -59,7 +59,7 @@ extension JobLedger {
         withDigests: Bool = false,
         within limit: Duration? = nil
     ) async throws -> [EarlierJob?] {
-        try await settle("look for earlier jobs", within: limit ?? Self.submissionLimit) { connection, _ in
+        try await settle("find earlier jobs", within: limit ?? Self.submissionLimit) { connection, _ in
             var found = [EarlierJob?](repeating: nil, count: destinations.count)
             let size = 20_000
             // Read all pages in one snapshot. Two equal submissions that look at different times then see each
@@ -83,7 +83,7 @@ extension EarlierJob {
         let state: String = try row[3]
         let policy: String? = try row[5]
         guard let state = JobState(rawValue: state) else {
-            throw LedgerError(.ledgerUnexpectedAnswer, during: row.operation, "there is no state \"\(state)\"")
+            throw LedgerError(.ledgerUnexpectedAnswer, during: row.operation, "unknown state \"\(state)\"")
         }
         let (bytes, modified): (Int64?, Int64?) = (try row[6], try row[7])
         self.init(

@@ -103,7 +103,7 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
             if let element { return element }
             if isEnded { return nil }
             let left = deadline - .now
-            guard left > .zero else { return .failure(Self.error(.ledgerTimedOut, "the time for it was over")) }
+            guard left > .zero else { return .failure(Self.error(.ledgerTimedOut, "the operation timed out")) }
             _ = news.wait(timeout: .now() + .nanoseconds(Int(clamping: Int64(left / .nanoseconds(1)))))
         }
     }

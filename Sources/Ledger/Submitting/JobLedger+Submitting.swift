@@ -70,7 +70,7 @@ extension JobLedger {
     private func tellWorkersAgain() async {
         repeat {
             // As above: without the notification, workers find the jobs at their next look.
-            _ = try? await source.run("tell workers") { try $0.execute("select \(schema).tell_workers()") }
+            _ = try? await source.run("notify workers") { try $0.execute("select \(schema).tell_workers()") }
         } while news.end()
     }
 
@@ -109,7 +109,7 @@ struct SubmissionCall: Sendable {
 
     init(_ submission: Submission, _ schema: SchemaName) throws {
         if let key = submission.key, key.hasPrefix(Self.ownPrefix) {
-            throw LedgerError(.ledgerRefused, during: "submit jobs", "a key does not begin with ~, as \"\(key)\" does")
+            throw LedgerError(.ledgerRefused, during: "submit jobs", "a key must not begin with ~: \"\(key)\"")
         }
         self.submission = submission
         self.schema = schema
@@ -221,11 +221,11 @@ extension Connection {
                 isSameRequest: try row["same_request"]
             )
         }
-        guard let entered else { throw failure(.ledgerUnexpectedAnswer, "the ledger answered nothing to a submission") }
+        guard let entered else { throw failure(.ledgerUnexpectedAnswer, "the server did not answer the submission") }
         guard entered.isRepetition else { return entered }
         // Another submission was faster, or an earlier try of ours was committed after all.
         guard let standing = try findBatch(call.key, call.schema) else {
-            throw failure(.ledgerContention, "the batch of this key went away meanwhile")
+            throw failure(.ledgerContention, "the batch with this key was removed meanwhile")
         }
         return standing.receipt(for: call, digest)
     }

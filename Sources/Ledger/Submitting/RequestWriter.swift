@@ -72,7 +72,7 @@ struct RequestWriter {
             throw LedgerError(
                 .ledgerRefused,
                 during: "submit jobs",
-                "job \(count): its recipe takes \(bytes) bytes, and may take \(Self.recipeLimit)",
+                "job \(count): its recipe has \(Plural.count(bytes, "byte")); the limit is \(Self.recipeLimit)",
                 hint: "shorten its tags, or its list of ranges"
             )
         }

@@ -48,7 +48,7 @@ public final class AsyncConversion: Sendable {
     public func run() async throws -> Converter.Outcome {
         try present.withLock { state in
             guard state == .waiting else {
-                throw MediaError(.alreadyFinished, at: .open, "a conversion runs once")
+                throw MediaError(.alreadyFinished, at: .open, "this conversion has already been started")
             }
             state = .converting
         }

@@ -93,7 +93,7 @@ final class BlockQueue: Sendable {
 
     private func offer(_ block: PCMBlock, _ state: inout State) throws -> Offer {
         if let failure = state.failure { throw failure }
-        if state.isClosed { throw MediaError(.alreadyFinished, at: .encode, "the output is finished already") }
+        if state.isClosed { throw MediaError(.alreadyFinished, at: .encode, "the output is already finished") }
         guard state.blocks.count < capacity, state.waiters.isEmpty else { return .full }
         state.blocks.append(block)
         state.mostBlocks = max(state.mostBlocks, state.blocks.count)
@@ -126,7 +126,7 @@ final class BlockQueue: Sendable {
     func close() throws {
         try state.withLock { state in
             if let failure = state.failure { throw failure }
-            if state.isClosed { throw MediaError(.alreadyFinished, at: .finish, "the output is finished already") }
+            if state.isClosed { throw MediaError(.alreadyFinished, at: .finish, "the output is already finished") }
             state.isClosed = true
         }
     }

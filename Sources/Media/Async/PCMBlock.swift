@@ -16,12 +16,16 @@ public struct PCMBlock: Sendable, Hashable {
     /// Takes `bytes` unchanged. Throws `format_refused` for a planar or impossible shape, and if `bytes` are not a
     /// whole number of frames.
     public init(position: Int64 = 0, shape: SampleShape, bytes: [UInt8]) throws {
-        guard !shape.format.isPlanar else { throw PCMBlock.refusal("the channels lie in planes, not interleaved") }
+        guard !shape.format.isPlanar else { throw PCMBlock.refusal("the samples are planar, not interleaved") }
         guard (1...Int(Int32.max)).contains(shape.sampleRateHz), (1...64).contains(shape.channelCount) else {
-            throw PCMBlock.refusal("\(shape.sampleRateHz) Hz with \(shape.channelCount) channels is no sound")
+            throw PCMBlock.refusal(
+                "\(shape.sampleRateHz) Hz with \(Plural.count(shape.channelCount, "channel")) is not valid audio"
+            )
         }
         guard bytes.count.isMultiple(of: shape.bytesPerFrame) else {
-            throw PCMBlock.refusal("\(bytes.count) bytes are no whole frames of \(shape.bytesPerFrame) bytes")
+            throw PCMBlock.refusal(
+                "the length \(bytes.count) is not a multiple of the frame size, \(Plural.count(shape.bytesPerFrame, "byte"))"
+            )
         }
         self.init(unchecked: bytes, shape, at: position)
     }

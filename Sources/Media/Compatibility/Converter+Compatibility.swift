@@ -96,7 +96,7 @@ extension Track {
             return .init(
                 field: "source",
                 value: fourCC,
-                why: "the track is protected",
+                why: "the track is encrypted",
                 allowed: "none",
                 hint: FailureCode.protectedContent.advice
             )
@@ -105,16 +105,16 @@ extension Track {
             return .init(
                 field: "source",
                 value: codecName,
-                why: "this codec is not decoded here",
+                why: "this codec is not supported",
                 allowed: "passthrough",
-                hint: "convert it with the program that made it"
+                hint: "convert it with the program that created it"
             )
         }
         if codecName == "flac", bitDepth > 24 {
             return .init(
                 field: "source",
                 value: "\(bitDepth)-bit FLAC",
-                why: "libav 5.1 decodes FLAC of up to 24 bits",
+                why: "libav 5.1 decodes FLAC of at most 24 bits",
                 allowed: "passthrough",
                 hint: FailureCode.unsupportedBitDepth.advice
             )
@@ -123,7 +123,7 @@ extension Track {
             return .init(
                 field: "source",
                 value: codecName,
-                why: "the track says neither rate nor channels",
+                why: "the track has no valid sample rate or channel count",
                 allowed: "none"
             )
         }
@@ -137,6 +137,6 @@ extension FormatRefusal.Reason {
         value: "copy",
         why: "packets cannot be cut at a frame",
         allowed: "the whole track",
-        hint: "choose a codec for a part of the source"
+        hint: "choose a codec to convert a part of the source"
     )
 }

@@ -52,7 +52,7 @@ final class ByteSink {
     private static func requireFile(_ descriptor: Int32) throws {
         var status = stat()
         guard sluice_fstat(descriptor, &status) == 0 else {
-            throw MediaError(.destinationIO, at: .open, "the output's descriptor cannot be used: \(errnoText(errno))")
+            throw MediaError(.destinationIO, at: .open, "the output's descriptor is not usable: \(errnoText(errno))")
         }
         guard lseek(descriptor, 0, SEEK_CUR) >= 0, status.st_mode & S_IFMT == S_IFREG else {
             throw MediaError(.destinationNotSeekable, at: .open, "the output is not a regular file")
@@ -61,7 +61,11 @@ final class ByteSink {
         // The header is completed at the end from the data written, so the file must be
         // readable and writable at any offset.
         guard flags >= 0, flags & O_ACCMODE == O_RDWR, flags & O_APPEND == 0 else {
-            throw MediaError(.destinationIO, at: .open, "the output is not open for reading and writing at any place")
+            throw MediaError(
+                .destinationIO,
+                at: .open,
+                "the output must be open for reading and writing, without O_APPEND"
+            )
         }
     }
 
@@ -130,7 +134,11 @@ final class ByteSink {
         var status = stat()
         guard sluice_fstat(descriptor, &status) == 0, status.st_size <= size || ftruncate(descriptor, off_t(size)) == 0
         else {
-            throw MediaError(.destinationIO, at: .finish, "the output cannot be cut to its length: \(errnoText(errno))")
+            throw MediaError(
+                .destinationIO,
+                at: .finish,
+                "the output cannot be truncated to its length: \(errnoText(errno))"
+            )
         }
     }
 

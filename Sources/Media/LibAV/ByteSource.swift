@@ -62,7 +62,7 @@ final class ByteSource {
     init(descriptor: Int32, stop: StopSignal) throws {
         var status = stat()
         guard sluice_fstat(descriptor, &status) == 0 else {
-            throw MediaError(.sourceIO, at: .open, "the source's descriptor cannot be used: \(errnoText(errno))")
+            throw MediaError(.sourceIO, at: .open, "the source's descriptor is not usable: \(errnoText(errno))")
         }
         let kind = status.st_mode & S_IFMT
         guard kind != S_IFDIR else { throw MediaError(.sourceIO, at: .open, "the source is a folder") }

@@ -44,7 +44,7 @@ final class Demuxer {
             if source.isOverTime { throw Demuxer.overTime(name) }
             if result < 0 {
                 let error = LibAVError.ofSource("avformat_find_stream_info", result)
-                let detail = "the streams of this \(name) file cannot be described"
+                let detail = "the streams of this \(name) file cannot be analysed"
                 throw MediaError(error, source.failure == nil ? .unreadableContainer : .sourceIO, at: .probe, detail)
             }
             if source.isOverBudget { throw Demuxer.overBudget(.invalid("avformat_find_stream_info"), source, name) }
@@ -173,10 +173,13 @@ final class Demuxer {
         for stream in streams {
             count(stream.pointer.pointee.metadata)
             guard stream.pointer.pointee.attached_pic.size > Self.mostCoverBytes else { continue }
-            throw Demuxer.hugeMetadata("a cover of \(stream.pointer.pointee.attached_pic.size) bytes", name)
+            throw Demuxer.hugeMetadata(
+                "a cover of \(Plural.count(stream.pointer.pointee.attached_pic.size, "byte"))",
+                name
+            )
         }
         for index in 0..<Int(context!.pointee.nb_chapters) { count(context!.pointee.chapters[index]!.pointee.metadata) }
-        if bytes > Self.mostTagBytes { throw Demuxer.hugeMetadata("\(bytes) bytes of tags", name) }
+        if bytes > Self.mostTagBytes { throw Demuxer.hugeMetadata("\(Plural.count(bytes, "byte")) of tags", name) }
     }
 
     /// Limits a single libav allocation to 1 GiB: a header of a few bytes can claim tables of gigabytes.
@@ -324,7 +327,7 @@ extension Demuxer {
         nameHint: String?
     ) throws -> UnsafePointer<AVInputFormat> {
         if let size = source.size, size == 0 {
-            throw MediaError(.emptyInput, at: .open, "the source has no bytes")
+            throw MediaError(.emptyInput, at: .open, "the source is empty")
         }
         try refuseLessThanAFrame(source)
         var format: UnsafePointer<AVInputFormat>?
@@ -334,7 +337,7 @@ extension Demuxer {
         if source.isOverTime { throw overTime(nil) }
         if result < 0 || format == nil {
             if source.context!.pointee.pos == 0, result == SLUICE_AVERROR_EOF {
-                throw MediaError(.emptyInput, at: .open, "the source has no bytes")
+                throw MediaError(.emptyInput, at: .open, "the source is empty")
             }
             if let failure = source.failure {
                 throw MediaError(LibAVError("read", -failure), .sourceIO, at: .open, "the source cannot be read")
@@ -348,7 +351,7 @@ extension Demuxer {
         }
         let name = String(cString: format!.pointee.name)
         guard Allowlist.allows(demuxer: name) else {
-            throw MediaError(.containerNotAllowed, at: .open, "this is \(name), which is not read here")
+            throw MediaError(.containerNotAllowed, at: .open, "this is \(name), which is not a supported input format")
         }
         return format!
     }
@@ -358,7 +361,7 @@ extension Demuxer {
         guard let size = source.size else { return }
         let end = TagBlocks.soundEnd(of: source, size: size)
         let place = TagBlocks.end(in: source, before: end)
-        if place >= end { throw MediaError(.tagsOnly, at: .open, "the source holds tags and no audio") }
+        if place >= end { throw MediaError(.tagsOnly, at: .open, "the source contains tags but no audio") }
         guard end - place < 8192, let bytes = source.bytes(at: place, count: 8) else { return }
         let head = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } << UInt64(8 * (8 - bytes.count))
         for syntax in [FrameSyntax.mpegAudio, .adts, .ac3] {
@@ -366,7 +369,11 @@ extension Demuxer {
             let behind = place + Int64(header.bytes)
             // libav's demuxer needs more than a single MP3 frame.
             if behind > end || behind == end && syntax == .mpegAudio {
-                throw MediaError(.noDecodableFrame, at: .open, "\(end - place) bytes are less than two frames")
+                throw MediaError(
+                    .noDecodableFrame,
+                    at: .open,
+                    "\(Plural.count(end - place, "byte")) cannot hold two frames"
+                )
             }
         }
     }
@@ -408,20 +415,20 @@ extension Demuxer {
     static let mostStreams = 256
 
     private static func hugeMetadata(_ what: String, _ name: String) -> MediaError {
-        MediaError(.metadataTooLarge, at: .open, "the \(name) file has \(what)", hint: "take the cover or the tags out")
+        MediaError(.metadataTooLarge, at: .open, "the \(name) file has \(what)", hint: "remove the cover or the tags")
     }
 
     private static func overBudget(_ error: LibAVError, _ source: ByteSource, _ name: String) -> MediaError {
         // A tag at the front states its own length.
         if let size = source.size, case let end = TagBlocks.end(in: source, before: size), end > ByteSource.openingBytes
         {
-            return hugeMetadata("\(end) bytes of tags before its sound", name)
+            return hugeMetadata("\(Plural.count(end, "byte")) of tags before its sound", name)
         }
         return MediaError(
             error,
             .unreadableContainer,
             at: .open,
-            "this looks like \(name), but no sound shows in the first \(ByteSource.openingBytes >> 20) MiB"
+            "this looks like \(name), but the first \(ByteSource.openingBytes >> 20) MiB contain no sound"
         )
     }
 
@@ -431,19 +438,19 @@ extension Demuxer {
         }
         if source.isOverTime { return overTime(name) }
         if let mark = Protection.mark(in: source, demuxer: name) {
-            return MediaError(error, .protectedContent, at: .open, "the file is protected (\(mark))")
+            return MediaError(error, .protectedContent, at: .open, "the file is encrypted (\(mark))")
         }
         if error.lastWords?.contains("max_streams") == true { return tooManyStreams(name) }
         if source.isOverBudget { return overBudget(error, source, name) }
         if !isRecognised(source, as: name) {
-            return MediaError(error, .unknownContainer, at: .open, "nothing but its name says that this is \(name)")
+            return MediaError(error, .unknownContainer, at: .open, "only the file name suggests that this is \(name)")
         }
         return MediaError(error, .unreadableContainer, at: .open, "this looks like \(name), but cannot be opened")
     }
 
     private static func overTime(_ name: String?) -> MediaError {
         let file = name.map { "this \($0) file" } ?? "the source"
-        return MediaError(.openSecondsExceeded, at: .open, "opening \(file) took more processor time than it may")
+        return MediaError(.openSecondsExceeded, at: .open, "opening \(file) exceeded its limit of processor time")
     }
 
     private static func tooManyStreams(_ name: String) -> MediaError {

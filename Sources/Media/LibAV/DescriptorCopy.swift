@@ -12,7 +12,7 @@ final class DescriptorCopy: Sendable {
     init(of original: Int32) throws {
         descriptor = fcntl(original, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else {
-            throw MediaError(.destinationIO, at: .open, "the output's descriptor cannot be used: \(errnoText(errno))")
+            throw MediaError(.destinationIO, at: .open, "the output's descriptor is not usable: \(errnoText(errno))")
         }
     }
 

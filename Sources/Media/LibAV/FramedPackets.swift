@@ -159,7 +159,8 @@ final class FramedPackets {
         ticks += av_rescale_q(lost, rate, stream.pointer.pointee.time_base)
         let detail =
             isCut
-            ? "the source ends in the middle of a frame" : "\(bytes) bytes at byte \(place) are no \(stream.codecName)"
+            ? "the source ends in the middle of a frame"
+            : "\(Plural.count(bytes, "byte")) at offset \(place) cannot be read as \(stream.codecName)"
         add(Loss(code: isCut ? .truncated : .corruptStream, frames: onTrackClock(lost, latest), detail: detail))
     }
 

@@ -88,7 +88,7 @@ package final class BudgetWatch {
         throw error(
             .cpuExceeded,
             at: stage,
-            "it took more than the \(budget.cpuSeconds!) s of processor time that it may take",
+            "the job exceeded its limit of \(budget.cpuSeconds!) s of processor time",
             frames,
             rate,
             hint: "raise cpuSeconds"
@@ -97,14 +97,14 @@ package final class BudgetWatch {
 
     private func exceeded(frames: Int64, bytes: Int64, rate: Int) -> MediaError {
         if bytes > byteLimit {
-            let detail = "the output has more than the \(byteLimit) bytes that it may have"
+            let detail = "the output exceeded its limit of \(Plural.count(byteLimit, "byte"))"
             return error(.outputBytesExceeded, at: .write, detail, frames, rate, hint: "raise outputBytes")
         }
         if frames > frameLimit {
-            let detail = "more than the \(budget.decodedSeconds!) s of sound came out that may"
+            let detail = "the decoded sound exceeded its limit of \(budget.decodedSeconds!) s"
             return error(.decodedSecondsExceeded, at: stage, detail, frames, rate, hint: "raise decodedSeconds")
         }
-        let detail = "more than \(budget.expansionRatio!) bytes were decoded for each byte of the source"
+        let detail = "the source expanded to more than \(budget.expansionRatio!) times its size"
         return error(.expansionExceeded, at: stage, detail, frames, rate, hint: "raise expansionRatio")
     }
 
@@ -122,7 +122,7 @@ package final class BudgetWatch {
             detail,
             position: MediaTime(frames: frames, rate: rate),
             frame: frames,
-            hint: "\(hint), if the file is what it should be"
+            hint: "\(hint) if the file is trustworthy"
         )
     }
 }

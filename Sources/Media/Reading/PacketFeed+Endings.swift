@@ -16,7 +16,8 @@ extension PacketFeed {
     var remarks: [Remark] {
         var remarks: [Remark] = []
         if let bytes = partialFrameBytes {
-            let detail = "the source ends with \(bytes) bytes of an incomplete frame, which was left out"
+            let detail =
+                "the source ends with \(Plural.count(bytes, "byte")) of an incomplete frame, which was left out"
             remarks.append(Remark(.partialFrame, detail))
         }
         if demuxer.streamed != nil {

@@ -124,7 +124,7 @@ struct PacketFeed: ~Copyable {
                 if error.wasInterrupted || error.isOutOfMemory || ioFailed { throw error }
                 if let next = demuxer.resynchronise(behind: lastPlace) {
                     lastPlace = next
-                    let detail = "some bytes here are no \(track.codecName)"
+                    let detail = "some bytes here are not valid \(track.codecName)"
                     arrivalAhead.loss = Loss(code: .corruptStream, frames: 0, detail: detail, cause: error)
                     continue
                 }
@@ -316,7 +316,7 @@ struct PacketFeed: ~Copyable {
             if let estimate { return estimate.costing(frames) }
             if isSuspect { return Loss(code: .corruptStream, frames: frames, detail: Self.brokenPages) }
             let missing = MediaTime(frames: frames, rate: track.sampleRateHz)
-            let detail = "\(missing) of sound are missing by the container's clock"
+            let detail = "\(missing) of sound are missing according to the container's timestamps"
             return Loss(code: .timelineGap, frames: frames, detail: detail)
         case .behind(let step):
             if try isAlone(frame, decoded + lost, usual) { return estimate }

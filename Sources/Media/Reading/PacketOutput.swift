@@ -53,7 +53,7 @@ public final class PacketOutput {
                 error,
                 code,
                 at: .decode,
-                "the source cannot be read on",
+                "the rest of the source cannot be read",
                 stream: track.index,
                 position: position,
                 frame: deliveredFrames
@@ -68,7 +68,7 @@ public final class PacketOutput {
             throw MediaError(
                 .passthroughRefused,
                 at: .decode,
-                "it is not known how many frames a packet of \(track.codecName) holds",
+                "the length of the \(track.codecName) packets is unknown",
                 stream: track.index
             )
         }
@@ -76,7 +76,7 @@ public final class PacketOutput {
         if let loss = try feed.missing(before: packet, decoded: rawFrames, estimate: found, usual: frames) {
             throw failure(loss.code, loss.detail)
         }
-        if try feed.isSpliced() { throw failure(.corruptStream, "a packet lacks its middle") }
+        if try feed.isSpliced() { throw failure(.corruptStream, "part of a packet is missing") }
         var (start, end) = packet.skip
         if isFirst { start = max(start, silentStart(frames, start)) }
         isFirst = false
@@ -111,17 +111,23 @@ public final class PacketOutput {
                 error,
                 feed.isAtEndOfSource ? .truncated : .corruptStream,
                 at: .decode,
-                "the container cannot be read on",
+                "the rest of the container cannot be read",
                 stream: track.index,
                 position: position,
                 frame: deliveredFrames
             )
         }
         if track.length.shortfall(deliveredFrames) > 0, !feed.headerCountsItself {
-            throw failure(.truncated, "the header promises frame \(track.length.frames ?? 0), the data ends before")
+            throw failure(
+                .truncated,
+                "the header promises frame \(track.length.frames ?? 0), but the data ends earlier"
+            )
         }
         if let exact = track.length.exactFrames, deliveredFrames > exact {
-            throw failure(.corruptStream, "the header promises \(exact) frames, the packets hold \(deliveredFrames)")
+            throw failure(
+                .corruptStream,
+                "the header promises \(Plural.count(exact, "frame")), but the packets hold \(deliveredFrames)"
+            )
         }
         if let loss = feed.takeLoss(), track.length.exactFrames == nil { throw failure(loss.code, loss.detail) }
         if feed.endsUnmarked { throw failure(.truncated, "the source stops in the middle of its stream") }

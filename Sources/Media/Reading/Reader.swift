@@ -103,7 +103,7 @@ public final class Reader {
                 throw MediaError(
                     .sourceNotSeekable,
                     at: .decode,
-                    "a range lies before the one just read",
+                    "a range lies before the previous one, and the source cannot seek",
                     stream: track.index
                 )
             }
@@ -127,7 +127,7 @@ public final class Reader {
             throw MediaError(
                 .unreadableContainer,
                 at: .probe,
-                "the header claims \(track.channelCount) channels",
+                "the header claims \(Plural.count(track.channelCount, "channel"))",
                 stream: track.index
             )
         }
@@ -135,7 +135,7 @@ public final class Reader {
     }
 
     private func takeOnce() throws {
-        if isInUse { throw MediaError(.alreadyFinished, at: .open, "this reader has its output already") }
+        if isInUse { throw MediaError(.alreadyFinished, at: .open, "this reader already has an output") }
         isInUse = true
     }
 
@@ -164,7 +164,7 @@ extension Reader {
     private static func refuseWhatCannotBeRead(_ streams: [InputStream], _ description: SourceDescription) throws {
         guard !description.tracks.isEmpty else {
             if streams.isEmpty {
-                throw MediaError(.noDecodableFrame, at: .probe, "this \(description.container) file holds no stream")
+                throw MediaError(.noDecodableFrame, at: .probe, "this \(description.container) file has no streams")
             }
             throw MediaError(.noAudioTrack, at: .probe, "this \(description.container) file has no audio track")
         }
@@ -175,7 +175,7 @@ extension Reader {
             throw MediaError(
                 .protectedContent,
                 at: .probe,
-                "the track is protected (\(track.fourCC))",
+                "the track is encrypted (\(track.fourCC))",
                 stream: track.index
             )
         }
@@ -189,7 +189,8 @@ extension Reader {
         MediaError(
             .unsupportedCodec,
             at: .probe,
-            track.codecName == "none" ? "the track's codec is not known" : "\(track.codecName) is not decoded here",
+            track.codecName == "none"
+                ? "the track's codec is unknown" : "the codec \(track.codecName) is not supported",
             stream: track.index
         )
     }
@@ -203,7 +204,7 @@ extension Reader {
             stream.isPCM ? .unreadableContainer : .noDecodableFrame,
             at: .probe,
             stream.isPCM
-                ? "the header claims \(track.sampleRateHz) Hz and \(track.channelCount) channels"
+                ? "the header claims \(track.sampleRateHz) Hz and \(Plural.count(track.channelCount, "channel"))"
                 : "no frame of the \(track.codecName) track could be decoded",
             stream: track.index
         )
@@ -215,7 +216,7 @@ extension Reader {
             throw MediaError(
                 .unsupportedBitDepth,
                 at: .probe,
-                "FLAC of \(track.bitDepth) bits: libav 5.1 decodes up to 24",
+                "FLAC of \(track.bitDepth) bits is not supported: libav 5.1 decodes at most 24",
                 stream: track.index
             )
         }

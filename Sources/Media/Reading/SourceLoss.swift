@@ -15,8 +15,8 @@ enum SourceLoss {
     private static func chapters(_ source: SourceDescription) -> Remark? {
         let count = source.chapters.count
         guard count > 0 else { return nil }
-        let noun = count == 1 ? "chapter of the source is" : "chapters of the source are"
-        return Remark(.chapters, "\(count) \(noun) not carried over", count: Int64(count))
+        let chapters = "\(Plural.count(count, "chapter")) \(Plural.past(count))"
+        return Remark(.chapters, "\(chapters) not carried over", count: Int64(count))
     }
 
     private static func values(_ demuxer: Demuxer, without settingTags: Set<String>) -> Remark? {
@@ -34,8 +34,8 @@ enum SourceLoss {
         let count = demuxer.streams.count(where: \.isCover)
         let lost = count - (source.cover == nil ? 0 : 1)
         guard lost > 0 else { return nil }
-        let noun = lost == 1 ? "picture is" : "pictures are"
-        return Remark(.cover, "\(lost) \(noun) not carried over: outputs hold one PNG or JPEG", count: Int64(lost))
+        let pictures = "\(Plural.count(lost, "picture")) \(Plural.past(lost))"
+        return Remark(.cover, "\(pictures) not carried over: outputs hold one PNG or JPEG", count: Int64(lost))
     }
 }
 

@@ -11,7 +11,9 @@ extension TrackOutput {
         let missing = track.codecName == "opus" ? (stated - given + 20) / 120 * 120 : stated - given
         guard missing > 0 || gaveTooMuch else { return }
         let detail =
-            gaveTooMuch ? "a packet gave more than \(stated) frames" : "a packet gave \(given) frames of \(stated)"
+            gaveTooMuch
+            ? "a packet gave more than \(Plural.count(stated, "frame"))"
+            : "a packet gave \(given) of \(Plural.count(stated, "frame"))"
         gaveTooMuch = false
         try bear(Loss(code: .corruptStream, frames: max(0, missing), detail: detail))
     }
@@ -32,7 +34,7 @@ extension TrackOutput {
             error,
             feed.ioFailed ? .sourceIO : .corruptStream,
             at: .decode,
-            "the source cannot be read on",
+            "the rest of the source cannot be read",
             stream: track.index,
             position: position,
             frame: clock
@@ -101,7 +103,7 @@ extension TrackOutput {
         throw MediaError(
             .implausibleLength,
             at: .decode,
-            "\(MediaTime(frames: concealed, rate: rate)) of silence would stand for missing sound, beside "
+            "\(MediaTime(frames: concealed, rate: rate)) of silence would replace missing sound, in a source with only "
                 + "\(MediaTime(frames: heard, rate: rate)) of sound",
             stream: track.index,
             position: MediaTime(frames: reached, rate: rate),
@@ -154,7 +156,8 @@ extension TrackOutput {
             Loss(
                 code: isCut ? .truncated : .corruptStream,
                 frames: 0,
-                detail: isCut ? "the source ends in the middle of its data" : "the container cannot be read on",
+                detail: isCut
+                    ? "the source ends in the middle of its data" : "the rest of the container cannot be read",
                 cause: error
             )
         )
@@ -186,7 +189,7 @@ extension TrackOutput {
                     code: .truncated,
                     frames: missing,
                     detail: "the header promises \(MediaTime(frames: promised, rate: track.sampleRateHz)) "
-                        + "(frame \(promised)), the data ends before"
+                        + "(frame \(promised)), but the data ends earlier"
                 )
             )
         } else if feed.endsUnmarked, damage.isEmpty {
@@ -195,7 +198,7 @@ extension TrackOutput {
             )
         }
         if let digest, damage.isEmpty, !digest.matches() {
-            let detail = "the samples are not those of which the header has the MD5"
+            let detail = "the decoded samples do not match the MD5 in the header"
             try enter(Loss(code: .corruptStream, frames: 0, detail: detail))
         }
         if let suspicion, damage.isEmpty { damage.note(.corruptStream, at: suspicion, frames: 0) }

@@ -87,7 +87,7 @@ public final class TrackOutput {
                 error,
                 .unsupportedCodec,
                 at: .open,
-                "the \(track.codecName) decoder does not take this track",
+                "the \(track.codecName) decoder rejects this track",
                 stream: track.index
             )
         }
@@ -178,7 +178,7 @@ public final class TrackOutput {
         if packet.isMarkedCorrupt, try feed.hasMore(), !feed.endsBeforeItsHeaderSays { try suspect() }
         if try feed.isSpliced() {
             let one = feed.frames(of: packet) ?? usualFrames
-            return try bear(Loss(code: .corruptStream, frames: one, detail: "a packet lacks its middle"))
+            return try bear(Loss(code: .corruptStream, frames: one, detail: "part of a packet is missing"))
         }
         stated = try feed.exactFrames(of: packet)
         statedStart = rawClock
@@ -290,7 +290,7 @@ public final class TrackOutput {
                 error,
                 .sourceIO,
                 at: .decode,
-                "the source cannot be searched",
+                "seeking in the source failed",
                 stream: track.index,
                 position: MediaTime(frames: frame, rate: track.sampleRateHz),
                 frame: frame
@@ -306,7 +306,7 @@ public final class TrackOutput {
         throw MediaError(
             .rangeOutsideSource,
             at: .decode,
-            "the range \(wanted), the source ends at frame \(end)",
+            "the range \(wanted), but the source ends at frame \(end)",
             stream: track.index,
             position: MediaTime(frames: end, rate: track.sampleRateHz),
             frame: end
@@ -320,7 +320,7 @@ public final class TrackOutput {
         do {
             try block.reserve(Int(frames), shape)
         } catch let error as LibAVError {
-            throw MediaError(error, .corruptStream, at: .decode, "there is no silence of the shape of this sound")
+            throw MediaError(error, .corruptStream, at: .decode, "cannot make silence in the format of this track")
         }
         block.silence()
         block.position = clock

@@ -43,14 +43,14 @@ public enum Verifier {
             throw MediaError(
                 .verifyMismatch,
                 at: .finish,
-                "decoding gives \(found.frames) frames, not \(summary.decodedFrames)"
+                "the output decodes to \(Plural.count(found.frames, "frame")), not \(summary.decodedFrames)"
             )
         }
         if format.isLossless, let planned = summary.digest, planned != found.digest {
             throw MediaError(
                 .verifyMismatch,
                 at: .finish,
-                "decoding gives other samples: MD5 \(found.digest.hex), planned \(planned.hex)"
+                "the output decodes to other samples: MD5 \(found.digest.hex), expected \(planned.hex)"
             )
         }
         return found

@@ -40,7 +40,7 @@ extension ByteSink {
 
     /// The error for a finished output that differs from what libav is known to write: failing is better than guessing.
     func malformed(_ what: String) -> MediaError {
-        MediaError(.frameCountMismatch, at: .finish, "the written container is not as expected: \(what)")
+        MediaError(.frameCountMismatch, at: .finish, "the written container has an unexpected structure: \(what)")
     }
 
     private func latin(_ bytes: ArraySlice<UInt8>) -> String { String(bytes.map { Character(UnicodeScalar($0)) }) }

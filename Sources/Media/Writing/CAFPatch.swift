@@ -8,7 +8,7 @@ enum CAFPatch {
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: ContainerPatch.Facts) throws {
         let table = try packetTable(in: sink)
         let head = try sink.bytes(at: table, count: 24)
-        guard head.count == 24 else { throw sink.malformed("CAF's packet table is cut short") }
+        guard head.count == 24 else { throw sink.malformed("CAF's packet table is truncated") }
         let scale = format.codec == .opus ? opusRate / Int64(format.sampleRateHz) : 1
         let (sound, priming) = (facts.frames * scale, Int64(facts.delay) * scale)
         let coded = bigEndian(head[8..<16])

@@ -97,7 +97,7 @@ struct FormatConverter: ~Copyable {
             throw MediaError(
                 .resampleFailed,
                 at: .resample,
-                "the resampler gave \(emitted) of \(clock.planned) frames, \(missing) are missing"
+                "the resampler returned \(emitted) of \(Plural.count(clock.planned, "frame")); \(missing) missing"
             )
         }
         try converted.reserve(Int(missing), carrier)
@@ -130,7 +130,7 @@ struct FormatConverter: ~Copyable {
     }
 
     private func failure(_ error: LibAVError) -> MediaError {
-        MediaError(error, .resampleFailed, at: .resample, "the samples cannot be brought into \(target)")
+        MediaError(error, .resampleFailed, at: .resample, "the samples cannot be converted to \(target)")
     }
 
     private mutating func prepare(for shape: SampleShape) throws {
@@ -181,7 +181,7 @@ extension ChannelMix {
             throw MediaError(
                 .resampleFailed,
                 at: .resample,
-                "there is no mix from \(shape.layout) to \(target.layout)"
+                "cannot mix from \(shape.layout) to \(target.layout)"
             )
         }
         self = mix

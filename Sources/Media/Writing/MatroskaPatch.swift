@@ -22,7 +22,9 @@ enum MatroskaPatch {
         let segment = try first(ID.segment, in: sink, from: 0, to: sink.size)
         let info = try first(ID.info, in: sink, from: segment.body, to: segment.end)
         let duration = try first(ID.duration, in: sink, from: info.body, to: info.end)
-        guard duration.end - duration.body == 8 else { throw sink.malformed("a Matroska length that is no double") }
+        guard duration.end - duration.body == 8 else {
+            throw sink.malformed("the Matroska duration is not a 64-bit float")
+        }
         let milliseconds = Double(facts.frames) * 1000 / Double(format.sampleRateHz)
         try sink.patch(bigEndianBytes(Int64(bitPattern: milliseconds.bitPattern), count: 8), at: duration.body)
     }

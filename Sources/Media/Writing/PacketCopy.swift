@@ -69,7 +69,7 @@ final class PacketCopy {
     /// Throws if there was no sound at all.
     func finish() throws {
         guard hasBegun else {
-            throw MediaError(.emptyOutput, at: .finish, "the source gave no packet with sound", stream: track.index)
+            throw MediaError(.emptyOutput, at: .finish, "the source contains no audio packets", stream: track.index)
         }
     }
 
@@ -102,7 +102,7 @@ final class PacketCopy {
 
     private func adtsHeader(of packet: borrowing Packet) throws -> ADTSHeader {
         if let header = packet.withBytes({ ADTSHeader($0) }) { return header }
-        throw refusal("its frames describe their channels themselves")
+        throw refusal("its frames define their own channel layout")
     }
 
     // MARK: In the words of each container
@@ -135,17 +135,17 @@ final class PacketCopy {
         switch (format.container, format.codec) {
         case (.m4a, _), (.mp4, _), (.caf, .opus), (.caf, .alac), (.ogg, .opus), (.ogg, .vorbis), (.webm, _),
             (.mka, .opus), (.mka, .vorbis):
-            if priming > 0xFFFF { throw refusal("\(priming) frames come before the sound") }
+            if priming > 0xFFFF { throw refusal("it has \(Plural.count(priming, "priming frame"))") }
         case (.mka, .aac), (.mka, .mp3):
             if skip.start > 0, skip.end > 0 {
-                throw refusal("of one packet, both the start and the end are no sound")
+                throw refusal("one packet has both priming and padding")
             }
         case (.mp3, _):
             if priming < Int64(Muxer.lameDecoderDelay) || priming > Int64(Muxer.lameDecoderDelay + 4095) {
-                throw refusal("the LAME tag cannot say that \(priming) frames come before the sound")
+                throw refusal("the LAME tag cannot store \(Plural.count(priming, "priming frame"))")
             }
         default:
-            throw refusal("the source says which frames are no sound")
+            throw refusal("it has priming or padding")
         }
     }
 
@@ -153,7 +153,7 @@ final class PacketCopy {
     private func checkLength(_ frames: Int64, isShort: Bool) throws {
         guard format.container == .caf, [.opus, .alac].contains(format.codec) else { return }
         if frames > packetFrames || (rawFrames % packetFrames != 0) {
-            throw refusal("its packets are not all of one length")
+            throw refusal("its packets differ in length")
         }
     }
 
@@ -161,7 +161,7 @@ final class PacketCopy {
         MediaError(
             .passthroughRefused,
             at: .write,
-            "\(format.container.title) has no place for what the source knows: \(reason)",
+            "\(format.container.title) cannot hold these packets unchanged: \(reason)",
             stream: track.index
         )
     }

@@ -82,7 +82,7 @@ struct Quantiser {
         run(block, shape, into: &rounded, Stored.self, start..<block.frameCount, dithers: dither == .tpdf)
         guard beyond > 0 else { return }
         if !block.holdsNumbers {
-            throw MediaError(.encodeFailed, at: .encode, "the source has samples that are no numbers")
+            throw MediaError(.encodeFailed, at: .encode, "the source has samples that are not finite (NaN or infinity)")
         }
         clippedSamples += beyond
         beyond = 0

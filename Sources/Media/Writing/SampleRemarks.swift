@@ -7,9 +7,10 @@ enum SampleRemarks {
         guard let mix = ChannelMix(from: shape.layout, to: format.layout) else { return [] }
         if mix.source.isDiscrete {
             guard !mix.target.isDiscrete else { return [] }
-            var detail = "\(shape.channelCount) channels without positions were taken in order as \(mix.target)"
+            var detail =
+                "\(Plural.count(shape.channelCount, "channel")) without positions \(Plural.past(shape.channelCount)) assigned in order to \(mix.target)"
             if !format.isLossless, let low = mix.target.lowFrequencyChannel {
-                detail += ", where channel \(low + 1) keeps low frequencies only"
+                detail += ", in which channel \(low + 1) keeps only low frequencies"
             }
             return [Remark(.layoutAssumed, detail)]
         }
@@ -17,7 +18,7 @@ enum SampleRemarks {
         let lost = lostLayout(mix.target, in: format)
         guard !mix.keepsEveryChannel else { return lost }
         var detail = "\(mix.source) was mixed to \(mix.target), front channels at \(mix.frontGain.decibels) dB"
-        if !mix.lostSpeakers.isEmpty { detail += ", low frequency channel left out" }
+        if !mix.lostSpeakers.isEmpty { detail += ", without the low-frequency channel" }
         return [Remark(.channelsMixed, detail)] + lost
     }
 
@@ -26,7 +27,7 @@ enum SampleRemarks {
         guard !layout.isDiscrete, layout.channelCount > 2, !format.storesLayout else { return [] }
         let place = format.codec == .pcm ? "PCM in \(format.container.title)" : format.container.title
         return [
-            Remark(.layoutLost, "\(place) has no place for the layout \(layout): the channels keep their order only")
+            Remark(.layoutLost, "\(place) cannot store the layout \(layout): only the order of the channels is kept")
         ]
     }
 
@@ -35,8 +36,14 @@ enum SampleRemarks {
         var remarks: [Remark] = []
         if input.clippedSamples > 0 {
             let clipped = input.clippedSamples
-            let what = clipped == 1 ? "1 sample was" : "\(clipped) samples were"
-            remarks.append(Remark(.samplesClipped, "\(what) beyond full scale and cut off there", count: clipped))
+            let what = Plural.count(clipped, "sample")
+            remarks.append(
+                Remark(
+                    .samplesClipped,
+                    "\(what) exceeded full scale and \(Plural.past(clipped)) clipped",
+                    count: clipped
+                )
+            )
         }
         if sourceIsLossless, format.isLossless, let lost = input.lostDepth {
             let from = lost.isFloat ? "\(lost.bits)-bit floats" : "\(lost.bits) bits"

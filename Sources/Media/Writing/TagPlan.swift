@@ -20,7 +20,7 @@ struct TagPlan {
         }
         if !lost.isEmpty {
             let names = lost.joined(separator: ", ")
-            let detail = "\(format.container.title) has no place for: \(names)"
+            let detail = "\(format.container.title) cannot store: \(names)"
             remarks.append(Remark(.tags, detail, count: Int64(lost.count)))
         }
         coverStream = TagPlan.holdsCoverStream(format.container) ? cover : nil
@@ -29,7 +29,7 @@ struct TagPlan {
                 carried.append(Tag(key: "METADATA_BLOCK_PICTURE", value: PictureBlock.base64(cover)))
             } else {
                 lost.append("cover")
-                remarks.append(Remark(.cover, "\(format.container.title) has no place for the cover"))
+                remarks.append(Remark(.cover, "\(format.container.title) cannot store a cover"))
             }
         }
         self.tags = carried.filter { !(TagPlan.isMP4(format.container) && TagPlan.mp4Custom($0)) }

@@ -15,7 +15,7 @@ enum W64Patch {
                 let exact = headBytes + facts.frames * bytesPerFrame
                 return try sink.patch(Array(bigEndianBytes(exact, count: 8).reversed()), at: place + 16)
             }
-            guard size >= headBytes else { throw sink.malformed("a W64 chunk of \(size) bytes") }
+            guard size >= headBytes else { throw sink.malformed("a W64 chunk of \(Plural.count(size, "byte"))") }
             place += (size + 7) / 8 * 8
         }
         throw sink.malformed("no data chunk in W64")

@@ -85,7 +85,7 @@ public final class Writer {
     }
 
     private func take(_ input: WriterInput) throws -> WriterInput {
-        if self.input != nil { throw MediaError(.writerFailed, at: .open, "this writer has its input already") }
+        if self.input != nil { throw MediaError(.writerFailed, at: .open, "this writer already has an input") }
         self.input = input
         return input
     }
@@ -121,11 +121,11 @@ public final class Writer {
     /// every planned frame was written.
     public func finish() throws -> Summary {
         switch state {
-        case .finished: throw MediaError(.alreadyFinished, at: .finish, "the output is finished already")
+        case .finished: throw MediaError(.alreadyFinished, at: .finish, "the output is already finished")
         case .failed(let error): throw failedBefore(error)
         case .waiting, .writing: break
         }
-        guard let input else { throw MediaError(.writerFailed, at: .finish, "the writer was never given an input") }
+        guard let input else { throw MediaError(.writerFailed, at: .finish, "the writer has no input") }
         let summary = try failing(at: .finish) { try input.complete() }
         state = .finished
         return summary
@@ -137,7 +137,7 @@ public final class Writer {
     func failing<Result>(at stage: Failure.Stage, _ step: () throws -> Result) throws -> Result {
         switch state {
         case .failed(let error): throw failedBefore(error)
-        case .finished: throw MediaError(.alreadyFinished, at: stage, "the output is finished already")
+        case .finished: throw MediaError(.alreadyFinished, at: stage, "the output is already finished")
         case .waiting, .writing: break
         }
         state = .writing
@@ -154,7 +154,7 @@ public final class Writer {
         MediaError(
             .writerFailed,
             at: cause.stage,
-            "the writer has failed before: \(cause.code.rawValue), \(cause.detail)"
+            "the writer has already failed: \(cause.code.rawValue), \(cause.detail)"
         )
     }
 

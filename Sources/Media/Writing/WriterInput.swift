@@ -45,7 +45,7 @@ public final class WriterInput {
                 throw MediaError(
                     .outputTooLarge,
                     at: .write,
-                    "\(format.container.title) cannot hold more than \(limit) frames of this format",
+                    "\(format.container.title) cannot hold more than \(Plural.count(limit, "frame")) of this format",
                     hint: "use WAV (RF64), W64 or CAF"
                 )
             }
@@ -73,7 +73,7 @@ public final class WriterInput {
 
     private func liveWriter(at stage: Failure.Stage) throws -> Writer {
         guard let writer else {
-            throw MediaError(.writerFailed, at: stage, "the writer of this input is gone")
+            throw MediaError(.writerFailed, at: stage, "the writer of this input no longer exists")
         }
         return writer
     }
@@ -118,7 +118,7 @@ public final class WriterInput {
                 error,
                 .passthroughRefused,
                 at: .open,
-                "\(format.container.title) does not take this \(source.track.codecName)",
+                "this \(source.track.codecName) stream cannot be copied into \(format.container.title)",
                 stream: source.track.index
             )
         }
@@ -154,7 +154,7 @@ public final class WriterInput {
             throw MediaError(
                 .frameCountMismatch,
                 at: .finish,
-                "planned \(done.planned) frames, encoded \(done.encoded), written \(done.written)"
+                "planned \(Plural.count(done.planned, "frame")), encoded \(done.encoded), wrote \(done.written)"
             )
         }
         if let samples {
@@ -193,7 +193,7 @@ public final class WriterInput {
             throw MediaError(
                 .emptyOutput,
                 at: .finish,
-                "there is no frame to write, and \(format.codec.title) in \(format.container.title) needs one"
+                "there are no frames to write, and \(format.codec.title) in \(format.container.title) needs at least one"
             )
         }
         if samples == nil { try begin(emptyShape) }

@@ -32,6 +32,6 @@ extension Failure {
 extension Failure {
     /// The failure that a room reports before it exits because opening took too long.
     static var openSecondsExceeded: Failure {
-        Failure(MediaError(.openSecondsExceeded, at: .open, "opening the source took more processor time than it may"))
+        Failure(MediaError(.openSecondsExceeded, at: .open, "opening the source exceeded its limit of processor time"))
     }
 }

@@ -71,12 +71,12 @@ final class RoomDesk: Sendable {
         switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: false, waits: true) {
         case .message(let bytes, _):
             guard case .settle(let rules)? = try? WireCoder().message(RoomRequest.self, in: bytes) else {
-                RoomProcess.giveUp("a first request that is not about the lock")
+                RoomProcess.giveUp("the first request is not settle")
             }
             return rules
         case .ended: _exit(0)
-        case .nothing: RoomProcess.giveUp("a socket that does not wait")
-        case .broken(let why): RoomProcess.giveUp("a request that cannot be read: \(why)")
+        case .nothing: RoomProcess.giveUp("the socket is non-blocking")
+        case .broken(let why): RoomProcess.giveUp("unreadable request: \(why)")
         }
     }
 
@@ -239,8 +239,8 @@ final class RoomDesk: Sendable {
         switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: true, waits: true) {
         case .message(let bytes, let descriptors): return take(bytes, descriptors, coder)
         case .ended: _exit(0)
-        case .nothing: RoomProcess.giveUp("a socket that does not wait")
-        case .broken(let why): RoomProcess.giveUp("a request that cannot be read: \(why)")
+        case .nothing: RoomProcess.giveUp("the socket is non-blocking")
+        case .broken(let why): RoomProcess.giveUp("unreadable request: \(why)")
         }
     }
 
@@ -249,11 +249,11 @@ final class RoomDesk: Sendable {
         do {
             request = try coder.message(RoomRequest.self, in: bytes)
         } catch {
-            RoomProcess.giveUp("a request that cannot be read: \(error)")
+            RoomProcess.giveUp("unreadable request: \(error)")
         }
         switch request {
         case .convert(let job, let recipe, let streams):
-            guard descriptors.count == 2 else { RoomProcess.giveUp("a request without its descriptors") }
+            guard descriptors.count == 2 else { RoomProcess.giveUp("a request lacks its descriptors") }
             return take(
                 Request(
                     job: job,
@@ -263,7 +263,7 @@ final class RoomDesk: Sendable {
                 )
             )
         case .probe(let job, let wanted):
-            guard descriptors.count == 1 else { RoomProcess.giveUp("a request without its descriptor") }
+            guard descriptors.count == 1 else { RoomProcess.giveUp("a request lacks its descriptor") }
             let probe = SourceProbe(nameHint: wanted.nameHint, raw: wanted.raw, limits: wanted.limits)
             return take(
                 Request(
@@ -276,7 +276,7 @@ final class RoomDesk: Sendable {
         case .stop(let job):
             stop(job, coder)
             return .stop
-        case .settle: RoomProcess.giveUp("a second request about the lock")
+        case .settle: RoomProcess.giveUp("a second settle request")
         }
     }
 
@@ -304,15 +304,15 @@ final class RoomDesk: Sendable {
         do {
             bytes = try coder.bytes(reply)
         } catch {
-            RoomProcess.giveUp("an answer that cannot be written: \(error)")
+            RoomProcess.giveUp("cannot encode an answer: \(error)")
         }
         switch Datagram.send(bytes, to: socket, waits: waits) {
         case .sent: break
         case .full where !waits: break
         // The slot has hung up.
         case .gone: _exit(0)
-        case .full: RoomProcess.giveUp("a socket that does not wait")
-        case .refused(let error): RoomProcess.giveUp("an answer that cannot be sent: \(error.text)")
+        case .full: RoomProcess.giveUp("the socket is non-blocking")
+        case .refused(let error): RoomProcess.giveUp("cannot send an answer: \(error.text)")
         }
     }
 }

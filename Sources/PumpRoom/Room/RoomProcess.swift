@@ -12,7 +12,7 @@ public enum RoomProcess {
     /// Works until the slot hangs up. Call it first in the process, on its only thread.
     public static func run() -> Never {
         guard Datagram.isSocket(socket) else {
-            giveUp("sluice starts this for itself; there is nothing to do with it by hand", status: 64)
+            giveUp("internal command: sluice starts it itself", status: 64)
         }
         settle()
         preload()

@@ -32,12 +32,18 @@ extension OutputEvidence {
     /// What is wrong with the output that `report` describes; `nil` if nothing is. `limits` are the job's.
     public func objection(to report: ConversionReport, _ limits: Recipe.Limits) -> OutputObjection? {
         func lie(_ why: String) -> OutputObjection {
-            let failure = Failure(.roomProtocol, at: .finish, "the room was killed for its output: \(why)")
+            let failure = Failure(
+                .roomProtocol,
+                at: .finish,
+                "the room was killed because its output is not what it reported: \(why)"
+            )
             return OutputObjection(failure: failure, isLie: true)
         }
-        if hasWriters { return lie("it did not let go of the file that it had finished") }
-        if byteCount != report.bytes { return lie("it told of \(report.bytes) bytes and wrote \(byteCount)") }
-        if hasHoles { return lie("not all of its \(byteCount) bytes were written") }
+        if hasWriters { return lie("it still has the finished file open for writing") }
+        if byteCount != report.bytes {
+            return lie("it reported \(Plural.count(report.bytes, "byte")), but wrote \(byteCount)")
+        }
+        if hasHoles { return lie("parts of the \(Plural.count(byteCount, "byte")) were never written") }
         guard let limit = limits.outputBytes, byteCount > limit else { return nil }
         // The job checks its limit before the end of the output is written, so an honest room
         // exceeds it by at most `unnoticedBytes`.
@@ -51,7 +57,7 @@ extension Failure {
         Failure(
             .outputBytesExceeded,
             at: .finish,
-            "the output has \(byteCount) bytes, and may have \(limit)"
+            "the output has \(Plural.count(byteCount, "byte")); the limit is \(limit)"
         )
     }
 
@@ -60,7 +66,7 @@ extension Failure {
         Failure(
             .cpuExceeded,
             at: .decode,
-            "it took more than the \(seconds) s of processor time that it may take",
+            "the job exceeded its limit of \(seconds) s of processor time",
             position: last?.position,
             frame: last?.frames
         )

@@ -52,35 +52,35 @@ extension Room {
         let last = sent.last
         switch verdict {
         case .stalled(let limit):
-            return Failure(.roomStalled, "no frame was taken for \(limit.seconds); the room was killed", after: last)
+            return Failure(.roomStalled, "no frame was read for \(limit.seconds); the room was killed", after: last)
         case .disobeyed(let stop): return stop.failure(at: last) ?? .cancelledLate(last)
         case .brokeProtocol(let why):
-            return Failure(.roomProtocol, "the room was killed for what it said: \(why)", after: last)
+            return Failure(.roomProtocol, "the room was killed because it broke the protocol: \(why)", after: last)
         // A room that died before the slot killed it has crashed, even if the slot was about to stop it.
         case .notReady, .notLocked, .distrusted, .dismissed, nil:
-            let end = rest.map { describe($0.end) } ?? "a signal that it does not obey"
-            return Failure(.roomCrash, "the room ended in the middle of the job, with \(end)", after: last)
+            let end = rest.map { describe($0.end) } ?? "a SIGKILL that has not taken effect"
+            return Failure(.roomCrash, "the room crashed during the job: \(end)", after: last)
         }
     }
 
     /// Includes the system call if the room reports that its lock stopped one.
     private func describe(_ end: RoomChild.End) -> String {
         guard end == .signalled(SIGSYS), let call = LastCall.name(in: lastWords.text) else { return "\(end)" }
-        return "\(end): its lock stopped the system call \(call)"
+        return "\(end): the sandbox forbids the system call \(call)"
     }
 
     private var startFailure: Failure {
         if case .notLocked(let why) = verdict {
             return Failure(.sandboxUnavailable, at: .open, why)
         }
-        let end = rest.map { "ended with \(describe($0.end))" } ?? "does not end"
+        let end = rest.map { "ended with \(describe($0.end))" } ?? "did not exit"
         let why =
             switch verdict {
-            case .notReady: "it was not ready within \(configuration.startLimit.seconds)"
+            case .notReady: "the room was not ready within \(configuration.startLimit.seconds)"
             case .brokeProtocol(let why): why
-            default: "it \(end)"
+            default: "the room \(end)"
             }
-        return Failure(.roomStart, at: .open, "no room could be started: \(why)")
+        return Failure(.roomStart, at: .open, "cannot start a room: \(why)")
     }
 }
 

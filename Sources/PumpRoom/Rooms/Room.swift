@@ -94,10 +94,10 @@ final class Room {
         do {
             bytes = try coder.bytes(job.errand.request(job: job.id, configuration))
         } catch {
-            return job.fail(.refused("a number in the recipe cannot be written as JSON"))
+            return job.fail(.refused("a number in the recipe is not finite"))
         }
         guard bytes.count <= Datagram.byteLimit else {
-            let sizes = "the recipe takes \(bytes.count) bytes, and a room takes at most \(Datagram.byteLimit)"
+            let sizes = "the recipe has \(Plural.count(bytes.count, "byte")); the limit is \(Datagram.byteLimit)"
             return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges"))
         }
         takenCount += 1
@@ -214,7 +214,9 @@ final class Room {
         guard !isOver else { return }
         guard verdict == nil else { return hasten() }
         if isHungUp {
-            if sinceEnd > configuration.obedienceLimit { kill(for: .brokeProtocol("it hung up, and went on")) }
+            if sinceEnd > configuration.obedienceLimit {
+                kill(for: .brokeProtocol("it closed its socket but did not exit"))
+            }
             return
         }
         guard isReady else {
@@ -264,7 +266,7 @@ final class Room {
             case .message(let bytes, _):
                 guard let reply = try? coder.message(RoomReply.self, in: bytes) else {
                     // The JSON error is of no use: nothing that a room of ours writes looks like this.
-                    return kill(for: .brokeProtocol("a message of \(bytes.count) bytes that is none of ours"))
+                    return kill(for: .brokeProtocol("an unknown message of \(Plural.count(bytes.count, "byte"))"))
                 }
                 if let wrong = take(reply) { return kill(for: .brokeProtocol(wrong)) }
             }
@@ -292,9 +294,9 @@ final class Room {
         switch reply {
         case .hello(let version, let level):
             guard !isReady else { return "a second hello" }
-            guard version == wireVersion else { return "version \(version) of the messages; known: \(wireVersion)" }
+            guard version == wireVersion else { return "protocol version \(version), expected \(wireVersion)" }
             guard configuration.sandbox != .require || level.isComplete else {
-                kill(for: .notLocked(level.bounded.warning ?? "not as required"))
+                kill(for: .notLocked(level.bounded.warning ?? "the sandbox is incomplete"))
                 return nil
             }
             self.level = level.bounded
@@ -302,18 +304,18 @@ final class Room {
         case .begun(let job, let spent):
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
                 !inFlight.contains(where: \.hasBegun), inFlight[..<place].allSatisfy(\.isAbandoned)
-            else { return "it began job \(job), whose turn it was not" }
+            else { return "it began job \(job) out of turn" }
             inFlight[place].begin(spent, cpuMicroseconds: child.cpuMicroseconds)
             idle = .zero
         case .progress(let job, let progress):
             guard let place = begun(job), inFlight[place].advance(to: progress, configuration) else {
-                return "progress of job \(job) that cannot be"
+                return "impossible progress of job \(job)"
             }
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
         case .converted(let job, let report, let spent):
             guard let place = begun(job), case .convert = inFlight[place].job.errand, spent.isCredible,
                 report.isCredible(within: inFlight[place].bounds)
-            else { return "a report of job \(job) that cannot be true" }
+            else { return "an impossible report of job \(job)" }
             let outcome = { [child] (sent: SentJob) -> RoomAnswer in
                 var cost = sent.cost(spent)
                 cost.process = child.id
@@ -329,7 +331,7 @@ final class Room {
         case .described(let job, let report, let spent):
             guard let place = begun(job), case .probe(let probe) = inFlight[place].job.errand, spent.isCredible,
                 report.isCredible, (report.presets != nil) == probe.fitsPresets
-            else { return "a description of job \(job) that cannot be true" }
+            else { return "an impossible description of job \(job)" }
             // The size of a message bounds the description, so it needs no shortening here.
             end(place, spent) { .described(report, $0.cost(spent)) }
         case .failed(let job, let failure, let spent):
@@ -337,7 +339,7 @@ final class Room {
                 let failure = failure.credible,
                 inFlight[place].hasBegun || inFlight[place].isAbandoned,
                 failure.known != .cancelled || inFlight[place].stop != nil
-            else { return "a failure of job \(job) that cannot be" }
+            else { return "an impossible failure of job \(job)" }
             end(place, spent) { .failed($0.failure(failure, cost: $0.cost(spent))) }
         }
         return nil

@@ -134,7 +134,7 @@ extension RoomChild.End: CustomStringConvertible {
         switch self {
         case .exited(let status): "exit status \(status)"
         case .signalled(let number): Self.names[number] ?? "signal \(number)"
-        case .unknown: "an end that was not seen"
+        case .unknown: "an unknown exit status"
         }
     }
 

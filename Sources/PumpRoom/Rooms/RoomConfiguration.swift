@@ -120,5 +120,5 @@ public struct RoomConfigurationError: Error, Sendable, Hashable, CustomStringCon
     public let field: String
     public let allowed: String
 
-    public var description: String { "\(field): allowed is \(allowed)" }
+    public var description: String { "\(field) must be \(allowed)" }
 }

@@ -139,11 +139,11 @@ extension SentJob.Stop {
         switch self {
         case .cancelled: nil
         case .deadline(let limit):
-            Failure(.deadlineExceeded, "it took longer than the \(limit.seconds) it may take", after: last)
+            Failure(.deadlineExceeded, "the job exceeded its time limit of \(limit.seconds)", after: last)
         case .slow(let time):
             Failure(
                 .tooSlow,
-                "after \(time.seconds) it has decoded less than the worker asks of a job in that time",
+                "after \(time.seconds) the job is below the worker's minimum speed",
                 after: last
             )
         case .overspent(let seconds): .overspent(seconds, at: last)

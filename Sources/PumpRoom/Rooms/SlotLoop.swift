@@ -141,7 +141,7 @@ final class SlotLoop {
         do throws(SystemError) {
             return try Room(configuration, from: origin, rules: rules, coder: coder)
         } catch {
-            noteUseless(RoomFailure(Failure(.roomStart, at: .open, "no room could be started: \(error.text)")))
+            noteUseless(RoomFailure(Failure(.roomStart, at: .open, "cannot start a room: \(error.text)")))
             return nil
         }
     }

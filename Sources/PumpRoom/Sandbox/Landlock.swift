@@ -7,7 +7,9 @@ enum Landlock {
     static func denyAll() throws(RoomLock.Refusal) -> Int {
         let version = sluice_landlock_create_ruleset(nil, 0, SLUICE_LANDLOCK_VERSION)
         guard version > 0 else {
-            throw RoomLock.Refusal(errno == ENOSYS || errno == EOPNOTSUPP ? "not in this kernel" : systemText(errno))
+            throw RoomLock.Refusal(
+                errno == ENOSYS || errno == EOPNOTSUPP ? "not supported by this kernel" : systemText(errno)
+            )
         }
         var rules = sluice_landlock_rules()
         rules.handled_access_fs = (1 << fileRightCount(version)) - 1

@@ -36,7 +36,7 @@ enum ProcessLimits {
         let count = retryingInterrupts { read(file, &text, text.count) }
         guard count > 0, let pages = UInt64(String(decoding: text[..<count].prefix { $0 != 0x20 }, as: UTF8.self))
         else {
-            throw RoomLock.Refusal("/proc/self/statm is not as expected")
+            throw RoomLock.Refusal("/proc/self/statm has an unexpected format")
         }
         return pages * UInt64(sysconf(Int32(_SC_PAGESIZE)))
     }

@@ -40,13 +40,13 @@ public struct RoomLevel: Sendable, Hashable, Codable {
     /// A warning for the user; `nil` if the lock is complete.
     public var warning: String? {
         switch sandbox {
-        case .off: "pump rooms are not locked, as asked for"
+        case .off: "pump rooms are not sandboxed (--sandbox off)"
         case .require, .bestEffort:
             isComplete
                 ? nil
-                : "pump rooms are not fully locked: "
+                : "pump rooms are not fully sandboxed: "
                     + (missing.isEmpty
-                        ? "not all layers are there"
+                        ? "some layers are missing"
                         : missing.map { "no \($0.layer.rawValue) (\($0.reason))" }.joined(separator: ", "))
         }
     }

@@ -23,7 +23,7 @@ enum RoomUser {
         for (bit, name) in [(capSetGroups, "CAP_SETGID"), (capSetUser, "CAP_SETUID"), (capKill, "CAP_KILL")] {
             // The slot has the same capabilities as this process. Without CAP_KILL it could not
             // kill a room of another user.
-            guard sets[0].effective & 1 << bit != 0 else { throw RoomLock.Refusal("this root has no \(name)") }
+            guard sets[0].effective & 1 << bit != 0 else { throw RoomLock.Refusal("root lacks \(name) here") }
         }
         guard sluice_clear_groups() == 0 else { throw RoomLock.Refusal(call: "setgroups") }
         for user in [firstOwn + UInt32(getpid()), nobody] {

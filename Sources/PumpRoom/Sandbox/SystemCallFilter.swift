@@ -56,7 +56,9 @@ enum SystemCallFilter {
     /// Filters the calls of all existing threads. No thread can be started later, because no rule allows clone.
     static func load() throws(RoomLock.Refusal) {
         LastCall.prepare()
-        guard let filter = seccomp_init(SCMP_ACT_TRAP) else { throw RoomLock.Refusal("libseccomp cannot be used") }
+        guard let filter = seccomp_init(SCMP_ACT_TRAP) else {
+            throw RoomLock.Refusal("libseccomp failed to initialize")
+        }
         defer { seccomp_release(filter) }
         // Other system call ABIs of the same processor, such as the 32-bit one, number their calls differently.
         try check(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "foreign calls")

@@ -111,8 +111,8 @@ enum Datagram {
         let descriptors = takesDescriptors ? control.descriptors(in: controlSize) : []
         // Our messages are never empty, so 0 bytes mean end of stream.
         if count == 0 { return .ended }
-        if flags & Int32(MSG_CTRUNC) != 0 { return .broken("descriptors that were not asked for, or not all") }
-        if flags & Int32(MSG_TRUNC) != 0 { return .broken("a message of more than \(byteLimit) bytes") }
+        if flags & Int32(MSG_CTRUNC) != 0 { return .broken("unexpected or truncated descriptors") }
+        if flags & Int32(MSG_TRUNC) != 0 { return .broken("a message longer than \(byteLimit) bytes") }
         return .message(Array(buffer[..<count]), descriptors)
     }
 }

@@ -29,6 +29,6 @@ enum RoomThread {
             Unmanaged.passRetained(Body(named)).toOpaque()
         )
         pthread_attr_destroy(&attributes)
-        precondition(error == 0, "no thread to work on: \(systemText(error))")
+        precondition(error == 0, "cannot start a thread: \(systemText(error))")
     }
 }

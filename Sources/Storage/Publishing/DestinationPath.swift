@@ -12,7 +12,7 @@ struct DestinationPath {
         // Splits by scalars: a combining mark after a slash does not hide the slash from the kernel.
         let parts = path.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).map { String($0) }
         name = parts[parts.count - 1]
-        if name.isEmpty || name == "." || name == ".." { throw Self.refusal(.notAFile, "it names a folder", path) }
+        if name.isEmpty || name == "." || name == ".." { throw Self.refusal(.notAFile, "it is a folder", path) }
         let leading = parts.dropLast().joined(separator: "/")
         folder = parts.count == 1 ? "." : leading.isEmpty ? "/" : leading
     }

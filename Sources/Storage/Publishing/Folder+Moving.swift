@@ -30,7 +30,7 @@ extension Folder {
                     .unsupportedDestination,
                     at: .publish,
                     "publish",
-                    "its file system cannot give a file a name without replacing another",
+                    "its file system cannot rename a file without the risk of replacing another",
                     place: path(of: new)
                 )
             default: throw cannotPublish(number, new)

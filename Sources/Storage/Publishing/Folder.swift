@@ -43,7 +43,7 @@ final class Folder: Sendable {
     func facts(of name: String, at stage: Failure.Stage) throws(StorageError) -> FileFacts? {
         if let facts = FileFacts.of(name, in: descriptor, followingLinks: false) { return facts }
         if errno == ENOENT { return nil }
-        throw StorageError(errno: errno, .destination, at: stage, "look at", place: path(of: name))
+        throw StorageError(errno: errno, .destination, at: stage, "inspect", place: path(of: name))
     }
 
     /// Removes `name`; not an error if it is already gone.

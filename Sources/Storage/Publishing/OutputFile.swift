@@ -152,7 +152,7 @@ public struct OutputFile: ~Copyable {
     public func written() throws(StorageError) -> WrittenBytes {
         if let written = WrittenBytes.of(file.descriptor) { return written }
         let place = file.folder.path(of: file.name)
-        throw StorageError(errno: errno, .destination, at: .publish, "look at", place: place)
+        throw StorageError(errno: errno, .destination, at: .publish, "inspect", place: place)
     }
 
     /// Discards the file at once; throws if a hidden file cannot be removed.
@@ -174,6 +174,6 @@ public struct OutputFile: ~Copyable {
     }
 
     private static func exists(_ path: String, at stage: Failure.Stage) -> StorageError {
-        StorageError(.destinationExists, at: stage, "write to", "it exists already", place: path)
+        StorageError(.destinationExists, at: stage, "write to", "it already exists", place: path)
     }
 }

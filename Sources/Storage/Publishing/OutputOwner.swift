@@ -47,7 +47,7 @@ extension StorageRoot {
                     errno: errno,
                     .destination,
                     at: .open,
-                    "read what is there",
+                    "read the existing file",
                     place: folder.path(of: location.name)
                 )
             }

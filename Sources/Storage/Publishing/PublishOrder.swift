@@ -109,7 +109,7 @@ extension Folder {
         let hidden = order.attempt.fileName(for: name)
         guard let attempt = try facts(of: hidden, at: .publish) else { return try adopt(order, onConflict: policy) }
         guard attempt.kind == .file, attempt.byteCount == order.fingerprint.byteCount else {
-            throw refusal(.attemptConflict, "its file is not what the ledger says", hidden)
+            throw refusal(.attemptConflict, "its file does not match the ledger's record", hidden)
         }
         do throws(StorageError) {
             if policy == .replace {
@@ -149,9 +149,13 @@ extension Folder {
         let isThere = try facts(of: name, at: .publish) != nil
         switch policy {
         case .skip where isThere: return .skipped
-        case .fail where isThere: throw refusal(.destinationExists, "something else has its name", name)
+        case .fail where isThere: throw refusal(.destinationExists, "another file has its name", name)
         default:
-            throw refusal(.attemptLost, "the attempt's file is gone, and what it held is not at the destination", name)
+            throw refusal(
+                .attemptLost,
+                "the attempt's file is missing, and the destination does not hold its content",
+                name
+            )
         }
     }
 

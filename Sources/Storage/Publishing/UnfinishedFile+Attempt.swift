@@ -14,7 +14,7 @@ extension UnfinishedFile {
                 .attemptConflict,
                 at: .publish,
                 "keep the attempt's file",
-                "there is another with its name",
+                "a different file has its name",
                 place: folder.path(of: hidden)
             )
         }

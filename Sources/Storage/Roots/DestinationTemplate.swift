@@ -32,7 +32,7 @@ public struct DestinationTemplate: Sendable, Hashable {
         // Scalars, as in a location: a combining mark does not hide the brace or slash before it.
         let scalars = text.unicodeScalars
         guard let colon = scalars.firstIndex(of: ":") else {
-            throw Self.refusal("there is no root's name before a colon, as in masters:{dir}/{stem}.{ext}", text)
+            throw Self.refusal("the name of a root and a colon are missing, as in masters:{dir}/{stem}.{ext}", text)
         }
         root = String(scalars[..<colon])
         if let problem = Location.problem(ofRootName: root) { throw Self.refusal(problem, text) }
@@ -51,12 +51,12 @@ public struct DestinationTemplate: Sendable, Hashable {
                 continue
             }
             guard letter == "{", let end = rest.firstIndex(of: "}") else {
-                throw Self.refusal("a lone \(letter); write it twice to mean itself", text)
+                throw Self.refusal("unmatched \(letter); write it twice for a literal brace", text)
             }
             let name = String(rest[..<end])
             guard let field = Field(rawValue: name) else {
                 let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: " ")
-                throw Self.refusal("there is no field {\(name)}; there are \(known)", text)
+                throw Self.refusal("unknown field {\(name)}; known: \(known)", text)
             }
             parts += literal.isEmpty ? [.field(field)] : [.text(String(literal)), .field(field)]
             literal = String.UnicodeScalarView()
@@ -108,10 +108,10 @@ public struct DestinationTemplate: Sendable, Hashable {
     /// A value that becomes part of a name, and so must not contain a slash.
     private func name(_ value: String?, _ field: Field) throws(StorageError) -> String {
         guard let value, !value.isEmpty else {
-            throw Self.refusal("there is nothing to put for {\(field.rawValue)}", text)
+            throw Self.refusal("no value for {\(field.rawValue)}", text)
         }
         if value.utf8.contains(UInt8(ascii: "/")) {
-            throw Self.refusal("{\(field.rawValue)} is \(value), which holds a slash", text)
+            throw Self.refusal("{\(field.rawValue)} is \(value), which contains a slash", text)
         }
         return value
     }

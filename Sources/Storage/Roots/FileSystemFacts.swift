@@ -77,7 +77,7 @@ extension StorageRoot {
                     errno: errno,
                     .destination,
                     at: .open,
-                    "look at the file system of",
+                    "inspect the file system of",
                     place: "\(location)"
                 )
             } catch  where error.code == .folderNotFound && !below.isEmpty {

@@ -16,7 +16,7 @@ public struct Location: Sendable, Hashable {
         // Scalars throughout: a combining mark after a colon or a slash does not hide it from the kernel.
         let scalars = text.unicodeScalars
         guard let colon = scalars.firstIndex(of: ":") else {
-            throw Self.refusal("there is no root's name before a colon, as in archive:2024/a.wav", text)
+            throw Self.refusal("the name of a root and a colon are missing, as in archive:2024/a.wav", text)
         }
         let root = String(scalars[..<colon])
         if let problem = Self.problem(ofRootName: root) { throw Self.refusal(problem, text) }
@@ -26,18 +26,21 @@ public struct Location: Sendable, Hashable {
     /// The location of `path` below the root named `root`. Repeated slashes and `.` are removed.
     init(root: String, path: String) throws(StorageError) {
         let whole = "\(root):\(path)"
-        if path.utf8.first == Self.slash { throw Self.refusal("the path is not relative to the root", whole) }
+        if path.utf8.first == Self.slash { throw Self.refusal("the path must be relative to the root", whole) }
         let written = path.pathNames
         let names = written.filter { $0 != "." }
         if names.contains("..") {
-            throw StorageError(.outsideRoot, at: .open, "use the location", "it leads up", place: whole)
+            throw StorageError(.outsideRoot, at: .open, "use the location", "it contains \"..\"", place: whole)
         }
         if names.isEmpty || path.utf8.last == Self.slash || written.last == "." {
-            throw Self.refusal("it names no file", whole)
+            throw Self.refusal("it has no path", whole)
         }
         // With the terminating NUL, this is the kernel's limit.
         guard path.utf8.count <= Self.longestPath else {
-            throw Self.refusal("its path has \(path.utf8.count) bytes, and may have \(Self.longestPath)", whole)
+            throw Self.refusal(
+                "its path has \(Plural.count(path.utf8.count, "byte")); the limit is \(Self.longestPath)",
+                whole
+            )
         }
         // Control characters and line separators make names that no list can show. Direction marks are part of many
         // real names: they are allowed, and escaped for display.
@@ -74,9 +77,10 @@ public struct Location: Sendable, Hashable {
             default: false
             }
         }
-        if name.isEmpty || !isSpelled { return "a root's name is made of letters, digits, - and _" }
+        if name.isEmpty || !isSpelled { return "the name of a root may contain letters, digits, - and _" }
         // Reserved, because they have a meaning everywhere else.
-        return ["file", "http", "https", "s3"].contains(name) ? "\(name) is no name for a root" : nil
+        return ["file", "http", "https", "s3"].contains(name)
+            ? "\(name) is reserved and cannot be the name of a root" : nil
     }
 
     private static func refusal(_ detail: String, _ text: String) -> StorageError {

@@ -16,7 +16,7 @@ extension StorageRoot {
     /// Accepts any file system that is mounted where the lost one was: an administrator mounted it there on purpose.
     public func whatCame(after atLoss: FileIdentity?) -> RootReturn {
         guard let facts = FileFacts.of(path, followingLinks: true) else {
-            return .refused("there is nothing at \(path)")
+            return .refused("\(path) does not exist")
         }
         guard facts.kind == .folder else { return .refused("\(path) is a \(facts.kind.rawValue)") }
         let present = MountTable.read().mount(of: realPath)
@@ -26,11 +26,11 @@ extension StorageRoot {
         }
         guard facts.identity != atLoss || isElsewhere && mount != nil && present != nil else {
             return .refused(
-                "another folder is at \(path) since it was lost; restore the one that was there, or restart the worker"
+                "\(path) is now another folder; restore the original folder, or restart the worker"
             )
         }
         guard isElsewhere else { return .present(note: nil) }
-        let (now, before) = (present?.name ?? "another file system", mount?.name ?? "the one before")
+        let (now, before) = (present?.name ?? "another file system", mount?.name ?? "another one")
         return .present(note: "\(now) is mounted at \(present?.path ?? path), where \(before) was")
     }
 }

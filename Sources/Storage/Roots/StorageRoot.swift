@@ -50,7 +50,7 @@ public final class StorageRoot: Sendable {
         withoutOpenat2: Bool
     ) throws(StorageError) -> StorageRoot {
         if let problem = Location.problem(ofRootName: name) {
-            throw StorageError(.invalidLocation, at: .open, "name the root", problem, place: name)
+            throw StorageError(.invalidLocation, at: .open, "open the root", problem, place: name)
         }
         if let problem = pathProblem(path) {
             throw StorageError(.invalidPath, at: .open, "open the root", problem, place: path)
@@ -72,7 +72,7 @@ public final class StorageRoot: Sendable {
     /// Unmounting a share exposes an empty folder, in which every source seems to be missing.
     public func check() throws(StorageError) {
         guard let facts = FileFacts.of(path, followingLinks: true), facts.identity == identity else {
-            let detail = "\(path) is no longer what it was when the root was opened"
+            let detail = "\(path) no longer leads to the folder that was opened as the root"
             throw StorageError(.storageUnavailable, at: .open, "use the root", detail, place: name)
         }
     }
@@ -154,7 +154,7 @@ public final class StorageRoot: Sendable {
                 mayExist: mayExist
             )
         } catch  where error.code == .destinationExists && policy == .replace {
-            throw forbidden("replace", "nothing below the root may be replaced", location)
+            throw forbidden("replace", "files below the root must not be replaced", location)
         }
     }
 
@@ -166,7 +166,7 @@ public final class StorageRoot: Sendable {
         let parts = location.name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count > 1, let last = parts.last, rules.extensions.contains(last.lowercased()) else {
             let allowed = rules.extensions.sorted().joined(separator: ", ")
-            throw forbidden("write to", "outputs below the root end in \(allowed)", location)
+            throw forbidden("write to", "outputs below the root must end in \(allowed)", location)
         }
     }
 
@@ -237,8 +237,8 @@ public final class StorageRoot: Sendable {
     private func leadsOut(_ operation: String, _ place: String) -> StorageError {
         let detail =
             beneath.means == .kernel
-            ? "a link on the way leads out of the root"
-            : "there is a link on the way, and this kernel cannot follow it safely"
+            ? "a symbolic link in the path leads out of the root"
+            : "the path contains a symbolic link, which this kernel cannot follow safely"
         return StorageError(.outsideRoot, at: .open, operation, detail, place: place)
     }
 
@@ -248,7 +248,7 @@ public final class StorageRoot: Sendable {
             .unknownRoot,
             at: .open,
             "use the root \(name) for",
-            "it names another root",
+            "it belongs to another root",
             place: "\(location)"
         )
     }

@@ -8,7 +8,13 @@ public struct StorageRoots: Sendable {
     public init(_ roots: [StorageRoot]) throws(StorageError) {
         var named: [String: StorageRoot] = [:]
         for root in roots where named.updateValue(root, forKey: root.name) != nil {
-            throw StorageError(.invalidLocation, at: .open, "name the roots", "two have one name", place: root.name)
+            throw StorageError(
+                .invalidLocation,
+                at: .open,
+                "open the roots",
+                "two roots have the same name",
+                place: root.name
+            )
         }
         self.roots = named
     }
@@ -22,7 +28,9 @@ public struct StorageRoots: Sendable {
     /// The root that `location` names. Throws `unknown_root`: another worker may have it.
     public func root(of location: Location) throws(StorageError) -> StorageRoot {
         if let root = roots[location.root] { return root }
-        let detail = names.isEmpty ? "there are no roots here" : "the roots here are \(names.joined(separator: ", "))"
+        let detail =
+            names.isEmpty
+            ? "this machine has no roots" : "the roots of this machine are \(names.joined(separator: ", "))"
         throw StorageError(.unknownRoot, at: .open, "find the root of", detail, place: "\(location)")
     }
 }

@@ -46,7 +46,7 @@ final class PulseThread: TaskExecutor, Sendable {
             thread.toOpaque()
         )
         pthread_attr_destroy(&attributes)
-        precondition(problem == 0, "no thread to beat on: \(String(cString: strerror(problem)))")
+        precondition(problem == 0, "cannot start the heartbeat thread: \(String(cString: strerror(problem)))")
     }
 
     deinit {

@@ -76,7 +76,7 @@ final class PreparedJob: Sendable {
     }
 
     private var thrownAway: StorageError {
-        StorageError(.attemptLost, at: .publish, "read back", "it was thrown away", place: "\(location)")
+        StorageError(.attemptLost, at: .publish, "read back", "the output was already discarded", place: "\(location)")
     }
 
     /// Closes the files, which also deletes the unpublished output.
@@ -143,7 +143,7 @@ enum Preparation: Sendable {
         var root: String?
         do throws(StorageError) {
             guard let source = recipe.sources.first, let output = recipe.outputs.first else {
-                throw StorageError(.invalidLocation, at: .open, "read the recipe", "it names no source or no output")
+                throw StorageError(.invalidLocation, at: .open, "read the recipe", "it lacks a source or an output")
             }
             let (from, to) = (try Location(source.location), try Location(output.location))
             for location in [from, to] where (try? roots.root(of: location)) == nil {

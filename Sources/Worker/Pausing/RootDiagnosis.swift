@@ -69,7 +69,7 @@ extension FileSystemFacts {
     /// `the file system at /mnt/archive has 12288 of 2000000000000 bytes left`
     var words: String {
         isOutOfNames
-            ? "the file system at \(mountPoint) can hold no more files"
+            ? "the file system at \(mountPoint) has no free inodes"
             : "the file system at \(mountPoint) has \(freeBytes) of \(byteCount) bytes left"
     }
 }

@@ -205,7 +205,7 @@ struct Publisher: Sendable {
             var results = group.link().makeIterator()
             return isMember.map { isMember in
                 if isMember, let result = results.next() { return result }
-                return .failure(StorageError(.attemptLost, at: .publish, "publish", "the output was thrown away"))
+                return .failure(StorageError(.attemptLost, at: .publish, "publish", "the output was already discarded"))
             }
         }
         var linked: [Output] = []

@@ -4,14 +4,14 @@ import Storage
 
 extension Failure {
     /// The failure of a job that was cancelled while it ran.
-    static let cancelled = Failure(.cancelled, at: .release, "the job was cancelled; nothing of its output is left")
+    static let cancelled = Failure(.cancelled, at: .release, "the job was cancelled; its partial output was removed")
 
     /// The room wrote another number of frames than planned.
     static func framesDiffer(_ report: ConversionReport) -> Failure {
         Failure(
             .frameCountMismatch,
             at: .finish,
-            "\(report.plannedFrames) frames were planned and \(report.writtenFrames) written"
+            "expected \(Plural.count(report.plannedFrames, "frame")), but wrote \(report.writtenFrames)"
         )
     }
 

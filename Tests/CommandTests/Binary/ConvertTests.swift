@@ -39,7 +39,7 @@ struct ConvertTests {
         #expect(failed.errorText.contains("code destination_exists"))
         let skipped = try convert("talk.wav", "out.wav", "--on-conflict", "skip")
         #expect(skipped.succeeded && skipped.stdout.isEmpty)
-        #expect(skipped.errorText == "note:  out.wav exists already; nothing was done\n")
+        #expect(skipped.errorText == "note:  out.wav already exists; skipped\n")
         #expect(try Bytes.read(material.path("out.wav")) == Array("old".utf8))
         #expect(try convert("talk.wav", "out.wav", "--on-conflict", "replace").succeeded)
         #expect(try samples("out.wav") == Material.talk)
@@ -100,7 +100,7 @@ struct ConvertTests {
         #expect(run.stdout.isEmpty)
         #expect(
             run.errorText.contains(
-                "cannot go to standard output: its header is completed once the length is known, and that takes a file\n"
+                "cannot be written to standard output: its header is completed at the end, which needs a file\n"
             )
         )
     }
@@ -108,8 +108,8 @@ struct ConvertTests {
     @Test func standardOutputWantsAKindAndNothingElse() throws {
         #expect(
             try convert("talk.wav", "-").errorText
-                == "error: nothing says what kind of file goes to standard output\n"
-                + "hint:  say --container wav or --container raw\n"
+                == "error: no container given for standard output\n"
+                + "hint:  use --container wav or --container raw\n"
         )
         #expect(try convert("talk.wav", "-", "--container", "wav", "--json").status == .exited(2))
         #expect(try convert("talk.wav", "-", "--container", "wav", "--verify").status == .exited(2))
@@ -213,12 +213,12 @@ struct ConvertTests {
     @Test func presetThatContradictsTheExtensionIsRefused() throws {
         let run = try convert("talk.wav", "out.flac", "--preset", "mp3-v0")
         #expect(run.status == .exited(2))
-        #expect(run.errorText.contains("the extension .flac promises FLAC"))
+        #expect(run.errorText.contains("the extension .flac means FLAC"))
     }
 
     @Test func presetThatDoesNotFitSaysWhy() throws {
         try material.addTwelveChannels()
-        let why = "channels 2: the source's 12 channels have no layout to mix from"
+        let why = "channels 2: the layout of the source's 12 channels is unknown, so they cannot be mixed"
         let run = try Sluice.run("presets", "--for", "twelve.wav", in: material.folder)
         #expect(run.succeeded)
         let line = try #require(run.outputText.split(separator: "\n").first { $0.hasPrefix("mp3-v0 ") })
@@ -231,7 +231,7 @@ struct ConvertTests {
 
     @Test func verifiedOutputIsCalledSo() throws {
         let run = try convert("talk.wav", "out.flac", "--verify")
-        #expect(run.outputText.hasSuffix("24,000 frames, all there, verified\n"))
+        #expect(run.outputText.hasSuffix("24,000 frames, complete, verified\n"))
     }
 
     // MARK: - Damage

@@ -26,7 +26,7 @@ struct OddNamesTests {
     @Test func aFileThatLooksLikeAnOptionIsPointedTo() throws {
         let run = try Sluice.run("convert", "-dash.wav", "out.flac", in: folder)
         #expect(run.status == .exited(2))
-        #expect(run.errorText == "error: there is no option -d\nhint:  the file of that name is ./-dash.wav\n")
+        #expect(run.errorText == "error: unknown option -d\nhint:  the file of that name is ./-dash.wav\n")
     }
 
     /// The words that a shell passes for an unset variable.
@@ -54,7 +54,7 @@ struct OddNamesTests {
         #expect(run.status == .exited(2))
         let inside = name.hasSuffix("/") ? name : name + "/"
         #expect(
-            run.errorText == "error: \(name) is a folder\nhint:  name the file to write, as in \(inside)talk.flac\n"
+            run.errorText == "error: \(name) is a folder\nhint:  give the name of a file, as in \(inside)talk.flac\n"
         )
     }
 

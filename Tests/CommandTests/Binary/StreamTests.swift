@@ -35,12 +35,12 @@ struct StreamTests {
     @Test func remarksAreTalk() throws {
         let run = try Sluice.run("convert", "talk.wav", "a.wav", "--tag", "mood=calm", in: material.folder)
         #expect(run.outputText.hasPrefix("a.wav  "))
-        #expect(run.outputText.hasSuffix("all there; 1 tag lost\n"))
-        #expect(run.errorText == "note:  WAV has no place for: mood\n")
+        #expect(run.outputText.hasSuffix("complete; 1 tag lost\n"))
+        #expect(run.errorText == "note:  WAV cannot store: mood\n")
         let words = ["convert", "talk.wav", "b.wav", "--tag", "mood=calm", "--strict-loss"]
         let strict = try Sluice.run(words, in: material.folder)
         #expect(strict.status == .exited(1) && strict.stdout.isEmpty)
-        #expect(strict.errorText.contains("WAV has no place for: mood\n       code loss_refused, stage open\n"))
+        #expect(strict.errorText.contains("WAV cannot store: mood\n       code loss_refused, stage open\n"))
         #expect(try !material.folder.names().contains("b.wav"))
     }
 
@@ -60,7 +60,7 @@ struct StreamTests {
     func fullOutputIsAFailure(words: String) throws {
         let run = try Sluice.shell("$SLUICE \(words) >/dev/full", in: material.folder)
         #expect(run.status == .exited(1))
-        #expect(run.errorText == "error: standard output cannot be written: No space left on device\n")
+        #expect(run.errorText == "error: cannot write to standard output: No space left on device\n")
     }
 
     @Test func fullErrorStreamStopsNoWork() throws {
@@ -92,7 +92,7 @@ struct StreamTests {
     @Test func closedOutputIsAFailure() throws {
         let run = try Sluice.shell("$SLUICE formats >&-", in: material.folder)
         #expect(run.status == .exited(1))
-        #expect(run.errorText == "error: standard output cannot be written: Bad file descriptor\n")
+        #expect(run.errorText == "error: cannot write to standard output: Bad file descriptor\n")
     }
 
     @Test func closedInputCannotBeRead() throws {
@@ -132,7 +132,7 @@ struct StreamTests {
     @Test func wordsThatAreNoUTF8AreRefused() throws {
         let run = try Sluice.shell("$SLUICE convert $'caf\\xe9.wav' out.wav", in: material.folder)
         #expect(run.status == .exited(2))
-        #expect(run.errorText.hasPrefix("error: word 2 is not UTF-8\nhint:  "))
+        #expect(run.errorText.hasPrefix("error: argument 2 is not valid UTF-8\nhint:  "))
     }
 
     // MARK: - Colour

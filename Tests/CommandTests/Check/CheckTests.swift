@@ -35,7 +35,7 @@ struct CheckTests {
         let whole = try Self.names.map { try Bytes.read(output($0)) }
         let run = try bench.run("check", "--all").checked()
         #expect(
-            run.outputText.hasPrefix("4 outputs checked, ") && run.outputText.hasSuffix(": 4 as they were written\n")
+            run.outputText.hasPrefix("4 outputs checked, ") && run.outputText.hasSuffix(": 4 unchanged\n")
         )
 
         try FileManager.default.removeItem(atPath: output("a"))
@@ -45,7 +45,7 @@ struct CheckTests {
         let damaged = try bench.run("check", "--batch", "1")
         #expect(damaged.status == .exited(3))
         #expect(
-            damaged.outputText.contains("1 as they were written, 1 missing, 1 of another size, 1 of other content\n")
+            damaged.outputText.contains("1 unchanged, 1 missing, 1 with a different size, 1 with different content\n")
         )
         #expect(try findings("--all") == ["digest c.flac", "missing a.flac", "size b.flac"])
 
@@ -85,7 +85,7 @@ struct CheckTests {
         _ = try bench.run("check", "--all", "--repair", "--yes")
         let again = try bench.run("check", "--all", "--repair", "--yes")
         #expect(again.status == .exited(3))
-        #expect(again.outputText.contains("a job is under way"))
+        #expect(again.outputText.contains("a job for it is in progress"))
         #expect(try await bench.ledger.batches().map(\.jobs.total) == [1, 4])
         // An output that is being published at this moment is not reported as damaged.
         let id = try await bench.worker(abilities: ["root:local", "codec:flac"])
@@ -94,7 +94,7 @@ struct CheckTests {
         #expect(try await bench.ledger.publish([publication]) == [.done])
         let busy = try bench.run("check", "--all")
         #expect(busy.status == .exited(0))
-        #expect(busy.errorText.contains("1 output being replaced just now: not judged\n"))
+        #expect(busy.errorText.contains("1 output being replaced by running jobs: not checked\n"))
     }
 
     @Test func rootsThatAreElsewhereAreToldAndNotGuessed() async throws {
@@ -104,7 +104,7 @@ struct CheckTests {
         for fence in try await bench.claim(4, for: id) { try await bench.complete(fence) }
         let run = try bench.run("check", "--all")
         #expect(run.status == .exited(9))
-        #expect(run.errorText.contains("4 outputs are under roots that are not on this machine (far): not looked at"))
+        #expect(run.errorText.contains("4 outputs are under roots that are not on this machine (far) and not checked"))
         // The folder of a root does not exist: its outputs do not count as missing.
         #expect(try bench.run("check", "--all", "--root", "far=nowhere").status == .exited(9))
         #expect(try bench.run("check", "--all", "--root", "far=in").status == .exited(3))

@@ -65,14 +65,14 @@ struct ContextConfigTests {
     @Test func contextsAreAddedListedChosenChangedAndRemoved() throws {
         let empty = try config("contexts").checked()
         #expect(
-            empty.outputText == "" && empty.errorText.hasPrefix("there are no contexts; \"sluice config set-context")
+            empty.outputText == "" && empty.errorText.hasPrefix("no contexts; add one with \"sluice config set-context")
         )
         let added = try config("set-context", "prod", "--database", "postgresql://ada@prod/audio").checked()
         #expect(added.outputText == "context prod: postgresql://ada@prod/audio, schema sluice\n")
-        #expect(added.errorText == "\"sluice config use prod\" makes it the current one\n")
+        #expect(added.errorText == "use it with \"sluice config use prod\"\n")
         try addTwo()
         let used = try config("use", "lab").checked()
-        #expect(used.outputText == "context lab is the current one: postgresql://lab/audio, schema second\n")
+        #expect(used.outputText == "now using context lab: postgresql://lab/audio, schema second\n")
         #expect(used.errorText == "")
         let table = try config("contexts").checked().outputText
         #expect(
@@ -97,7 +97,7 @@ struct ContextConfigTests {
         #expect(prod["roots"] as? [String] == ["all=/"] && prod["color"] as? String == "red")
         let current = try config("delete-context", "lab")
         #expect(current.status == .exited(1) && current.errorText.hasPrefix("error: lab is the current context\n"))
-        #expect(try config("use", "--none").checked().outputText == "no context is the current one\n")
+        #expect(try config("use", "--none").checked().outputText == "now using no context\n")
         try config("delete-context", "lab").checked()
         #expect(try records("contexts").count == 1)
     }
@@ -114,13 +114,13 @@ struct ContextConfigTests {
             #expect(run.status == .exited(4))
             #expect(
                 run.errorText
-                    == "error: there is no context \"prdo\"; did you mean \"prod\"?\nhint:  there are: lab, prod\n"
+                    == "error: unknown context \"prdo\"; did you mean \"prod\"?\nhint:  known contexts: lab, prod\n"
             )
         }
         let variable = try config("show", environment: ["SLUICE_CONTEXT": "elsewhere"])
         #expect(variable.status == .exited(7))
         #expect(
-            variable.errorText.hasPrefix("error: SLUICE_CONTEXT in the environment: there is no context \"elsewhere\"")
+            variable.errorText.hasPrefix("error: SLUICE_CONTEXT in the environment: unknown context \"elsewhere\"")
         )
     }
 
@@ -169,7 +169,7 @@ struct ContextConfigTests {
         let open = try config("show")
         #expect(
             open.errorText.hasPrefix(
-                "note:  other users may read \(folder.path)/sluice/config.json, which holds a password"
+                "note:  other users can read \(folder.path)/sluice/config.json, which contains a password"
             )
         )
         // The remark appears once.
@@ -228,7 +228,7 @@ struct ContextConfigTests {
         try addTwo()
         let run = try config("show", "--context", "lab", "--database", "host=zero")
         #expect(
-            run.status == .exited(2) && run.errorText.hasPrefix("error: --database and --context exclude each other\n")
+            run.status == .exited(2) && run.errorText.hasPrefix("error: --database and --context cannot be combined\n")
         )
     }
 
@@ -254,7 +254,7 @@ struct ContextConfigTests {
     @Test func variableThatGoesBeforeTheCurrentContextIsRemarked() throws {
         try addTwo()
         let used = try config("use", "prod", environment: ["PGUSER": "ada"]).checked()
-        #expect(used.errorText == "note:  PGUSER is set in the environment and goes before the current context\n")
+        #expect(used.errorText == "note:  PGUSER is set in the environment and overrides the current context\n")
         #expect(try config("use", "prod", environment: ["PGSSLMODE": "require"]).errorText == "")
     }
 

@@ -60,7 +60,7 @@ struct ContextLedgerTests {
         let refused = try run("cancel", "--all", "--context", "prod")
         #expect(refused.status == .exited(2))
         #expect(
-            refused.errorText == "error: would cancel 2 jobs in context prod; say --yes to do it without being asked\n"
+            refused.errorText == "error: would cancel 2 jobs in context prod; use --yes to skip the question\n"
         )
         #expect(try run("cancel", "--all", "--yes", "--context", "prod").checked().outputText == "2 jobs cancelled\n")
     }
@@ -126,7 +126,7 @@ struct ContextLedgerTests {
         #expect(lines[0].prefix(3) == ["CONTEXT", "STATE", "WORKERS"])
         #expect(lines[1].prefix(6) == ["*", "lab", "all", "well", "1", "0"])
         #expect(lines[2].prefix(5) == ["prod", "see", "below", "0", "3"])
-        #expect(all.errorText.contains("note:  prod: no worker lives"))
+        #expect(all.errorText.contains("note:  prod: no workers are running"))
         let records = try run("status", "--all-contexts", "--json").checked().outputText.split(separator: "\n")
         #expect(records.count == 2 && records[0].contains(#""context":"lab""#) && records[1].contains(#""waiting":3"#))
     }
@@ -158,7 +158,7 @@ struct ContextLedgerTests {
             #expect(run.status == .exited(2), "\(words)")
         }
         let none = try Sluice.run(["status", "--all-contexts"], environment: ["XDG_CONFIG_HOME": folder.path("none")])
-        #expect(none.status == .exited(4) && none.errorText.hasPrefix("error: there are no contexts\n"))
+        #expect(none.status == .exited(4) && none.errorText.hasPrefix("error: no contexts\n"))
     }
 
     // MARK: - Completion

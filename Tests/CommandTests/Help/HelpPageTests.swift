@@ -44,12 +44,12 @@ struct HelpPageTests {
 
     @Test func defaultsVariablesAndChoicesAreSaid() {
         let page = HelpPage(path: [Catalogue.root, ConvertCommand.value]).lines(width: 200).joined(separator: "\n")
-        #expect(page.contains("(strict, conceal, skip; default strict; or SLUICE_ON_DAMAGE)"))
-        #expect(page.contains("(more than once if need be)"))
+        #expect(page.contains("(strict, conceal, skip; default: strict; env SLUICE_ON_DAMAGE)"))
+        #expect(page.contains("(repeatable)"))
     }
 
     @Test func titleIsPaintedWhereThereIsColour() {
         let lines = HelpPage(path: [Catalogue.root]).lines(width: 80) { text, ink in "<\(ink)>\(text)</>" }
-        #expect(lines[0] == "<strong>sluice</>: convert audio, sample-exact, by one or by the million")
+        #expect(lines[0] == "<strong>sluice</>: sample-exact audio conversion, for one file or for millions")
     }
 }

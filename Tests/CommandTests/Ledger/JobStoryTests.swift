@@ -60,13 +60,13 @@ struct JobStoryTests {
             isVerified: false,
             digest: nil,
             lostTags: [],
-            remarks: [Remark(.chapters, "2 chapters of the source are not carried over", count: 2)]
+            remarks: [Remark(.chapters, "2 chapters were not carried over", count: 2)]
         )
         try await bench.complete(bench.claim(for: bench.worker())[0], report)
         let lines = try bench.output("job", "\(job)").split(separator: "\n").suffix(2)
         #expect(
             lines == [
-                "  note: 4,096 frames damaged in 1 place", "  note: 2 chapters of the source are not carried over",
+                "  note: 4,096 frames damaged in 1 place", "  note: 2 chapters were not carried over",
             ]
         )
         let row = try bench.output("export", "--batch", "1").split(separator: "\n").last
@@ -85,7 +85,7 @@ struct JobStoryTests {
         _ = try await bench.heartbeat.beat(worker, [RunningJob(fence, frames: 500, totalFrames: 2_000, slot: 1)])
         let text = try bench.output("job", "\(job)")
         #expect(text.contains("done     █████                 25%   500 of 2,000 frames\n"))
-        #expect(text.contains("under way"))
+        #expect(text.contains("in progress"))
     }
 
     @Test func everyAttemptIsTold() async throws {
@@ -99,9 +99,9 @@ struct JobStoryTests {
         let text = try bench.output("job", "\(job)")
         #expect(
             text.contains("attempt 1   ")
-                && text.contains("failed, transient: retried while attempts are left (3 in all)")
+                && text.contains("failed, transient: retried, up to 3 attempts")
         )
-        #expect(text.contains("attempt 2   ") && text.contains("handed back: does not count"))
+        #expect(text.contains("attempt 2   ") && text.contains("handed back: not counted"))
         #expect(text.contains("attempt 3   "))
     }
 
@@ -118,28 +118,28 @@ struct JobStoryTests {
             Submission(),
             [JobRequest(LedgerBench.recipe("x"), needs: ["root:archive"])]
         )
-        #expect(try waits(receipt.firstJob).hasPrefix("for a worker that can do it, since "))
-        #expect(try waits(receipt.firstJob).hasSuffix(" s: it needs root:archive"))
+        #expect(try waits(receipt.firstJob).hasPrefix("for a suitable worker, since "))
+        #expect(try waits(receipt.firstJob).hasSuffix(" s: the job needs root:archive"))
         let later = try await bench.submit(1, Submission(runAt: Date.now.addingTimeInterval(3_600)))[0]
-        #expect(try waits(later).contains("for its time: ") && waits(later).hasSuffix(", in 59 min"))
+        #expect(try waits(later).contains("for its start time: ") && waits(later).hasSuffix(", in 59 min"))
         let worker = try await bench.worker()
         let tried = try await bench.submit(1)[0]
         try await bench.fail(bench.claim(for: worker)[0], .transient, code: "io_source", message: "gone")
-        #expect(try waits(tried).hasPrefix("for another try, "))
-        #expect(try waits(tried).hasSuffix(": sluice retry \(tried) does it at once"))
+        #expect(try waits(tried).hasPrefix("for its next attempt, "))
+        #expect(try waits(tried).hasSuffix(": sluice retry \(tried) starts it at once"))
         let next = try await bench.submit(1)[0]
         #expect(try waits(next).hasPrefix("its turn, since "))
         _ = try await bench.claim(for: worker)
         let last = try await bench.submit(1)[0]
         try await bench.ledger.setRunningLimit(1, queue: "default")
-        #expect(try waits(last) == "its queue may have no more running: sluice queues limit default none")
+        #expect(try waits(last) == "its queue has reached its limit of running jobs: sluice queues limit default none")
     }
 
     @Test func whatIsNotThereIsNotFound() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]
         let none = try bench.run("job", "77")
-        #expect((none.status, none.errorText) == (.exited(4), "error: there is no job 77\n"))
+        #expect((none.status, none.errorText) == (.exited(4), "error: no such job 77\n"))
         let some = try bench.run("job", "77", "\(job)")
         #expect(some.status == .exited(3) && some.outputText.hasPrefix("job \(job)   waiting"))
         #expect(try bench.run("job", "seven").status == .exited(2))

@@ -90,13 +90,13 @@ struct JobsTests {
         let jobs = try await bench.submit(7)
         let first = try bench.run("jobs", "--limit", "3").checked()
         #expect(first.outputText.split(separator: "\n").count == 4)
-        #expect(first.errorText == "there are more: sluice jobs --after \(jobs[4]), or --all\n")
+        #expect(first.errorText == "more: sluice jobs --after \(jobs[4]), or --all\n")
         let second = try bench.run("jobs", "--limit", "3", "--after", "\(jobs[4])", "-q").checked()
         #expect(second.outputText == "\(jobs[3])\n\(jobs[2])\n\(jobs[1])\n")
         #expect(second.errorText.isEmpty)
         let bySource = try bench.run("jobs", "--source", "in:a/", "--limit", "3", "--after", "\(jobs[2])").checked()
         #expect(bySource.outputText.contains("in:a/4.wav") && !bySource.outputText.contains("in:a/3.wav"))
-        #expect(bySource.errorText == "there are more: sluice jobs --source in:a/ --after \(jobs[5]), or --all\n")
+        #expect(bySource.errorText == "more: sluice jobs --source in:a/ --after \(jobs[5]), or --all\n")
     }
 
     @Test func allIsMoreThanAPage() async throws {
@@ -112,10 +112,10 @@ struct JobsTests {
     @Test func emptyListIsAnAnswer() async throws {
         let bench = try LedgerBench()
         let none = try bench.run("jobs").checked()
-        #expect((none.outputText, none.errorText) == ("", "there are no jobs\n"))
+        #expect((none.outputText, none.errorText) == ("", "no jobs\n"))
         try await bench.submit(1)
         let noneLikeIt = try bench.run("jobs", "--state", "failed").checked()
-        #expect((noneLikeIt.outputText, noneLikeIt.errorText) == ("", "no job is like that\n"))
+        #expect((noneLikeIt.outputText, noneLikeIt.errorText) == ("", "no job matches\n"))
         #expect(try bench.run("jobs", "--state", "failed", "--json").checked().stderr.isEmpty)
     }
 
@@ -124,7 +124,7 @@ struct JobsTests {
         for words in [["jobs", "--batch", "9"], ["jobs", "--follow", "--batch", "9"], ["errors", "--batch", "9"]] {
             let run = try bench.run(words)
             #expect(run.status == .exited(4))
-            #expect(run.errorText == "error: there is no batch 9\n")
+            #expect(run.errorText == "error: no such batch 9\n")
         }
     }
 

@@ -23,7 +23,7 @@ struct OverviewTests {
         #expect(try bench.output("batches", "-q") == "2\n1\n")
         #expect(try bench.output("batches", "1", "-q") == "1\n")
         let page = try bench.run("batches", "--limit", "1").checked()
-        #expect(page.errorText == "there are more: sluice batches --before 2, or --all\n")
+        #expect(page.errorText == "more: sluice batches --before 2, or --all\n")
         #expect(try bench.output("batches", "--before", "2", "-q") == "1\n")
         #expect(try bench.output("batches", "--all", "-q") == "2\n1\n")
         #expect(try bench.run("batches", "5").status == .exited(4))
@@ -54,7 +54,7 @@ struct OverviewTests {
         let bench = try LedgerBench()
         try await bench.submit(1)
         let run = try bench.run("queues", "pause", "default", "nihgtly")
-        #expect(run.status == .exited(4) && run.errorText.hasPrefix("error: there is no queue \"nihgtly\"\n"))
+        #expect(run.status == .exited(4) && run.errorText.hasPrefix("error: no such queue \"nihgtly\"\n"))
         #expect(try await bench.ledger.queues().first?.isPaused == false)
         for words in [
             ["limit", "default", "many"], ["limit", "default", "0"], ["weight", "default", "0"], ["pause"],
@@ -68,7 +68,7 @@ struct OverviewTests {
 
     @Test func workersAreShownAndAsked() async throws {
         let bench = try LedgerBench()
-        #expect(try bench.run("workers").checked().errorText.hasPrefix("no worker lives"))
+        #expect(try bench.run("workers").checked().errorText.hasPrefix("no workers are running"))
         let worker = try await bench.worker("pump-1")
         try await bench.submit(1)
         let fence = try await bench.claim(for: worker)[0]
@@ -80,7 +80,7 @@ struct OverviewTests {
         let shown = try bench.run("workers").checked()
         let cells = shown.outputText.split(separator: "\n")[1].split(separator: " ")
         #expect(cells.prefix(7) == ["\(worker)", "pump-1", "host-1", "paused", "4", "1", "1"] && cells.last == "1.0")
-        #expect(shown.errorText == "note:  pump-1 has paused itself: the disk is full\n")
+        #expect(shown.errorText == "note:  pump-1 is paused: the disk is full\n")
         for (word, wish) in [("quiet", WorkerWish.quiet), ("drain", .drain), ("run", .run)] {
             _ = try bench.output("workers", word, wish == .drain ? "pump-1" : "\(worker)")
             #expect(try await bench.ledger.workers().first?.wish == wish)
@@ -106,7 +106,7 @@ struct OverviewTests {
 
     @Test func failuresAreGroupedWithExampleAndHint() async throws {
         let bench = try LedgerBench()
-        #expect(try bench.run("errors").checked().errorText == "nothing failed\n")
+        #expect(try bench.run("errors").checked().errorText == "no failures\n")
         let first = try await bench.failedJob(stem: "one")
         let second = try await bench.failedJob(stem: "two")
         let crash = try await bench.failedJob(code: "room_crash", stem: "three")
@@ -146,14 +146,16 @@ struct OverviewTests {
         #expect(lines[2].hasPrefix("waiting    3   oldest "))
         #expect(lines[2].hasSuffix(" s   delayed 0   running 0   publishing 0"))
         #expect(lines[3] == "finished   0 completed, 0 failed, 0 cancelled")
-        #expect(run.errorText.contains("note:  no worker lives"))
-        #expect(run.errorText.contains("note:  no process has kept house yet"))
+        #expect(run.errorText.contains("note:  no workers are running"))
+        #expect(run.errorText.contains("note:  housekeeping has not run yet"))
         let worker = try await bench.worker()
         _ = try await bench.ledger.keepHouse()
         try await bench.complete(bench.claim(for: worker)[0])
         let well = try bench.run("status").checked()
         #expect(well.outputText.contains(", all well\n") && well.stderr.isEmpty)
-        #expect(well.outputText.contains("workers    1 alive (4 slots); after an outage none is declared lost before "))
+        #expect(
+            well.outputText.contains("workers    1 alive (4 slots); after an outage, no worker counts as lost before ")
+        )
         #expect(well.outputText.contains("finished   1 completed, 0 failed, 0 cancelled"))
         let record = try #require(try bench.records("status").first)
         #expect((record["jobs"] as? [String: Int])?["completed"] == 1)

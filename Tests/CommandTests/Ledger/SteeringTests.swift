@@ -11,7 +11,7 @@ struct SteeringTests {
         let jobs = try await bench.submit(3)
         let refused = try bench.run("cancel", "--batch", "1")
         #expect(refused.status == .exited(2))
-        #expect(refused.errorText == "error: would cancel 3 jobs; say --yes to do it without being asked\n")
+        #expect(refused.errorText == "error: would cancel 3 jobs; use --yes to skip the question\n")
         let dry = try bench.run("cancel", "--batch", "1", "--dry-run").checked()
         #expect(dry.outputText == "would cancel 3 jobs\nnothing was done (--dry-run)\n")
         #expect(try await bench.state(jobs[0]) == .waiting)
@@ -24,7 +24,7 @@ struct SteeringTests {
         let bench = try LedgerBench()
         let jobs = try await bench.submit(2)
         _ = try await bench.claim(for: bench.worker())
-        #expect(try bench.output("cancel", "--all", "--yes") == "1 job cancelled, 1 running asked to stop\n")
+        #expect(try bench.output("cancel", "--all", "--yes") == "1 job cancelled, 1 running job being stopped\n")
         #expect(try bench.output("jobs", "--state", "running").contains("\(jobs[0])"))
         #expect(try bench.output("jobs").contains(" stopping "))
     }
@@ -41,20 +41,21 @@ struct SteeringTests {
         )
         #expect(try await bench.ledger.publish([publication]) == [.done])
         let late = try bench.run("cancel", "\(jobs[0])", "--yes")
-        #expect(late.errorText.contains("there is nothing to cancel: 1 job is publishing, which is too late to cancel"))
+        #expect(late.errorText.contains("nothing to cancel: 1 job is already publishing, too late to cancel"))
         #expect(
-            try bench.output("cancel", "--all", "--yes") == "1 job cancelled, 1 publishing and too late to cancel\n"
+            try bench.output("cancel", "--all", "--yes")
+                == "1 job cancelled, 1 already publishing, too late to cancel\n"
         )
         // Another process may still be publishing, so the ledger hands the job to no worker yet.
-        #expect(try bench.output("retry", "\(jobs[0])", "--yes") == "0 jobs back in line\n")
+        #expect(try bench.output("retry", "\(jobs[0])", "--yes") == "0 jobs back in the queue\n")
         _ = try bench.sql("update sluice.publishing set since = since - interval '1 h'")
         #expect(
             try bench.output("retry", "\(jobs[0])", "--dry-run")
-                == "would have 1 half-published job finished\nnothing was done (--dry-run)\n"
+                == "would finish 1 half-published job\nnothing was done (--dry-run)\n"
         )
         #expect(
             try bench.output("retry", "\(jobs[0])", "--yes")
-                == "0 jobs back in line, 1 half published: the next worker with its root finishes it\n"
+                == "0 jobs back in the queue, 1 half-published: the next worker with its root finishes it\n"
         )
         #expect(try await bench.ledger.takeUnfinished().map(\.fence) == [fence])
         #expect(try await bench.state(jobs[0]) == .publishing)
@@ -67,12 +68,12 @@ struct SteeringTests {
         try await bench.ledger.apply(.cancel, to: JobFilter(ids: [cancelled]))
         #expect(
             try bench.output("retry", "--all", "--dry-run")
-                == "would put 1 job back into line, all attempts before them again\nnothing was done (--dry-run)\n"
+                == "would put 1 job back into the queue with a fresh set of attempts\nnothing was done (--dry-run)\n"
         )
-        #expect(try bench.output("retry", "--code", "truncated", "--yes") == "1 job back in line\n")
+        #expect(try bench.output("retry", "--code", "truncated", "--yes") == "1 job back in the queue\n")
         #expect(try await bench.state(failed) == .waiting)
         #expect(try await bench.state(cancelled) == .cancelled)
-        #expect(try bench.output("retry", "\(cancelled)", "--yes") == "1 job back in line\n")
+        #expect(try bench.output("retry", "\(cancelled)", "--yes") == "1 job back in the queue\n")
         #expect(try await bench.state(cancelled) == .waiting)
     }
 
@@ -81,7 +82,7 @@ struct SteeringTests {
         let job = try await bench.failedJob(code: "corrupt_stream")
         #expect(
             try bench.output("retry", "--code", "corrupt_stream", "--on-damage", "conceal", "--dry-run")
-                == "would put 1 job back into line, all attempts before them again, with --on-damage conceal\n"
+                == "would put 1 job back into the queue with a fresh set of attempts, with --on-damage conceal\n"
                 + "nothing was done (--dry-run)\n"
         )
         let record = try #require(
@@ -99,7 +100,7 @@ struct SteeringTests {
         try await bench.fail(bench.claim(for: bench.worker())[0])
         #expect(
             try bench.run("retry", "\(job)", "--yes", environment: ["SLUICE_ON_DAMAGE": "skip"]).checked().outputText
-                == "1 job back in line\n"
+                == "1 job back in the queue\n"
         )
         #expect(try bench.run("retry", "\(job)", "--on-damage", "hope").status == .exited(2))
     }
@@ -109,7 +110,7 @@ struct SteeringTests {
         let job = try await bench.failedJob(code: "implausible_length")
         let alone = try bench.run("retry", "\(job)", "--conceal-limit", "600", "--yes")
         #expect(alone.status == .exited(2))
-        #expect(alone.errorText.contains("--conceal-limit: goes with --on-damage conceal only"))
+        #expect(alone.errorText.contains("--conceal-limit needs --on-damage conceal"))
         let words = ["retry", "\(job)", "--on-damage", "conceal", "--conceal-limit", "5400", "--yes"]
         let record = try #require(try bench.records(words).first)
         #expect(record["onDamage"] as? String == "conceal" && record["concealLimit"] as? Int == 5_400)
@@ -142,17 +143,17 @@ struct SteeringTests {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]
         let none = try bench.run("retry", "--batch", "1", "--yes")
-        #expect((none.status, none.errorText) == (.exited(9), "error: there is nothing to retry\n"))
+        #expect((none.status, none.errorText) == (.exited(9), "error: nothing to retry\n"))
         let idle = try bench.run("retry", "\(job)", "--yes")
         #expect(idle.status == .exited(9))
-        #expect(idle.errorText.hasPrefix("note:  1 of them is in a state that leaves nothing to retry\n"))
+        #expect(idle.errorText.hasPrefix("note:  1 job is in a state in which retry has no effect\n"))
     }
 
     @Test func oneMistypedNumberStopsAll() async throws {
         let bench = try LedgerBench()
         let jobs = try await bench.submit(2)
         let run = try bench.run("cancel", "\(jobs[0])", "77", "78", "--yes")
-        #expect((run.status, run.errorText) == (.exited(4), "error: there is no job 77, 78\n"))
+        #expect((run.status, run.errorText) == (.exited(4), "error: no such jobs 77, 78\n"))
         #expect(try await bench.state(jobs[0]) == .waiting)
         #expect(try bench.run("cancel", "--batch", "9", "--yes").status == .exited(4))
     }

@@ -49,7 +49,7 @@ struct WaitTests {
         let run = try bench.run("wait", "\(jobs[0])", "\(jobs[1])", "--timeout", "0s")
         #expect(run.status == .exited(8))
         #expect(run.outputText == "job \(jobs[0])  completed\njob \(jobs[1])  waiting\n")
-        #expect(run.errorText.hasSuffix("not all of it ended in that time\n"))
+        #expect(run.errorText.hasSuffix("timed out: some jobs have not ended\n"))
     }
 
     @Test func whatIsNotThereIsFour() async throws {
@@ -57,7 +57,7 @@ struct WaitTests {
         let job = try await bench.submit(1)[0]
         #expect(try bench.run("wait", "--batch", "9").status == .exited(4))
         let run = try bench.run("wait", "\(job)", "77")
-        #expect((run.status, run.errorText) == (.exited(4), "error: there is no job 77\n"))
+        #expect((run.status, run.errorText) == (.exited(4), "error: no such job 77\n"))
         #expect(try bench.run("wait").status == .exited(2))
     }
 
@@ -110,12 +110,12 @@ struct WaitTests {
         try waiting.waitForTalk("waiting=1\n")
         try following.waitForOutput("\(jobs[1])\n")
         try bench.server.stop()
-        for running in [waiting, following] { try running.waitForTalk("note:  the ledger does not answer (ledger_") }
+        for running in [waiting, following] { try running.waitForTalk("note:  the ledger is unreachable (ledger_") }
         try bench.server.start()
         try await bench.ledger.apply(.cancel, to: JobFilter(ids: jobs))
         #expect(try waiting.end() == .exited(3))
         #expect(waiting.outputText == "job \(jobs[0])  cancelled\n")
-        #expect(waiting.errorText.contains("note:  the ledger answers again\n"))
+        #expect(waiting.errorText.contains("note:  the ledger is reachable again\n"))
         #expect(try following.end() == .exited(0))
         #expect(following.outputText == "\(jobs[1])\n\(jobs[0])\n")
     }

@@ -83,7 +83,7 @@ struct LocalClusterTests {
         #expect(facts.processes.count == 4)
         #expect(try home.run("down").status == .exited(0))
         for (part, id) in facts.processes { #expect(!home.runs(id), "\(part) runs still") }
-        #expect(try home.run("down").errorText.contains("did not run"))
+        #expect(try home.run("down").errorText.contains("was not running"))
         let again = try home.up()
         #expect(again.slots == 3)
         #expect(Set(again.processes.values).isDisjoint(with: facts.processes.values))

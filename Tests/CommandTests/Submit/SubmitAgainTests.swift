@@ -44,7 +44,7 @@ struct SubmitAgainTests {
         try bench.sound("in/sub/d.wav")
         #expect(
             try submit("--dry-run").checked().outputText.contains(
-                "  unchanged   3 done before, and all of it is there\n"
+                "  unchanged   3 done before, outputs exist\n"
             )
         )
         let run = try submit("--wait").checked()
@@ -75,7 +75,7 @@ struct SubmitAgainTests {
         try Bytes.write(Array("edited by hand".utf8), to: output("a.flac"))
         let run = try submit("--wait")
         #expect(run.status == .exited(1))
-        #expect(run.errorText.hasPrefix("error: one output is not as it was written; nothing was submitted\n"))
+        #expect(run.errorText.hasPrefix("error: 1 output has changed since it was written; nothing was submitted\n"))
         #expect(run.errorText.contains("out/a.flac\n"))
         #expect(try Bytes.read(output("a.flac")) == Array("edited by hand".utf8))
         #expect(try submit("--wait", "--on-conflict", "missing").checked().outputText.contains("1 skipped"))
@@ -93,7 +93,7 @@ struct SubmitAgainTests {
         #expect(try submit().checked().outputText == "batch 1  3 jobs\nnothing to submit: 3 unchanged\n")
         let run = try submit("--check")
         #expect(run.status == .exited(1))
-        #expect(run.errorText.hasPrefix("error: one output is not as it was written; nothing was submitted\n"))
+        #expect(run.errorText.hasPrefix("error: 1 output has changed since it was written; nothing was submitted\n"))
         let repaired = try submit("--check", "--on-conflict", "replace", "--wait").checked()
         #expect(repaired.outputText == "batch 2  1 job: 1 new\nnot submitted: 2 unchanged\nbatch 2  1 completed\n")
         #expect(try submit("--check").checked().outputText == "nothing to submit: 3 unchanged\n")
@@ -109,7 +109,7 @@ struct SubmitAgainTests {
         let run = try submit("--wait")
         #expect(run.status == .exited(3))
         #expect(run.outputText == "batch 1  3 jobs\nnothing to submit: 2 unchanged, 1 failed before\n")
-        #expect(run.errorText.contains("in/b.wav; \"sluice retry --batch 1\" tries again\n"))
+        #expect(run.errorText.contains("in/b.wav; retry with \"sluice retry --batch 1\"\n"))
         try bench.sound("in/b.wav")
         let mended = try submit("--wait").checked()
         #expect(mended.outputText == "batch 2  1 job: 1 changed\nnot submitted: 2 unchanged\nbatch 2  1 completed\n")
@@ -132,7 +132,7 @@ struct SubmitAgainTests {
         _ = try submit("-q").checked()
         try bench.sound("in/d.wav")
         let run = try submit().checked()
-        #expect(run.outputText == "batch 2  1 job: 1 new\nnot submitted: 3 wait or run already\n")
+        #expect(run.outputText == "batch 2  1 job: 1 new\nnot submitted: 3 already waiting or running\n")
         let waiting = try bench.start(
             Self.words[0],
             Self.words[1],
@@ -141,7 +141,7 @@ struct SubmitAgainTests {
             Self.words[4],
             "--wait"
         )
-        try waiting.waitForOutput("nothing to submit: 4 wait or run already\n")
+        try waiting.waitForOutput("nothing to submit: 4 already waiting or running\n")
         let worker = try bench.startWorker()
         #expect(try waiting.end() == .exited(0))
         #expect(waiting.outputText.hasSuffix("batch 1  3 completed\nbatch 2  1 completed\n"))
@@ -205,7 +205,7 @@ struct SubmitAgainTests {
         try FileManager.default.removeItem(atPath: output("a.flac"))
         let run = try submit("--key", "night", "--wait")
         #expect(run.status == .exited(3))
-        #expect(run.errorText.contains("of the outputs 1 are missing; without --key, or by another"))
+        #expect(run.errorText.contains("of the outputs, 1 is missing; submit without --key, or with another key"))
         #expect(
             try submit("--key", "morning", "--wait").checked().outputText.hasPrefix("batch 2  1 job: 1 missing again\n")
         )
@@ -218,10 +218,10 @@ struct SubmitAgainTests {
         let id = try await bench.worker(abilities: ["root:in", "root:far", "codec:flac"])
         for fence in try await bench.claim(3, for: id) { try await bench.complete(fence) }
         let run = try bench.run(words + ["--wait"]).checked()
-        #expect(run.outputText == "batch 1  3 jobs\nnothing to submit: 3 done before and not looked at\n")
-        #expect(run.errorText == "note:  3 outputs are under roots that this machine does not have: not looked at\n")
+        #expect(run.outputText == "batch 1  3 jobs\nnothing to submit: 3 done before, not checked\n")
+        #expect(run.errorText == "note:  3 outputs are under roots that are not on this machine and not checked\n")
         try bench.touch("in/a.wav")
-        #expect(try bench.run(words).checked().outputText.contains("3 done before and not looked at"))
+        #expect(try bench.run(words).checked().outputText.contains("3 done before, not checked"))
     }
 
     @Test func ofEqualSubmissionsAtOnceOneIsAdded() async throws {

@@ -17,7 +17,7 @@ struct SubmitProbeTests {
         let lines = try bench.run(plan).checked().outputText.split(separator: "\n").map(String.init)
         #expect(lines[0].hasPrefix("9 files, ") && lines[0].contains("  ->  9 jobs in queue default, priority 0"))
         #expect(lines[1] == "  length      8.8 s of sound")
-        #expect(lines[2] == "  unreadable  2 would fail, by the look of them")
+        #expect(lines[2] == "  unreadable  2 files would probably fail")
         #expect(lines[3].contains("/empty.wav: empty_input, ") && lines[4].contains("/text.mp3: "))
         #expect(lines.last == "nothing was submitted (--dry-run)")
         let record = try #require(
@@ -41,7 +41,7 @@ struct SubmitProbeTests {
         for words in [[], ["--json"]] {
             let plan = ["submit", "-r", ".", "--to", "out/{stem}.flac", "--dry-run", "--probe"] + words
             let text = try bench.run(plan).checked().outputText
-            #expect(words == ["--json"] || text.contains("  unreadable  2 would fail, by the look of them\n"))
+            #expect(words == ["--json"] || text.contains("  unreadable  2 files would probably fail\n"))
             #expect(text.contains(" film.mp4: ") && text.contains(" text.mp3: "), "\(text.debugDescription)")
             let scalars = text.unicodeScalars.filter { $0 != "\n" }
             let hidden = scalars.filter { [.control, .format].contains($0.properties.generalCategory) }
@@ -57,13 +57,13 @@ struct SubmitProbeTests {
         // The FIFO has no writer: a command that opened it would block, and the test's time limit would kill it.
         let run = try bench.run(words)
         #expect(run.status == .exited(1))
-        #expect(run.errorText == "error: pipe.wav is neither a file nor a folder but a pipe\n")
+        #expect(run.errorText == "error: pipe.wav is a pipe, not a file or a folder\n")
     }
 
     @Test func placesThatAreElsewhereAreCounted() throws {
         let bench = try LedgerBench()
         let run = try bench.run("submit", "far:a.wav", "--to", "far:out/{stem}.flac", "--dry-run", "--probe").checked()
-        #expect(run.outputText.contains("  length      0.00 s of sound, without 1 that are not on this machine\n"))
+        #expect(run.outputText.contains("  length      0.00 s of sound, without 1 file on other machines\n"))
     }
 
     @Test func onlyAPlanProbes() throws {

@@ -17,7 +17,7 @@ struct SubmitTwiceTests {
         try bench.files("out/a.mp3")
         let again = try bench.run(["submit", "-r", "in", "-q"] + LedgerBench.usual).checked()
         #expect(again.outputText == "1\n")
-        #expect(again.errorText == "note:  the same was submitted before: nothing was added; --again submits it anew\n")
+        #expect(again.errorText == "note:  this was submitted before; nothing was added; --again submits it again\n")
         #expect(try await bench.ledger.batches().count == 1)
         let words = ["submit", "-r", "in", "-q", "--again", "--on-conflict", "skip"] + LedgerBench.usual
         #expect(try bench.run(words).checked().outputText == "2\n")
@@ -53,7 +53,7 @@ struct SubmitTwiceTests {
             #expect(try bench.run(plain + words).checked().errorText.contains("nothing was added"), "\(words)")
         }
         let fewer = try bench.run(plain + ["--exclude", "b.wav"]).checked()
-        #expect(fewer.outputText == "nothing to submit: 1 wait or run already\n")
+        #expect(fewer.outputText == "nothing to submit: 1 already waiting or running\n")
         #expect(try await bench.ledger.batches().count == 1)
     }
 
@@ -66,7 +66,7 @@ struct SubmitTwiceTests {
         #expect(other.status == .exited(1))
         #expect(
             other.errorText.hasPrefix(
-                "error: the key night-1 stands for another request, batch 1; nothing was submitted\n"
+                "error: the key night-1 was used for a different submission, batch 1; nothing was submitted\n"
             )
         )
         #expect(try await bench.ledger.batches().map(\.jobs.total) == [1])
@@ -81,7 +81,9 @@ struct SubmitTwiceTests {
         try await locked.untilASessionWaits()
         running.signal(SIGINT)
         #expect(try running.end() == .signalled(SIGINT))
-        #expect(running.errorText == "stopped by Ctrl-C; say the same again to go on: nothing is added twice\n")
+        #expect(
+            running.errorText == "stopped by Ctrl-C; run the command again to continue: nothing is submitted twice\n"
+        )
         try locked.letGo()
         #expect(try await bench.ledger.batches().isEmpty)
     }

@@ -37,7 +37,7 @@ struct WatchPageTests {
         #expect(screen[21].hasPrefix("── last failures ──"))
         let failure = screen[22].replacing(#/^(just now|[0-9]+ (s|min) ago)/#) { _ in "AGO" }
         #expect(failure == "AGO  truncated  1 job  \(material.failed) in:bad/1.wav")
-        #expect(screen[23] == "? help   q quit   c cancel   p pause queue   enter story   / filter")
+        #expect(screen[23] == "? help   q quit   c cancel   p pause queue   enter details   / filter")
     }
 
     @Test(arguments: sizes)
@@ -125,22 +125,22 @@ struct WatchPageTests {
         var state = try await material.state()
         state.lose(LedgerError(.ledgerCannotReach, during: "look", "no server"))
         let screen = state.screen()
-        #expect(screen[1].hasPrefix("the ledger does not answer since ") && screen[1].contains("ledger_cannot_reach"))
+        #expect(screen[1].hasPrefix("the ledger has not answered since ") && screen[1].contains("ledger_cannot_reach"))
         #expect(screen[2].hasPrefix("batches"))
         state.take(try await material.look())
-        #expect(!state.text().contains("does not answer"))
+        #expect(!state.text().contains("has not answered"))
     }
 
     @Test func whatIsMissingIsSaid() async throws {
         let bench = try LedgerBench()
         var state = WatchState(try await WatchFacts.look(at: bench.ledger, WatchQuery()))
         #expect(state.text().contains("queues    default 0 waiting"))
-        #expect(state.text().contains("workers   none lives; \"sluice worker\" starts one"))
-        #expect(state.text().contains("  nothing runs"))
+        #expect(state.text().contains("workers   none are running; start one with \"sluice worker\""))
+        #expect(state.text().contains("  no running jobs"))
         #expect(!state.text().contains("last failures"))
         _ = state.take(.character("3"))
         state.take(try await WatchFacts.look(at: bench.ledger, state.query))
-        #expect(state.text().contains("  nothing failed"))
+        #expect(state.text().contains("  no failed jobs"))
     }
 
     @Test func manyQueuesAndWorkersAreCounted() async throws {

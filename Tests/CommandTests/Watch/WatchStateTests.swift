@@ -95,7 +95,7 @@ struct WatchStateTests {
         #expect(try await material.bench.state(material.running[0]) == .running)
         let tally = try await cancel.carryOut(in: material.bench.ledger) { _ in }
         state.end(cancel, .success(tally))
-        #expect(state.foot() == "0 jobs cancelled, 1 running asked to stop")
+        #expect(state.foot() == "0 jobs cancelled, 1 running job being stopped")
         state.take(try await material.look(state.query))
         #expect(state.text().contains("stopping"))
     }
@@ -126,7 +126,7 @@ struct WatchStateTests {
         let retry = try counted(state.take(.character("r")))
         state.take(count: try await retry.count(in: material.bench.ledger) ?? 9, of: retry)
         #expect(state.mode == .list)
-        #expect(state.foot() == "there is nothing to retry (\(material.running[0]) in:a/1.wav)")
+        #expect(state.foot() == "nothing to retry (\(material.running[0]) in:a/1.wav)")
         try await material.press(.character("6"), in: &state)
         #expect(state.take(.character("c")) == nil && state.message != nil)
     }
@@ -136,7 +136,7 @@ struct WatchStateTests {
         let ledger = material.bench.ledger
         var state = try await material.state()
         #expect(state.take(.character("p")) == nil)
-        #expect(state.foot() == "pause queue default? 3 jobs in it would wait; what runs goes on  y/N")
+        #expect(state.foot() == "pause queue default? 3 jobs in it would wait; running jobs continue  y/N")
         #expect(state.take(.character("y")) == .carryOut(.pause(true, queue: "default")))
         _ = try await WatchChange.pause(true, queue: "default").carryOut(in: ledger) { _ in }
         state.end(.pause(true, queue: "default"), .success(nil))
@@ -148,7 +148,7 @@ struct WatchStateTests {
         _ = state.take(.character("n"))
         try await material.press(.character("6"), .end, in: &state)
         #expect(state.take(.character("p")) == nil)
-        #expect(state.foot() == "let worker pump-2 claim nothing more? the 2 jobs in its hands would go on  y/N")
+        #expect(state.foot() == "stop worker pump-2 from claiming? it finishes its 2 jobs  y/N")
         let wish = try carriedOut(state.take(.character("y")))
         _ = try await wish.carryOut(in: ledger) { _ in }
         #expect(try await ledger.workers().first { $0.worker == material.worker }?.wish == .quiet)
@@ -160,9 +160,9 @@ struct WatchStateTests {
         let what = try counted(state.take(.character("C")))
         state.take(count: 2, of: what)
         _ = state.take(.character("y"))
-        #expect(state.take(.character("C")) == nil && state.message?.text == "one change after the other")
+        #expect(state.take(.character("C")) == nil && state.message?.text == "wait until the current change is done")
         #expect(state.take(.character("q")) == nil)
-        #expect(state.foot() == "still cancelling; q again leaves the rest undone")
+        #expect(state.foot() == "still cancelling; press q again to stop and quit")
         #expect(state.take(.character("q")) == .leave)
         state.end(what, .success(nil))
         #expect(state.take(.character("q")) == .leave)
@@ -179,7 +179,7 @@ struct WatchStateTests {
         // The question is shown on the list, even if the key was pressed on another page.
         _ = state.take(.character("?"))
         #expect(state.interrupt() == nil && state.mode == .list)
-        #expect(state.foot() == "still cancelling; Ctrl-C again leaves the rest undone")
+        #expect(state.foot() == "still cancelling; press Ctrl-C again to stop and quit")
         var other = state
         #expect(state.interrupt() == .leave)
         // Any other key in between restarts the question. Once the change is done, there is nothing to confirm.
@@ -197,15 +197,15 @@ struct WatchStateTests {
         for key in [Key.character("/"), .character("x"), .backspace, .paste("in:a/2\n"), .character("?"), .backspace] {
             #expect(state.take(key) == nil)
         }
-        #expect(state.foot() == "list only: in:a/2_")
+        #expect(state.foot() == "filter: in:a/2_")
         try await material.press(.enter, in: &state)
         #expect(state.rows.count == 1 && job(state) == material.running[1])
-        #expect(state.foot().contains("esc drop in:a/2"))
+        #expect(state.foot().contains("esc clear in:a/2"))
         try await material.press(.escape, in: &state)
         #expect(state.rows.count == 2 && state.filter.isEmpty)
         _ = state.take(.character("/"))
         for letter in "batch=x" { _ = state.take(.character(letter)) }
-        #expect(state.take(.enter) == nil && state.message?.text.hasPrefix("batch=x: has to be a number") == true)
+        #expect(state.take(.enter) == nil && state.message?.text.hasPrefix("batch=x: must be an id") == true)
     }
 
     @Test(arguments: [
@@ -242,7 +242,7 @@ struct WatchStateTests {
         #expect(state.screen()[22] == "line 49")
         #expect(state.take(.character("q")) == nil && state.mode == .list)
         state.take(story: nil, of: 99)
-        #expect(state.foot() == "there is no job 99")
+        #expect(state.foot() == "no such job 99")
     }
 
     @Test func lateStoryDoesNotInterruptTheUser() async throws {

@@ -46,8 +46,8 @@ struct ValueTypeTests {
 
     @Test func tagNeedsANameAndASign() throws {
         #expect(try ValueType<TagWish>.tag.read("artist=A=B").value == "A=B")
-        #expect(why(.tag as ValueType<TagWish>, "artist") == "has to be NAME=VALUE")
-        #expect(why(.tag as ValueType<TagWish>, "=x") == "has to be NAME=VALUE")
+        #expect(why(.tag as ValueType<TagWish>, "artist") == "must be NAME=VALUE")
+        #expect(why(.tag as ValueType<TagWish>, "=x") == "must be NAME=VALUE")
     }
 
     @Test func numbersAreFinite() throws {

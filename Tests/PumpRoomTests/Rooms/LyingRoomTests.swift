@@ -40,7 +40,7 @@ import Testing
     @Test func partOfALockIsWarnedOfOnce() async throws {
         let part = """
             level = {'sandbox': 'best-effort', 'layers': ['seccomp'], 'user': 1,
-                'missing': [{'layer': 'landlock', 'reason': 'not in this kernel'}]}
+                'missing': [{'layer': 'landlock', 'reason': 'not supported by this kernel'}]}
             hello()
             while True: job = begin(); convert(job, report)
             """
@@ -57,7 +57,9 @@ import Testing
         for _ in 0..<3 { #expect(await SlotRun(try bench.short(), in: slot).isConverted) }
         #expect(startCount >= 3)
         #expect(
-            warnings.withLock { $0 } == ["pump rooms are not fully locked: no landlock (not in this kernel)"]
+            warnings.withLock { $0 } == [
+                "pump rooms are not fully sandboxed: no landlock (not supported by this kernel)"
+            ]
         )
         #expect(slot.level?.isComplete == false)
         await slot.close()

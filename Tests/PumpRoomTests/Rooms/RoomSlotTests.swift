@@ -210,6 +210,6 @@ import Testing
     @Test func startedByHandARoomSaysWhatItIsNot() throws {
         let run = try Run.program(SlotBench.program, ["pump-room"])
         #expect(run.status == .exited(64))
-        #expect(run.errorText.hasPrefix("sluice pump-room: sluice starts this for itself"))
+        #expect(run.errorText.hasPrefix("sluice pump-room: internal command"))
     }
 }

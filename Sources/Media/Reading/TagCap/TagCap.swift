@@ -29,7 +29,7 @@ struct TagCap {
                 .metadataTooLarge,
                 at: .open,
                 "the \(container) file has more than \(TagBudget.mostTags) tags in too many places",
-                hint: "take the tags out"
+                hint: "remove the tags"
             )
         }
     }
@@ -51,7 +51,7 @@ struct TagCap {
     /// The remark of a conversion that hid tags.
     static let remark = Remark(
         .tags,
-        "the source has more tags and chapters than are read (\(TagBudget.mostTags) at most); the first ones were kept"
+        "the source has more than \(TagBudget.mostTags) tags and chapters; only the first ones were kept"
     )
 
     mutating func patch(_ place: Int64, _ bytes: [UInt8]) { patches.append(SourcePatch(place: place, bytes: bytes)) }

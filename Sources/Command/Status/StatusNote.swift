@@ -1,0 +1,18 @@
+/// A problem that needs an operator's attention.
+struct StatusNote: Sendable, Hashable {
+    enum Kind: Sendable {
+        /// Jobs wait, and no worker is running.
+        case noWorkers
+        /// No process runs the ledger's housekeeping, or one of its chores fails.
+        case housekeeping
+        /// A worker reports what keeps it from work.
+        case trouble
+        /// No running worker can do the jobs of a queue.
+        case unable
+    }
+
+    let kind: Kind
+    let text: String
+
+    init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
+}
