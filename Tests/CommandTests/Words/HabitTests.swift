@@ -36,11 +36,11 @@ struct HabitTests {
     }
 
     @Test(arguments: [
-        ("version", "there is no command \"version\"; did you mean \"sluice --version\"?"),
-        ("batch 17", "there is no command \"batch\"; did you mean \"batches\"?"),
-        ("ls", "there is no command \"ls\"; did you mean \"jobs\"?"),
-        ("covnert", "there is no command \"covnert\"; did you mean \"convert\"?"),
-        ("pri 1", "there is no command \"pri\"; did you mean \"prioritize\"?"),
+        ("version", "unknown command \"version\"; did you mean \"sluice --version\"?"),
+        ("batch 17", "unknown command \"batch\"; did you mean \"batches\"?"),
+        ("ls", "unknown command \"ls\"; did you mean \"jobs\"?"),
+        ("covnert", "unknown command \"covnert\"; did you mean \"convert\"?"),
+        ("pri 1", "unknown command \"pri\"; did you mean \"prioritize\"?"),
     ])
     func commandsOfOtherProgramsAreTranslated(line: String, message: String) throws {
         #expect(try error(line).message == message)
