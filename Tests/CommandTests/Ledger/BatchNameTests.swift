@@ -34,7 +34,7 @@ struct BatchNameTests {
     @Test func namesThatNoBatchHasAreToldApart() async throws {
         let bench = try LedgerBench()
         let missing = try bench.run("jobs", "--batch", "talks")
-        #expect((missing.status, missing.errorText) == (.exited(4), "error: there is no batch \"talks\"\n"))
+        #expect((missing.status, missing.errorText) == (.exited(4), "error: no such batch \"talks\"\n"))
         let none = try bench.run("jobs", "--batch", "last")
         #expect((none.status, none.errorText) == (.exited(4), "error: you have submitted no batch to this ledger\n"))
         #expect(try bench.run("jobs", "--batch", "0").status == .exited(2))

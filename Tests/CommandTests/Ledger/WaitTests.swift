@@ -86,7 +86,9 @@ struct WaitTests {
         try running.waitForTalk("note:  nothing runs: no workers are running; \"sluice worker\" starts one\n")
         try await bench.complete(bench.claim(for: bench.worker())[0])
         #expect(try running.end() == .exited(0))
-        #expect(running.errorText.split(separator: "\n").count == 2, "\(running.errorText)")
+        // On a slow machine the job may also wait for its turn, until the worker claims it.
+        let notes = running.errorText.split(separator: "\n").filter { $0.hasPrefix("note:") && !$0.contains("its turn") }
+        #expect(notes.count == 2, "\(running.errorText)")
     }
 
     @Test func jobThatIsTriedAgainHasNotEnded() async throws {
