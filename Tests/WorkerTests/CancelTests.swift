@@ -37,7 +37,7 @@ struct CancelTests {
         let environment = ["PATH": "/usr/bin:/bin", "HOME": "/", "SLUICE_DATABASE_URL": lab.server.url()]
         let start = ContinuousClock.now
         let run = try Run.program(WorkerProcess.program, words, environment: environment).checked()
-        #expect(run.outputText == "0 jobs cancelled, 1 running asked to stop\n")
+        #expect(run.outputText == "0 jobs cancelled, 1 running job being stopped\n")
         try await lab.wait(for: 1, "cancelled")
         return .now - start
     }

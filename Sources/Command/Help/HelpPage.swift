@@ -26,7 +26,9 @@ struct HelpPage {
             let all = group == .general ? members + [("-h, --help", "show this help")] : members
             if !all.isEmpty { lines += section(group.rawValue, rows(all, width), paint) }
         }
-        if path.count == 1 { lines += ["", "Run \"\(title) help COMMAND\" for the help of a command."] }
+        if path.count == 1 {
+            lines += [""] + "Run \"\(title) help COMMAND\" for the help of a command.".wrapped(to: width)
+        }
         return lines
     }
 
