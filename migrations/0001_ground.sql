@@ -1,9 +1,8 @@
--- Why: the ground that all other migrations stand on: roles, the words of the ledger as types, the settings, the clock,
--- and the way rights are given.
+-- Why: the basis of all other migrations: roles, enumerated types, the settings, the clock, and how rights are granted.
 --
--- Every file is run in one transaction with `search_path = <schema>, pg_temp`. The schema's name is chosen then and is
--- written nowhere: functions are pinned to it by `set search_path from current`, so a caller's path cannot mislead them.
--- Every file works as the schema's owner and gives the role back at its end.
+-- The migrator runs every file in one transaction with `search_path = <schema>, pg_temp`. The schema's name is chosen then and is
+-- written nowhere: functions are pinned to it by `set search_path from current`, so the search path of a caller cannot mislead them.
+-- Every file works as the schema's owner and resets the role at its end.
 
 do $$
 declare
@@ -14,7 +13,7 @@ begin
         raise exception 'the database is encoded in %, and the names of files need UTF8', getdatabaseencoding()
             using hint = 'create the database with: create database sluice encoding ''UTF8'' template template0';
     end if;
-    -- Roles belong to the whole cluster; two schemas may be made at the same time.
+    -- Roles belong to the whole cluster, and two schemas may be created at the same time.
     perform pg_advisory_xact_lock(hashtextextended('sluice roles', 0));
     foreach wanted in array array['sluice_owner', 'sluice_operator', 'sluice_worker', 'sluice_submitter', 'sluice_viewer'] loop
         continue when exists (select from pg_roles where rolname = wanted);
@@ -22,7 +21,7 @@ begin
             execute format('create role %I nologin', wanted);
         exception
             when duplicate_object or unique_violation then
-                null; -- another database of the cluster was faster
+                null; -- another database of the cluster created it first
             when insufficient_privilege then
                 raise warning 'role % is missing and % may not create roles', wanted, current_user
                     using hint = format('as an administrator: create role %I nologin; then: select apply_permissions()',
@@ -48,7 +47,7 @@ begin
     if may_own then
         begin
             execute format('alter schema %I owner to sluice_owner', current_schema());
-            -- The migrator's memory was there before this file; all else is made below.
+            -- The migrator creates its table before this file runs. All other objects are created below, by the owner.
             alter table if exists migration owner to sluice_owner;
         exception when insufficient_privilege then
             raise warning '% may not give the schema to sluice_owner and owns the ledger itself', session_user
@@ -59,7 +58,7 @@ end $$;
 
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- The migrator's memory, for those who run these files by hand; `sluice migrate` has made it already.
+-- The migrator's record of applied files. `sluice migrate` creates it first; this statement serves users who run the files by hand.
 create table if not exists migration (
     version integer primary key check (version > 0),
     name text not null,
@@ -68,109 +67,114 @@ create table if not exists migration (
     applied_by text not null default session_user
 );
 
--- For roles that may not read tables: whether this ledger is as they need it.
+-- Lets roles that may not read tables check the version of this ledger.
 create view applied_migration as select version, name, checksum, applied_at, applied_by from migration;
 
--- MARK: Words
+-- MARK: Enumerated types
 
--- Where a job stands. The first four are rows in a table of that name, the last four are rows in `finished`. `skipped`:
--- something else has the output's place and stays there by the recipe's wish, so the job has no output.
+-- The state of a job. The first four are rows in a table of the same name, the last four are rows in `finished`. `skipped`: another
+-- file has the output's name and the recipe says to keep it, so the job has no output.
 create type job_state as enum ('delayed', 'waiting', 'running', 'publishing', 'completed', 'skipped', 'failed', 'cancelled');
 
--- What another try is worth.
+-- Decides whether a failed attempt is repeated.
 create type failure_class as enum ('permanent', 'transient', 'infrastructure');
 
--- How an attempt ended: `lost` with its worker, `released` by its worker, both unspent.
+-- How an attempt ended. `lost`: its worker was lost. `released`: its worker handed the job back. Neither spends an attempt.
 create type attempt_outcome as enum ('completed', 'failed', 'lost', 'released', 'cancelled');
 
--- What a fenced write is told. `done` now, `repeated`: by this very fence before, so the answer was lost and not the write;
--- `lost`: another owns the job or it has ended; `cancelled`: the job was to be stopped and has ended so; `publishing`: by this
--- very fence it has been published, so it is too late to hand it back, and its file is needed.
+-- The answer to a fenced write. `done`: the change is made. `repeated`: an earlier call with the same fence made it, so only the
+-- answer was lost. `lost`: another worker owns the job, or the job has ended. `cancelled`: the job had been asked to stop, and has
+-- now ended as cancelled. `publishing`: a call with the same fence has published the job, so it is too late to hand the job back,
+-- and its file is needed.
 create type answer as enum ('done', 'repeated', 'lost', 'cancelled', 'publishing');
 
--- How a finished job's output came to be where it was to be: `adopted`: the same bytes were there already; `skipped`: something
--- else is there and stays, so there is no output of ours.
+-- How a finished job's output got its name. `adopted`: the same bytes were there already. `skipped`: another file is there and
+-- stays, so the job has no output.
 create type placement as enum ('published', 'adopted', 'skipped');
 
--- What a worker is asked to do: claim, claim nothing more, or claim nothing more and stop once empty.
+-- What the ledger asks of a worker: claim; claim no more; or claim no more and stop once it holds no jobs.
 create type worker_wish as enum ('run', 'quiet', 'drain');
 
 -- MARK: Settings and the clock
 
--- The one row of what an owner may choose. Functions read it at every call, so a change counts at once.
+-- The owner's settings, in one row. Functions read it at every call, so a change takes effect at once.
 create table setting (
     only_row boolean primary key default true check (only_row),
-    -- How long a worker may be silent. Its jobs are its own until reap() has ended it, which comes after this.
+    -- How long a worker may go without a heartbeat before reap() may end it. Until reap() does, the worker keeps its jobs.
     lease interval not null default '30 s' check (lease between '1 s' and '1 h'),
-    -- The n-th retry of a transient failure comes after a random share of base * 2^(n-1), at most the cap.
+    -- The n-th retry of a transient failure comes after a random share of retry_base * 2^(n-1), at most retry_cap.
     retry_base interval not null default '10 s' check (retry_base > '0'),
     retry_cap interval not null default '15 min' check (retry_cap >= retry_base),
-    -- So many rooms may die of one job before it is put in quarantine. One death may be the room's own fault or a neighbour's
-    -- memory; a second one, in another room, is the file's.
+    -- A job goes into quarantine when this many rooms have died while they converted it. The first death may be the fault of the room,
+    -- or of a neighbour that uses too much memory. A second, in another room, is the fault of the file.
     room_deaths_allowed smallint not null default 2 check (room_deaths_allowed > 0),
-    -- So many workers may be lost while they ran a job before it is put in quarantine: what crashes one worker after another would
-    -- take the jobs beside it along for ever.
+    -- A job goes into quarantine when this many workers were lost while they ran it. Otherwise a job that crashes one worker after
+    -- another would take the other jobs of these workers with it for ever.
     workers_lost_allowed smallint not null default 3 check (workers_lost_allowed > 0),
-    -- So many losses go back at once; later ones back off, or a job that fells its workers would keep the fleet busy.
+    -- A job returns at once after each of its first losses, up to this number, and backs off after later ones. Otherwise a job that
+    -- crashes its workers would keep the fleet busy.
     losses_without_delay smallint not null default 3 check (losses_without_delay >= 0),
     max_attempts smallint not null default 3 check (max_attempts between 1 and 1000),
-    -- A beating worker whose frames stand still for so long has lost the job; the worker's own clock is far shorter.
+    -- The ledger ends a job whose frames have not moved for this long, even if its worker beats. The worker's own limit is far
+    -- shorter.
     stall interval not null default '10 min' check (stall > '0'),
-    -- What a job may take beyond its own wall limit before the ledger, rather than the worker, ends it.
+    -- How far a job may exceed its own wall-clock limit before the ledger ends it, rather than the worker.
     deadline_grace interval not null default '2 min' check (deadline_grace >= '0'),
-    -- How long a publication may take before it is handed to any process that asks, to be finished.
+    -- How long a publication may take before the ledger hands it to any process that asks, which then completes it.
     publish_grace interval not null default '60 s' check (publish_grace > '0'),
-    -- Bytes of a recipe, and of a job's labels: a worker holds those of all jobs that it has claimed.
+    -- Bytes of a recipe, and of a job's labels. A worker keeps those of all jobs that it has claimed in memory.
     recipe_bytes integer not null default 131072 check (recipe_bytes between 1024 and 16777216),
-    -- Kinds of needs in one submission, and lines with waiting jobs that one submitter may have opened: claims look at lines that no
-    -- worker can serve, too. Null: any number, for a ledger whose only submitter has a queue for each of thousands of customers.
+    -- Number of different sets of needs in one submission, and of lanes with waiting jobs that one submitter may have open. Claims also
+    -- look at lanes that no worker can serve. Null: no limit, for a ledger whose only submitter has a queue for each of thousands of
+    -- customers.
     lanes_per_submission integer not null default 64 check (lanes_per_submission > 0),
     lanes_per_submitter integer default 512 check (lanes_per_submitter > 0),
-    -- Whose jobs a submitter sees: `all`, or his `own`. Viewers and operators see all.
+    -- Whose jobs a submitter sees: `all`, or only their `own`. Viewers and operators see all.
     submitters_see text not null default 'all' check (submitters_see in ('all', 'own')),
-    -- How many queues submissions may make.
+    -- Submissions create queues that do not exist until there are this many.
     queues_allowed integer not null default 1000 check (queues_allowed > 0),
-    -- Ids per partition, at least and at most: a large ledger has larger ones, see next_span_size(). Counts for partitions yet to be made.
+    -- Ids per partition, minimum and maximum. A larger ledger gets larger partitions, see next_span_size(). Applies to new
+    -- partitions.
     span_size bigint not null default 1000000 check (span_size between 1000 and 100000000),
     span_size_most bigint not null default 50000000 check (span_size_most >= 1000),
-    -- How long finished jobs and their attempts are kept. Null keeps them for ever.
+    -- How long finished jobs and their attempts are kept. Null: for ever.
     keep interval default '180 days' check (keep >= '1 h'),
-    -- What all leases begin with. Files of attempts bear it in their names, so that ledgers whose outputs go to one folder leave
-    -- each other's alone: all of them have a job 1.
+    -- The first part of all lease ids. The temporary files of attempts carry it in their names. Ledgers whose outputs go to the same
+    -- folder therefore leave each other's files alone, although each of them has a job 1.
     mark text not null default left(gen_random_uuid()::text, 8) check (mark ~ '^[0-9a-f]{8}$'),
-    -- Stands in the bits 43 to 52 of the ids of jobs and batches, so that no two ledgers of different numbers have an id in common.
-    -- Changed by number_ledger() alone.
+    -- Stored in bits 43 to 52 of the ids of jobs and batches, so that ledgers with different numbers have no id in common. Only
+    -- number_ledger() changes it.
     ledger_number integer not null default 0 check (ledger_number between 0 and 1023),
-    -- Put on the database's clock. For tests, which have no time to wait; zero in earnest.
+    -- Added to the database's clock by tests, which cannot wait. Zero in production.
     clock_shift interval not null default '0'
 );
 insert into setting default values;
 
--- The ledger's time, the only one that decides. Not now(): that is when the transaction began.
+-- The ledger's time, by which all decisions are made. It is not now(), which is the time when the transaction began.
 --
--- In plpgsql, which keeps its plan for the session: a function in SQL that sets anything is planned anew at each call.
+-- Written in plpgsql, which keeps its plan for the session: a function in SQL that has SET clauses is planned anew at each call.
 create function ledger_time() returns timestamptz
 language plpgsql volatile security definer set search_path from current
 as $$ begin return (select clock_timestamp() + clock_shift from setting); end $$;
 
--- MARK: Figures
+-- MARK: Numbers
 
--- A number of other people's making as a column can hold it: without its fraction, from 0 to `highest`; null stays null.
+-- A number from outside, made to fit a column: truncated to an integer, from 0 to `highest`. Null stays null.
 create function bounded(figure numeric, highest bigint) returns bigint
 language sql immutable parallel safe
 as $$ select case when figure is not null then trunc(least(greatest(figure, 0), highest))::bigint end $$;
 
 -- MARK: Rights
 
--- Who may do what. Roles get functions and views, never tables; what stands here is all that they get.
+-- Which role may use what. Roles get functions and views, never tables, and nothing that is not listed here.
 create table permission (
     role_name text not null check (role_name in ('sluice_worker', 'sluice_submitter', 'sluice_operator', 'sluice_viewer')),
-    -- A function (all its forms) or a view.
+    -- A function (all overloads) or a view.
     object_name text not null,
     primary key (role_name, object_name)
 );
 
--- Gives what `permission` lists to those roles that exist and takes everything else away. May be repeated.
+-- Grants what `permission` lists to those roles that exist, and revokes everything else. Idempotent.
 create function apply_permissions() returns void
 language plpgsql set search_path from current
 as $$
@@ -210,7 +214,7 @@ begin
     end loop;
 end $$;
 
--- Whether the caller may steer what others submitted: an operator, or who owns the ledger.
+-- Whether the caller may change what others submitted: true for operators and for the owner of the ledger.
 create function is_operator() returns boolean
 language sql stable security definer set search_path from current
 as $$
@@ -219,7 +223,7 @@ as $$
     from pg_namespace n where n.nspname = current_schema()
 $$;
 
--- Whether the caller sees the jobs of others.
+-- Whether the caller sees the jobs of other submitters.
 create function sees_all() returns boolean
 language sql stable security definer set search_path from current
 as $$
@@ -228,7 +232,8 @@ as $$
     from setting s
 $$;
 
--- Lists `objects` for `role_name`; apply_permissions() makes it so, which the last file of a set calls: it rewrites each function's rights.
+-- Lists `objects` for `role_name`. The last file of a set calls apply_permissions(), which grants them: it rewrites the rights of
+-- each function.
 create function allow(role_name text, variadic objects text[]) returns void
 language sql set search_path from current
 as $$

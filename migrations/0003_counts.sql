@@ -1,5 +1,6 @@
--- Why: how many jobs of a queue and of a batch are in each state, and what failed. Each statement adds what it changes, a row per
--- batch and state whatever the number of jobs, so that no two wait for each other; housekeeping folds these rows into sums.
+-- Why: counts the jobs of each queue and batch by state, and the failures. Each statement adds its changes as new rows, one per
+-- batch and state whatever the number of jobs, so that statements do not wait for each other. Housekeeping folds these rows into
+-- sums.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Tables
@@ -11,14 +12,14 @@ create table count_delta (
     state job_state not null,
     jobs integer not null,
     audio_ms bigint,
-    -- When the first of the attempts began by which these jobs ended.
+    -- When the first of the attempts that ended these jobs began.
     began timestamptz,
     -- The highest turn that a submission gave out in a lane.
     lane integer,
     tail bigint,
     at timestamptz not null
 );
--- What limits look at.
+-- Serves the running limits of queues.
 create index count_delta_running on count_delta (queue) where state = 'running';
 
 create table queue_count (
@@ -34,7 +35,7 @@ create table failure_delta (
     code text collate "C" not null,
     class failure_class not null,
     stage text not null,
-    -- Jobs that ended by it, and attempts.
+    -- The number of jobs that it ended, and of attempts.
     jobs integer not null,
     attempts integer not null,
     example bigint not null,
@@ -62,17 +63,18 @@ create table pace (
     failed bigint not null,
     cancelled bigint not null,
     audio_ms bigint not null,
-    -- When the first of their attempts began: a rate is held against the time that it took, not against whole minutes.
+    -- When the first of these attempts began: a rate is computed over the time that the attempts took, not over whole minutes.
     began timestamptz not null,
     primary key (minute, queue)
 ) with (fillfactor = 70);
 
 -- MARK: Folding
 
--- Folds what statements added to the counts since: about `page` deltas with ids above `after`, and as many of failures. `affected` is how
--- many; `reached` is the last id of those of jobs; null: there is no more. What is added behind it meanwhile is for the next round.
+-- Folds into the sums what statements have added since: about `page` job deltas with ids above `after`, and as many failure deltas.
+-- `affected` is the number of rows folded, and `reached` the last id of the job deltas; null: there are no more. Rows that are added
+-- behind it meanwhile wait for the next round.
 --
--- Each delta goes from the one table into the other in one statement, so that both together are exact at every moment.
+-- Each delta moves from one table to the other in one statement, so that the two together are exact at every moment.
 create function fold_counts(page integer default 20000, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current set jit = off
     set enable_seqscan = off set enable_bitmapscan = off
@@ -86,7 +88,7 @@ declare
     batches bigint[];
     folded integer;
     failures integer;
-    -- A sum that would not fit stays at this, or nothing would ever be folded again.
+    -- A sum that would overflow stays at this value. An error would stop all folding for good.
     most constant bigint := 9000000000000000000;
 begin
     select max(d.id), count(*), array_agg(distinct d.lane) filter (where d.lane is not null), array_agg(distinct d.batch)
@@ -97,12 +99,12 @@ begin
     if found_counts >= page or found_failures >= page then
         reached := greatest(last_count, after);
     end if;
-    -- In order: others lock several of them too.
+    -- In order, because other transactions also lock several of them.
     perform from lane l where l.id = any (lanes) order by l.id for no key update;
     perform from batch b where b.id = any (batches) order by b.id for no key update;
 
     with gone as (
-        -- Not of batches and lines that came since, with lower ids: they are not locked.
+        -- Leaves out deltas of batches and lanes that were added since with lower ids, because those rows are not locked.
         delete from count_delta d
         where d.id > after and d.id <= last_count and d.batch = any (batches) and (d.lane is null or d.lane = any (lanes)) returning *
     ), tails as (

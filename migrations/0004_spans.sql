@@ -1,23 +1,24 @@
--- Why: the tables of jobs, of jobs that have ended and of attempts are partitioned by the ids of jobs. A partition of each makes a
--- span. A span is dropped whole, and a call touches only the spans that its jobs lie in.
+-- Why: the tables of jobs, of ended jobs and of attempts are partitioned by the ids of jobs. One partition of each table together
+-- make a span. A span is dropped as a whole, and a call touches only the spans in which its jobs lie.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Spans
 
--- The partitions there are, in ids: from `first_id` up to, without, `next_id`.
+-- The existing partitions, as ranges of ids: from `first_id` up to, but not including, `next_id`.
 create table span (
     first_id bigint primary key,
     next_id bigint not null unique check (next_id > first_id),
-    -- When housekeeping first found that all of its ids are given out: its jobs were submitted before.
+    -- When housekeeping first found that all its ids were given out. Its jobs were submitted earlier.
     filled_at timestamptz,
-    -- It holds only what stayed of older spans when they were dropped.
+    -- Holds only what remained of older spans when they were dropped.
     is_rest boolean not null default false,
-    -- Retention does not look at it before.
+    -- Retention does not look at the span before this time.
     look_at timestamptz not null default '-infinity'
 );
 
--- How many ids the next span has: `span_size`, or an eighth of what all spans have, in whole span sizes, if that is more. So the
--- number of spans grows with the logarithm of the ledger, up to `span_size_most`: 1,000 million jobs lie in 57 spans.
+-- The number of ids of the next span: `span_size`, or an eighth of the ids of all spans, in whole multiples of `span_size` and up to
+-- `span_size_most`, if that is more. The number of spans thus grows with the logarithm of the ledger until that limit: 1,000 million
+-- jobs lie in 57 spans.
 create function next_span_size() returns bigint
 language sql volatile security definer set search_path from current
 as $$
@@ -25,9 +26,9 @@ as $$
     from setting s, (select coalesce(sum(next_id - first_id), 0)::bigint as ids from span) n
 $$;
 
--- Makes partitions until ids up to `last_id` have a place. Returns how many were made.
+-- Makes partitions until ids up to `last_id` have one. Returns the number of spans made.
 --
--- They are attached, not created in place, so that no writer has to wait.
+-- The partitions are attached, not created in place, so that no writer has to wait.
 create function make_spans(last_id bigint) returns integer
 language plpgsql security definer set search_path from current
 as $$
@@ -41,7 +42,7 @@ begin
     if exists (select from span where next_id > last_id) then
         return 0;
     end if;
-    -- Two that make the same span: the second waits, and then finds it made.
+    -- If two transactions make the same span, the second waits here, and then finds it made.
     perform pg_advisory_xact_lock('span'::regclass::oid::integer, 0);
     loop
         select coalesce(max(next_id), (select (ledger_number::bigint << 43) + 1 from setting)) into first from span;
@@ -53,7 +54,7 @@ begin
                            part, parent, case parent when 'job' then 'id' else 'job' end, first,
                            case parent when 'job' then 'id' else 'job' end, next);
             execute format('alter table %I attach partition %I for values from (%s) to (%s)', parent, part, first, next);
-            -- The partition's own bounds say the same.
+            -- The partition's bounds imply the constraint.
             execute format('alter table %I drop constraint bounds', part);
         end loop;
         insert into span (first_id, next_id) values (first, next);
@@ -62,8 +63,8 @@ begin
     return made;
 end $$;
 
--- Gives the ledger its number, which its ids bear from then on: they lie from number * 2^43 + 1 up to (number + 1) * 2^43 - 1, and
--- so below 2^53, which every reader of JSON holds exactly. Only for a ledger without jobs and batches.
+-- Sets the ledger's number, which becomes part of all later ids: they lie between number * 2^43 + 1 and (number + 1) * 2^43 - 1, and
+-- so below 2^53, which every JSON parser represents exactly. Only for a ledger without jobs and batches.
 create function number_ledger(new_number integer) returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -84,7 +85,8 @@ begin
             raise exception 'the ledger holds jobs whose ids bear its number, %', (select ledger_number from setting)
                 using errcode = 'invalid_parameter_value', hint = 'number a ledger before the first job is submitted to it';
         end if;
-        -- Who submits meanwhile waits, and then takes the new ids. All tables or none: others take them in other orders.
+        -- Concurrent submissions wait here, and then take the new ids. It locks all tables or none, because others lock them in
+        -- other orders.
         begin
             lock table batch, job, attempt, finished in access exclusive mode nowait;
             exit when not exists (select from batch) and not exists (select from job);
@@ -95,7 +97,7 @@ begin
             perform pg_sleep(0.01);
         end;
     end loop;
-    -- Partitions that were made ahead hold nothing, and lie among the old ids.
+    -- Partitions that were made ahead are empty, and lie in the old range of ids.
     for old in select * from span loop
         execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id, 'attempt_' || old.first_id);
     end loop;
@@ -108,13 +110,13 @@ end $$;
 
 -- MARK: Rows by their ids
 --
--- Wherever a call knows ids, it looks their rows up by these functions and not in the partitioned tables: a plan that is kept, or that
--- gets the ids from another table, locks each table and each index of each span until the transaction ends.
+-- Functions that know ids look rows up with these functions and not in the partitioned tables. A cached plan, or one that gets the
+-- ids from another table, locks each table and each index of each span until the transaction ends.
 
--- The spans that ids lie in, and the text of a query for the rows of a table in such a span. `place` counts the spans from 1.
+-- The spans in which ids lie, each with the text of a query for its rows. `place` numbers the spans from 1.
 --
--- Names the partition, so it is put together: to plan a query over all spans for each list of ids takes twice as long. Ids that lie in
--- many spans cost no more locks than those of a few: from the third span on each gives its locks back.
+-- The query names the partition, so it is dynamic SQL: planning a query over all spans for each list of ids takes twice as long. Ids
+-- in many spans take no more locks than ids in a few, because the callers release the locks of the third and every later span.
 create function spans_of(parent text, key text, ids bigint[]) returns table (place integer, query text)
 language plpgsql stable security definer set search_path from current
 as $$
@@ -122,20 +124,20 @@ declare
     rest bigint[] := ids;
     part span;
 begin
-    -- In the order of locks: see 0002_tables.sql.
+    -- According to the lock order: see 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     place := 0;
     while cardinality(rest) > 0 loop
         select * into part from span s where s.first_id <= rest[1] order by s.first_id desc limit 1;
         if not found or rest[1] >= part.next_id then
-            -- Of a span that was dropped.
+            -- The id is of a span that was dropped.
             rest := rest[2:];
             continue;
         end if;
         place := place + 1;
         query := format('select * from %I where %I = any ($1)', parent || '_' || part.first_id, key);
         if place > 2 then
-            -- In an array rows hold all that they consist of, and stay whole when their table is dropped.
+            -- In an array, rows contain all their values, and stay intact when their table is dropped.
             query := format('select r.* from (select array_agg(t) as all_rows from %I t where %I = any ($1)) s, unnest(s.all_rows) r',
                 parent || '_' || part.first_id, key);
         end if;
@@ -156,11 +158,11 @@ begin
         begin
             return query execute part.query using ids;
             if part.place > 2 then
-                -- Undone, the block gives its locks back. It has written nothing.
+                -- Rolling the block back releases its locks. It has written nothing.
                 raise exception using errcode = 'SL002';
             end if;
         exception when sqlstate 'SL002' or undefined_table then
-            -- Of a table that was dropped since spans_of() found it, no row is left.
+            -- The table was dropped after spans_of() found it, so none of its rows are left.
             null;
         end;
     end loop;
@@ -181,7 +183,7 @@ begin
                 raise exception using errcode = 'SL002';
             end if;
         exception when sqlstate 'SL002' or undefined_table then
-            -- Of a table that was dropped since spans_of() found it, no row is left.
+            -- The table was dropped after spans_of() found it, so none of its rows are left.
             null;
         end;
     end loop;
@@ -202,14 +204,14 @@ begin
                 raise exception using errcode = 'SL002';
             end if;
         exception when sqlstate 'SL002' or undefined_table then
-            -- Of a table that was dropped since spans_of() found it, no row is left.
+            -- The table was dropped after spans_of() found it, so none of its rows are left.
             null;
         end;
     end loop;
 end $$;
 
--- The same of `job` for claims, which have no time to plan: a query for each span, whose plan a session keeps, and which takes locks
--- only if one of the ids lies there. `ids` are sorted. write_jobs_of() writes the body whenever a span comes or goes.
+-- Like job_rows(), for claims, which have no time to plan: one query per span, whose plan the session caches and which takes locks
+-- only if one of the ids lies there. `ids` must be sorted. write_jobs_of() rewrites the body whenever a span is added or removed.
 create function jobs_of(ids bigint[]) returns setof job
 language plpgsql stable security definer set search_path from current
 as $$ begin end $$;
@@ -220,9 +222,9 @@ as $$
 declare
     queries text;
 begin
-    -- As make_spans(): of two who write at the same time the second waits.
+    -- As in make_spans(): if two transactions write at the same time, the second waits.
     perform pg_advisory_xact_lock('span'::regclass::oid::integer, 0);
-    -- From the newest on, where most of what is claimed lies.
+    -- From the newest span on, where most claimed jobs lie.
     select string_agg(format(
         'if highest >= %1$s then
             return query select * from job_%1$s where id = any (ids);
@@ -244,7 +246,7 @@ begin
 end $$;
 create trigger write_jobs_of after insert or delete on span for each statement execute function write_jobs_of();
 
--- Keeps two spans of partitions ahead of the last id.
+-- Keeps partitions for two spans ahead of the last id.
 create function make_spans_ahead() returns integer
 language sql security definer set search_path from current
 as $$

@@ -1,20 +1,20 @@
--- Why: how jobs stand in line. A line holds the jobs of one submitter, queue, priority and kind of needs, by their turns. A job
--- enters it when it is submitted, when its time has come, and when it comes back for another try.
+-- Why: the order of jobs in their lanes. A lane holds the jobs of one submitter, queue, priority and set of needs, ordered by their
+-- turns. A job enters it when it is submitted, when its time has come, and when it returns for another try.
 --
--- Fair turns: among the batches of one submitter in one queue a job's turn is decided once, when it enters the line. A batch begins at
--- the turn that its line has come to and advances by cost / weight per job, so that a small batch behind a huge one starts at once, and
--- a claim need only follow an index. No turn is ever given out below the one that the line has come to, which is what lets a claim begin
--- its search at `lane.floor`. What submitters and queues have of the fleet is claim()'s to decide: however work is cut into
--- batches, they get no more by it.
+-- Fair turns: a job's turn among the batches of one submitter in one queue is decided once, when the job enters the lane. A batch
+-- begins at the lane's current turn and advances by cost / weight per job. So a small batch behind a huge one starts at once, and a
+-- claim only follows an index. No turn is ever given out below the lane's current one, which allows a claim to begin its search at
+-- `lane.floor`. claim() decides how the fleet is shared among submitters and queues: cutting work into batches gets them no more of
+-- it.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- MARK: Lines
+-- MARK: Lanes
 
--- Keeps the floors of `lanes` where they are until the transaction ends, so that no turn given out meanwhile ends up below, and
--- opens those that are closed.
+-- Keeps the floors of `lanes` unchanged until the transaction ends, so that no turn given out meanwhile ends up below them. Opens
+-- lanes that are closed.
 --
--- Has to be called before the floors are read, in a statement of its own. Costs no write where a line is open; any number may hold
--- a lane.
+-- Must be called before the floors are read, in a separate statement. Writes nothing if a lane is open. Any number of transactions
+-- may hold a lane.
 create function hold_lanes(lanes integer[]) returns void
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
@@ -22,14 +22,14 @@ as $$
 begin
     perform pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, l.id)
     from (select distinct id from unnest(lanes) as given (id) where id is not null order by id) l;
-    -- From here on no other transaction closes it.
+    -- From here on no other transaction closes the lane.
     insert into opened (lane, share)
     select l.id, l.share from lane l
     where l.id = any (lanes) and not l.is_open and not exists (select from opened o where o.lane = l.id);
 end $$;
 
--- Raises the floor of a line to its first job. The caller holds the line for itself alone, by a lock that it got in a statement
--- before this one: what is not committed yet cannot be seen, and may be lower.
+-- Raises the floor of a lane to its first job. The caller must hold the lane exclusively, by a lock that it took in an earlier
+-- statement: rows that are not yet committed are invisible, and may have lower turns.
 create function lift_floor(lane_id integer) returns boolean
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
@@ -39,7 +39,7 @@ declare
     own record;
     lifted bigint;
 begin
-    -- Housekeeping may be at it; it has time, and this may be a claim.
+    -- Housekeeping may have the lock. It has time to do this later, and the caller may be a claim.
     select l.floor, l.tail into own from lane l where l.id = lane_id for no key update skip locked;
     if not found then
         return false;
@@ -52,7 +52,7 @@ begin
     return found;
 end $$;
 
--- Closes a line if nothing waits in it. The caller holds it as for lift_floor().
+-- Closes a lane if no job waits in it. The caller must hold the lane as for lift_floor().
 create function close_lane(lane_id integer) returns void
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
@@ -65,13 +65,13 @@ begin
     if not found or exists (select from waiting w where w.lane = lane_id and w.turn >= own.floor) then
         return;
     end if;
-    -- Rows that housekeeping is taking out are not waited for.
+    -- Skips rows that housekeeping is deleting, without waiting for them.
     delete from opened where ctid = any (array(select o.ctid from opened o where o.lane = lane_id for update skip locked));
     update lane l set is_open = false, floor = greatest(l.floor, l.tail + 1), moved_at = ledger_time() where l.id = lane_id;
 end $$;
 
--- The turn that a line has come to: that of its first job, or, if it is empty, the one that the submitter's other lines of the queue
--- and priority have come to.
+-- A lane's current turn: that of its first job or, if it is empty, the lowest that the submitter's other lanes of the same queue and
+-- priority have reached.
 create function current_turn(lane_id integer) returns bigint
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
@@ -87,7 +87,7 @@ begin
     if first is not null then
         return first;
     end if;
-    -- Open ones: of those that were used once there may be thousands.
+    -- Only open lanes: there may be thousands that were used once.
     select min(h.turn) into first
     from (
         select l.id, l.floor from lane l where l.share = own.share and l.priority = own.priority and l.is_open
@@ -103,7 +103,7 @@ begin
     return greatest(own.floor, first);
 end $$;
 
--- What a submitter has of a queue, made at the first submission.
+-- The id of a submitter's share of a queue. The first submission creates the row.
 create function share_for(queue_id integer, whose text) returns integer
 language plpgsql security definer set search_path from current set enable_seqscan = off
 as $$
@@ -117,16 +117,22 @@ begin
     return found_id;
 end $$;
 
--- Needs as a lane has them: sorted, without doubles.
+-- Needs in the form in which a lane stores them: sorted, without duplicates.
+--
+-- plpgsql keeps the plan. A function in SQL that cannot be inlined is parsed and planned in each statement that calls it, which takes
+-- four times as long.
 create function sorted_needs(job_needs text[]) returns text[]
-language sql immutable parallel safe
+language plpgsql immutable parallel safe
 as $$
-    select coalesce(array_agg(distinct n collate "C" order by n collate "C"), '{}') from unnest(job_needs) as given (n)
-    where n is not null
-$$;
+begin
+    return (
+        select coalesce(array_agg(distinct n collate "C" order by n collate "C"), '{}')
+        from unnest(job_needs) as given (n) where n is not null
+    );
+end $$;
 
--- The lane for a submitter's jobs of a queue and priority with these needs, made if it is the first of its kind. Where several may be
--- made, it is called in the order of locks.
+-- The lane for a submitter's jobs of this queue and priority with these needs. Creates the lane if it is missing. A caller that may
+-- create several calls this in the lock order.
 create function lane_for(share_id integer, job_priority integer, job_needs text[]) returns integer
 language plpgsql security definer set search_path from current set enable_seqscan = off
 as $$
@@ -145,8 +151,8 @@ begin
     return found_id;
 end $$;
 
--- Refuses to open a line for a submitter who has opened too many. Looks at the submitter's own open lines, and only if one is to be
--- opened.
+-- Throws if the caller has too many open lanes and one of `lanes` would be opened as well. It counts the caller's own open lanes,
+-- and only if a lane would be opened.
 create function check_lanes(lanes integer[], most integer) returns void
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -158,7 +164,7 @@ begin
             select from lane l where l.id = any (lanes) and not l.is_open
             and not exists (select from opened o where o.lane = l.id)
         )
-        -- A few thousand in all are counted in a millisecond.
+        -- Counting a few thousand in all takes a millisecond.
         and most <= (select count(*) from (select from lane l where l.is_open limit most) o)
                     + (select count(*) from (select from opened limit most) o)
         and most <= (select count(*) from (
@@ -175,7 +181,7 @@ begin
     end if;
 end $$;
 
--- The queue of that name, made if need be.
+-- The queue with this name. Creates it if it is missing.
 create function queue_for(queue_name text) returns integer
 language plpgsql security definer set search_path from current set enable_seqscan = off
 as $$
@@ -186,7 +192,7 @@ begin
     loop
         select id into found_id from queue where name = queue_name;
         exit when found;
-        -- Counted only where it may matter: numbers count up, and are left out where a submission was undone.
+        -- The exact count is taken only if it may matter: ids only grow, and a submission that was rolled back leaves a gap.
         select queues_allowed into allowed from setting;
         if (select max(id) from queue) >= allowed and (select count(*) from queue) >= allowed then
             raise exception 'there is no queue "%", and there are as many as the ledger makes', left(queue_name, 100)
@@ -197,15 +203,15 @@ begin
     return found_id;
 end $$;
 
--- MARK: What is not due yet
+-- MARK: Delayed jobs
 
--- Nothing in `delayed` is due before.
+-- A time before which no row of `delayed` is due.
 create function delayed_from() returns timestamptz
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off
 as $$ begin return (select f.ready_at from delayed_floor f order by f.id desc limit 1); end $$;
 
--- Raises it to the first row that is due, or to the present if none is; and lowers it to the present if the clock went back.
+-- Raises that time to the first row that is due, or to the present if none is. Lowers it to the present if the clock went back.
 create function lift_delayed(t timestamptz) returns void
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
@@ -215,7 +221,7 @@ declare
     own delayed_floor;
     lifted timestamptz;
 begin
-    -- Not while a transaction puts jobs there: they cannot be seen yet, and may be due before.
+    -- Does nothing while a transaction adds jobs: they are still invisible, and may be due earlier.
     if not pg_try_advisory_xact_lock('delayed'::regclass::oid::integer, 0) then
         return;
     end if;
@@ -225,18 +231,18 @@ begin
     ), t);
     if lifted <> own.ready_at then
         insert into delayed_floor (ready_at) values (lifted);
-        -- By its number: those that went before it are dead rows.
+        -- By its id, because the rows before it are dead.
         delete from delayed_floor f where f.id = own.id;
     end if;
 end $$;
 
--- Keeps that time from being raised until the transaction ends, and answers it. A row that is put into `delayed` from then on has no
--- earlier one: the transaction may have begun long ago.
+-- Keeps that time from being raised until the transaction ends, and returns it. Rows that the caller then adds to `delayed` must not
+-- be due earlier: the transaction may have begun long ago.
 create function hold_delayed() returns timestamptz
 language plpgsql volatile security definer set search_path from current
 as $$
 begin
-    -- The clock went back, as that of a server that took over may.
+    -- The clock went back, as that of a server after a failover may.
     if delayed_from() > ledger_time() + interval '1 s' then
         perform lift_delayed(ledger_time());
     end if;
@@ -244,12 +250,12 @@ begin
     return delayed_from();
 end $$;
 
--- MARK: Back into line
+-- MARK: Back into the lane
 
 -- Puts jobs (rows without their final turn) into `waiting`. The caller has taken them out of the table that they were in.
 --
--- `at_head` is for work that was begun in its turn and has to be done again: it goes where it was. All else goes behind
--- what came back of the same batch before.
+-- `at_head` is for work that was begun in its turn and has to be repeated: it gets its old place back. All other jobs go behind
+-- those of the same batch that returned earlier.
 create function enter_lines(returning_jobs waiting[], at_head boolean, t timestamptz) returns void
 language plpgsql security definer set search_path from current
     set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
@@ -288,7 +294,7 @@ begin
         insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
         select n.job, n.batch, n.lane, n.cost, n.finish - n.advance, n.epoch, n.spent, n.lost, n.room_deaths, t from turned n
     ), counted as (
-        -- The tails only; who calls counts the jobs.
+        -- The tails only; the caller counts the jobs.
         insert into count_delta (queue, batch, state, jobs, lane, tail, at)
         select l.queue, max(n.batch), 'waiting', 0, n.lane, max(n.finish), t
         from turned n join lane l on l.id = n.lane group by l.queue, n.lane
@@ -298,7 +304,7 @@ begin
     where f.batch = n.batch and f.lane = n.lane;
 end $$;
 
--- Moves jobs whose time has come from `delayed` into their lines. Returns how many.
+-- Moves jobs that are due from `delayed` into their lanes. Returns the number moved.
 create function wake_delayed(page integer) returns integer
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
@@ -331,12 +337,13 @@ end $$;
 
 -- MARK: Floors
 
--- Raises the floors of the lines to their first jobs, and closes lines in which nothing has waited for a while: `page` lines with
--- ids above `after` of which one of both is to be done. `reached` is the last of them; null: there is no more.
+-- Raises the floors of lanes to their first jobs, and closes lanes in which no job has waited for a while: `page` lanes with ids
+-- above `after` that need either. `reached` is the last of them; null: there are no more.
 --
--- Jobs of a submission that has not committed cannot be seen, and may belong below the floor. So this waits for a line that a submission
--- holds: shortly, since an unbroken run of small submissions could keep it away for ever, and then it leaves the line for the next round.
--- It waits only for the first line of a page, while it holds no other: submissions and claims may hold several.
+-- Jobs of a submission that has not committed are invisible, and may belong below the floor. So this function waits for a lane that
+-- a submission holds. It waits only briefly, because an unbroken run of small submissions could block it for ever, and then it
+-- leaves the lane for the next round. It waits only for the first lane of a page, while it holds no other, because submissions and
+-- claims may hold several.
 create function raise_floors(page integer default 200, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current
     set lock_timeout = '20ms' set enable_seqscan = off set enable_bitmapscan = off set jit = off
@@ -348,7 +355,7 @@ declare
     holds_others boolean := false;
     looked integer := 0;
     opening integer[];
-    -- Where lines are many, claims look at empty ones for too long.
+    -- When there are many lanes, claims spend too long on empty ones.
     patience interval := case when (select count(*) from (select from lane where is_open limit 201) l) > 200
                               then '5 s' else '10 min' end;
 begin
@@ -363,7 +370,8 @@ begin
         holds_others := cardinality(opening) > 0;
     end if;
     for l in
-        -- To look costs a line microseconds, and to lock it a write: of thousands, most stand at their first job.
+        -- Looking at a lane costs microseconds, and locking it costs a write. Of thousands, most already have their floor at their
+        -- first job.
         select o.id, o.moved_at from lane o
         left join lateral (
             select w.turn from waiting w where w.lane = o.id and w.turn >= o.floor order by w.turn, w.job limit 1
@@ -374,7 +382,7 @@ begin
     loop
         if not pg_try_advisory_xact_lock('lane'::regclass::oid::integer, l.id) then
             if holds_others then
-                -- The next page begins with it. Below the first line comes what opens them, which is done.
+                -- The next page begins with this lane. What happens before the first lane is the opening of lanes, and that is done.
                 reached := case when l.id > 1 then l.id - 1 else -1 end;
                 return;
             end if;

@@ -1,22 +1,22 @@
--- Why: how jobs come in. A submission is one transaction: small ones hand their jobs over as one JSON list; large ones call
--- stage_jobs(), COPY into the temporary table it makes, and then submit(). Both work for a role without a right to any table
--- and behind a pooler in transaction mode, and nothing of either outlives the transaction.
+-- Why: how jobs are submitted. A submission is one transaction. A small one passes its jobs as one JSON list. A large one calls
+-- stage_jobs(), copies its jobs with COPY into the temporary table that this makes, and then calls submit(). Both work for a role
+-- without rights to any table and behind a pooler in transaction mode, and neither leaves anything behind after the transaction.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- When a job may be begun: a century from now at the latest, since a job that never ends keeps all later ones from being dropped.
+-- The time from which a job may run, limited to a century from now: a job that is never due would stay in the ledger for ever.
 create function sooner(run_at timestamptz, t timestamptz) returns timestamptz
 language sql stable parallel safe
 as $$ select case when run_at is not null then least(run_at, t + interval '100 years') end $$;
 
--- What is wrong with a job that is to be submitted, in a sentence; null if nothing is. Whatever else a recipe says is for workers
--- to judge, who read it strictly; this bounds what the ledger and its workers have to carry or to compute with.
+-- Describes what is wrong with a submitted job, in a sentence; null if nothing is. Workers check the rest of a recipe strictly. This
+-- function limits only what the ledger and its workers must store or compute with.
 --
--- Touches no table, and is not pinned: that would cost more than it does. In plpgsql, which keeps its plan.
+-- It touches no table, and has no pinned search path, which would cost more than the function itself. plpgsql keeps its plan.
 create function job_fault(recipe jsonb, needs jsonb, labels jsonb, most integer) returns text
 language plpgsql immutable parallel safe
 as $$ begin
     return case
-        -- A value that is stored small may be large when it is read: compression takes off 255 parts of 256 at most.
+        -- A value that is stored small may be large when it is read: compression removes at most 255 of 256 parts.
         when pg_column_size(recipe) > most / 300 and octet_length(recipe::text) > most
             then format('a recipe takes %s bytes, and may take %s', octet_length(recipe::text), most)
         when pg_column_size(labels) > most / 300 and octet_length(labels::text) > most
@@ -39,11 +39,10 @@ as $$ begin
     end;
 end $$;
 
--- Makes the temporary table `staged_job` for this transaction; the caller may only insert into it.
+-- Makes the temporary table `staged_job` for this transaction. The caller may only insert into it.
 --
--- Columns: ordinal integer (decides the order of the ids), recipe jsonb, and as wished cost integer, needs text[],
--- max_attempts smallint, run_at timestamptz, labels jsonb;
--- work, source_bytes and source_modified bigint as in `job`.
+-- Columns: ordinal integer (decides the order of the ids), recipe jsonb; optional: cost integer, needs text[], max_attempts
+-- smallint, run_at timestamptz, labels jsonb; and work, source_bytes and source_modified bigint as in `job`.
 create function stage_jobs() returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -60,15 +59,15 @@ begin
         source_bytes bigint,
         source_modified bigint
     ) on commit drop;
-    -- No other session can reach it.
+    -- No other session can reach the table.
     grant insert on pg_temp.staged_job to public;
 end $$;
 
--- Two functions by one text, enter_staged() and enter_listed(), which write the jobs of a batch into `job` and their lines. They
--- differ in where the jobs come from: from the temporary table, which a statement can only name where it is, or from a JSON list.
--- One function for both would have to write each job down once more, or be planned at each call.
+-- Makes two functions from one text, enter_staged() and enter_listed(), which write the jobs of a batch into `job` and their lanes.
+-- Only the source of the jobs differs: the temporary table, which a statement can name only while it exists, or a JSON list. One
+-- function for both would have to write each job once more, or be planned at each call.
 --
--- `heads` are the turns that `lanes` have come to. Answers the first and the last id, and how many jobs may be claimed at once.
+-- `heads` are the current turns of `lanes`. Returns the first and the last id, and how many jobs can be claimed at once.
 do $make$
 declare
     source record;
@@ -97,7 +96,7 @@ begin
                 out first_id bigint, out last_id bigint, out ready bigint
             )
             language plpgsql security definer set search_path from current
-                -- What 100,000 staged jobs take to be sorted without a file.
+                -- Enough to sort 100,000 staged jobs without a file.
                 set work_mem = '64MB' set jit = off
             as $body$
             begin
@@ -138,11 +137,11 @@ begin
     end loop;
 end $make$;
 
--- Puts a batch of jobs into the ledger. Nothing of it is seen before the commit.
+-- Adds a batch of jobs to the ledger. None of it is visible before the commit.
 --
--- `jobs` is a JSON list of objects with the columns of `staged_job` but for the ordinal; if it is null, the staged rows are
--- taken. A `batch_key` that the caller has used answers the batch it stands for and adds nothing (`added` is false); `same_request` then
--- says whether the digests agree. Two who submit under one key at the same moment: the second waits for the first.
+-- `jobs` is a JSON list of objects with the columns of `staged_job` except the ordinal; null takes the staged rows. If the caller
+-- has used `batch_key` before, submit() returns the batch of that key and adds nothing (`added` is false); `same_request` then
+-- reports whether the digests agree. If two calls use one key at the same time, the second waits for the first.
 create function submit(
     jobs jsonb default null,
     queue_name text default 'default',
@@ -157,7 +156,7 @@ create function submit(
     wake boolean default true
 ) returns table (batch bigint, first_job bigint, last_job bigint, job_count bigint, added boolean, same_request boolean)
 language plpgsql security definer set search_path from current set jit = off
-    -- Plans made while there were few queues are kept, by foreign keys as well.
+    -- The session keeps plans that were made while there were few queues, those of foreign keys as well.
     set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -169,7 +168,7 @@ declare
     staged regclass;
     asked bigint;
     lanes integer[];
-    -- The turns that they have come to.
+    -- The current turns of `lanes`.
     heads bigint[];
     kinds jsonb;
     lane_of_kind jsonb;
@@ -180,7 +179,7 @@ declare
     fault text;
     entered record;
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     if submit.batch_key is not null then
         return query
@@ -192,7 +191,7 @@ begin
 
     if submit.jobs is null then
         staged := to_regclass('pg_temp.staged_job');
-        -- Only the table that stage_jobs() made: reading a view of the caller's would run the caller's code as the owner.
+        -- Accepts only the table that stage_jobs() made: a view of the caller's would run the caller's code as the owner.
         if staged is null or not exists (
             select from pg_class c where c.oid = staged and c.relkind = 'r' and c.relowner = current_user::regrole
         ) then
@@ -230,7 +229,7 @@ begin
     if submit.jobs is null then
         select f.fault into fault from pg_temp.staged_job s
         cross join lateral (select job_fault(s.recipe, to_jsonb(s.needs), s.labels, most) as fault offset 0) f
-        -- Nearly all are plain, and there may be a million.
+        -- The condition skips most jobs: nearly all are simple, and there may be a million.
         where (pg_column_size(s.recipe) > most / 300 or s.recipe ? 'limits' or s.recipe -> 'version' is distinct from '1'
                or pg_column_size(s.labels) > most / 300 or pg_column_size(s.needs) > 1000)
           and f.fault is not null
@@ -245,7 +244,7 @@ begin
         raise exception '%', fault using errcode = 'invalid_parameter_value';
     end if;
 
-    -- Each kind of needs is looked up once, not once per job.
+    -- Looks up each set of needs once, not once per job.
     if submit.jobs is null then
         select coalesce(sum(k.jobs), 0), jsonb_agg(distinct jsonb_build_array(coalesce(to_jsonb(k.needs), '[]'), k.version))
         into asked, kinds
@@ -265,13 +264,13 @@ begin
             jsonb_array_length(kinds), most_kinds
             using errcode = 'invalid_parameter_value', hint = 'submit jobs of different needs in several batches';
     end if;
-    -- The same needs in another order, or some of them twice, make another kind and no other lane.
+    -- The same needs in another order, or with duplicates, make another kind but the same lane.
     select array_agg(distinct lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
     from (
         select kind::text as kind,
                lane_for(the_share, submit.job_priority, k.needs) as lane_id
         from (
-            -- In order, since some may be new: see 0002_tables.sql.
+            -- In lock order, because some lanes may be new: see 0002_tables.sql.
             select kind, sorted_needs(array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1)))
                        collate "C" as needs
             from jsonb_array_elements(kinds) as k (kind) order by needs offset 0
@@ -282,7 +281,7 @@ begin
 
     heads := (select array_agg(current_turn(l.id) order by l.place) from unnest(lanes) with ordinality as l (id, place));
 
-    -- Housekeeping keeps partitions ahead. Where it does not, or many submit at once, they are made here.
+    -- Housekeeping keeps partitions ahead. Without it, or when many submit at once, this loop makes them.
     loop
         if not exists (select from span where next_id > (select last_value from job_id) + asked) then
             perform make_spans((select last_value from job_id) + asked);
@@ -300,7 +299,7 @@ begin
             end if;
             exit;
         exception when check_violation then
-            -- Others took so many ids meanwhile that ours had no partition; any other check is not ours to mend.
+            -- Other submissions took so many ids meanwhile that ours have no partition. Any other failed check is thrown again.
             if exists (select from span where next_id > (select last_value from job_id)) then
                 raise;
             end if;
@@ -309,17 +308,17 @@ begin
 
     update batch b set first_job = entered.first_id, last_job = entered.last_id, jobs = asked where b.id = the_batch;
     if submit.wake and entered.ready > 0 then
-        -- One for the whole submission, sent at the commit. See tell_workers() for many small ones.
+        -- One notification per submission, sent at the commit. For many small submissions see tell_workers().
         perform pg_notify(current_schema(), 'jobs');
     end if;
     return query select the_batch, entered.first_id, entered.last_id, asked, true, true;
 end $$;
 
--- Tells workers that there is work: for a submitter that submitted with `wake` false, and has committed. Once for many submissions is
--- enough.
+-- Notifies workers that there is work, for a submitter that has called submit() with `wake` false and has committed. One call is
+-- enough for many submissions.
 --
--- The server lets transactions that notify commit one after another, each with its wait for the disk. This one waits for none: it
--- has written nothing.
+-- The server commits transactions that notify one after another, each with its wait for the disk. This one does not wait for the
+-- disk: it has written nothing.
 create function tell_workers() returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -328,7 +327,7 @@ begin
     perform pg_notify(current_schema(), 'jobs');
 end $$;
 
--- What stands under a key of the caller's: no row if nothing does. Answers the question of a submitter whose COMMIT was not answered.
+-- The batch of one of the caller's keys; no row if there is none. Tells a submitter whose COMMIT was not answered what became of it.
 create function find_batch(batch_key text)
 returns table (batch bigint, first_job bigint, last_job bigint, job_count bigint, request_digest bytea)
 language sql stable security definer set search_path from current
@@ -337,7 +336,7 @@ as $$
     where b.key = find_batch.batch_key and b.submitter = session_user
 $$;
 
--- The ids of a batch in the order in which they were submitted, from behind `after` on.
+-- The ids of a batch above `after`, in the order of submission.
 create function batch_jobs(batch_id bigint, after bigint default 0, page integer default 1000)
 returns table (job bigint)
 language plpgsql stable security definer set search_path from current

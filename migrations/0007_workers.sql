@@ -1,14 +1,14 @@
--- Why: how a worker keeps the right to its jobs. A worker process has one row with a fresh id per start; its lease is the lease of
--- all its jobs.
+-- Why: how a worker registers and keeps its jobs. A worker process has one row, with a new id at every start. Its lease is the lease
+-- of all its jobs.
 --
--- A lease that is over takes nothing away by itself: only what ends the worker does (`ended_at`), and until then its next call
--- revives the lease. So an outage costs no worker its jobs.
+-- An expired lease takes nothing away by itself. Only a function that ends the worker (`ended_at`) does, and until then the worker's
+-- next call revives the lease. So an outage costs no worker its jobs.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- Enters a worker that has just started. `abilities` are words of `needs`: `recipe:1`, `codec:flac`, `root:archive`.
+-- Registers a worker that has just started. `abilities` are in the vocabulary of `needs`: `recipe:1`, `codec:flac`, `root:archive`.
 --
--- Answers its id, how long it may work after a beat, this call counting as the first, and the secret by which it proves later that it
--- is the worker that it says it is.
+-- Returns its id, how long it may work after a heartbeat (this call counts as the first), and the secret by which it proves in later
+-- calls that it is this worker.
 create function register_worker(
     worker_name text, worker_host text, worker_build text, worker_slots integer, worker_abilities text[]
 ) returns table (worker bigint, lease_seconds double precision, secret uuid)
@@ -22,15 +22,15 @@ begin
         return query
             insert into worker as w (name, host, build, slots, abilities, started_at, beat_at, lease_until)
             values (worker_name, worker_host, worker_build, worker_slots, worker_abilities, t, t, t + ttl)
-            -- Of two that start in one millisecond one in a thousand draws the other's number.
+            -- If two workers start in the same millisecond, one in a thousand draws the other's number.
             on conflict (id) do nothing
             returning w.id, extract(epoch from ttl)::double precision, w.secret;
         exit when found;
     end loop;
 end $$;
 
--- Refuses a caller that does not have the secret of the worker's registration. A worker that the ledger does not know is for
--- the caller to judge.
+-- Throws if the caller does not have the secret of the worker's registration. For a worker that the ledger does not know it does
+-- nothing: the caller decides what to do.
 create function check_secret(known uuid, given uuid) returns void
 language plpgsql immutable
 as $$
@@ -41,8 +41,8 @@ begin
     end if;
 end $$;
 
--- Says anew what a worker can do, where a mount went away or came back; counts from its next claim on. Refuses with SQLSTATE
--- SL001 if the worker has been ended.
+-- Replaces the abilities of a worker, for instance after a mount disappeared or came back. Takes effect at its next claim. Throws
+-- SQLSTATE SL001 if the worker has been ended.
 create function set_abilities(worker_id bigint, worker_secret uuid, worker_abilities text[]) returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -54,8 +54,8 @@ begin
     end if;
 end $$;
 
--- All that a worker holds, as claim() answered it: for a worker whose claim was not answered. Fences are the right to write, so
--- only the worker is told them.
+-- All jobs that a worker holds, in the form in which claim() returned them, for a worker whose claim was not answered. A fence
+-- permits writes, so only the worker itself gets them.
 create function held(worker_id bigint, worker_secret uuid)
 returns table (
     job bigint, epoch integer, lease_id uuid, batch bigint, queue text, priority smallint, recipe jsonb, cost integer,
@@ -78,14 +78,14 @@ begin
     where r.worker = held.worker_id order by r.job;
 end $$;
 
--- The sign of life of a whole worker process: one statement, whatever the number of slots.
+-- The heartbeat of a whole worker process: one statement, whatever the number of slots.
 --
--- Renews the lease, also one that is over, unless the worker has been ended: what it holds in `running` is its own until then,
--- so an outage that outlasts a lease takes nothing from it. Stores how far the given jobs are; `frames_totals` and `slots` may
--- hold nulls. A job with a slot has begun: if its worker is lost, that counts against it. The answer is one row:
--- `alive`: false means that all is lost: stop everything, write nothing, register anew.
--- `cancelled`: of the given jobs, those to be stopped and reported with fail() or release().
--- `lost`: of the given jobs, those that are no longer this worker's to write (or that it has just finished itself).
+-- Renews the lease, even an expired one, unless the worker has been ended. Until then the worker owns the jobs that it holds in
+-- `running`, so an outage that outlasts a lease takes none of them. Stores the progress of the given jobs; `frames_totals` and
+-- `slots` may contain nulls. A job with a slot has begun: if its worker is lost, that counts against the job. The answer is one row:
+-- `alive`: false means that all jobs are lost: the worker must stop everything, write nothing and register again.
+-- `cancelled`: those of the given jobs that the worker must stop and report with fail() or release().
+-- `lost`: those of the given jobs that this worker may no longer write (or that it has just finished itself).
 create function beat(
     worker_id bigint, worker_secret uuid,
     jobs bigint[] default '{}', epochs integer[] default '{}', lease_ids uuid[] default '{}',
@@ -104,7 +104,7 @@ declare
     ttl interval;
     me record;
 begin
-    -- A crash of the server may forget a beat: the next one follows in seconds.
+    -- A crash of the server may lose a heartbeat: the next one follows in seconds.
     perform set_config('synchronous_commit', 'off', true);
     select ledger_time(), s.lease into t, ttl from setting s;
 
@@ -119,7 +119,7 @@ begin
         return;
     end if;
 
-    -- A row that is locked is on its way out of `running`; waiting for it could end in a deadlock.
+    -- A locked row is on its way out of `running`; waiting for it could end in a deadlock.
     with given as (
         select * from unnest(beat.jobs, beat.epochs, beat.lease_ids, beat.frames, beat.frames_totals, beat.slots)
             as g (job, epoch, lease_id, frames, frames_total, slot)

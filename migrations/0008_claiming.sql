@@ -1,26 +1,28 @@
--- Why: how a worker comes by work. A claim takes many jobs in one short call, from the heads of the lines that this worker can serve,
--- and never looks at anything else: not at finished jobs, not at jobs that it cannot do, not at dead rows.
+-- Why: how a worker gets work. A claim takes many jobs in one short call, from the heads of the lanes that this worker can serve. It
+-- reads nothing else: no finished jobs, no jobs that the worker cannot do, no dead rows.
 --
--- The planner's switches are set on the functions because a plan made while a table was empty is kept by the session, and
+-- The planner's switches are set on the functions because a session keeps a plan that was made while a table was empty, and the plan
 -- must still be right when a million jobs wait. For the same reason hot tables are always entered by `job = any (...)` or by a
--- lateral with a limit: the planner knows how few rows are alive, and not how many dead ones a long transaction keeps there,
--- which a walk through all of the index would meet.
+-- lateral join with a limit. The planner knows how few rows are alive, but not how many dead ones a long transaction keeps there,
+-- and a scan of the whole index would read them all.
 --
--- `enable_nestloop = off` stands where arrays are joined to hot tables: had those been empty when they were analyzed, each would
--- be compared with each. What such a function looks up elsewhere is a sub-select, and what it calls sets the switch for itself.
+-- `enable_nestloop = off` is set where arrays are joined to hot tables: if the tables were empty when they were analyzed, the plan
+-- would compare each element with each row. Such a function looks up other values in sub-selects, and the functions that it calls
+-- set the switch for themselves.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Shares
 
--- The last folds of what claims have given: rows of a claim that committed later than four folds after it began are not counted.
+-- The oldest generation that counts. Rows of a claim that committed later than four foldings after it began are not counted.
 create function first_generation() returns bigint
-language sql volatile security definer set search_path from current
-as $$ select last_value - 4 from service_generation $$;
+language plpgsql volatile security definer set search_path from current
+as $$ begin return (select last_value - 4 from service_generation); end $$;
 
--- Adds what claims have given to the finish tags of queues and submitters, and to the virtual times. Returns how many rows that were.
+-- Adds the service that claims have given to the finish tags of queues and submitters, and to the virtual times. Returns the number
+-- of rows folded.
 --
--- A tag grows by cost x 100 / weight, from where it stood or from the virtual time, whichever is later: who was idle is owed nothing.
--- `ranked`: also ranks the lines anew, if there are more of them than claims look at.
+-- A tag grows by cost x 100 / weight, starting from its old value or from the virtual time, whichever is later: unused service is
+-- not owed later. `ranked`: also ranks the lanes again, if there are more of them than a claim looks at.
 create function fold_service(ranked boolean default false) returns integer
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set jit = off
@@ -37,7 +39,8 @@ begin
     if cardinality(served) = 0 then
         return 0;
     end if;
-    -- As claims lock them that look at limits. Within a claim, which holds lines by now, they are not waited for.
+    -- In the order in which claims lock the queues that have limits. A claim that calls this function already holds lanes, so it
+    -- must not wait.
     if ranked then
         perform from queue q where q.id = any (served) order by q.id for no key update;
     elsif cardinality(served) > (select count(*) from (
@@ -46,7 +49,7 @@ begin
         return 0;
     end if;
     with gone as materialized (
-        -- Not of queues that were served since: they are not locked.
+        -- Leaves out queues that were served since, because they are not locked.
         delete from service s where s.generation >= oldest and (s.queue is null or s.queue = any (served)) returning s.*
     ), queues as (
         update queue q
@@ -79,22 +82,23 @@ begin
     return folded;
 end $$;
 
--- A line in which a job waits, as a claim sees it.
+-- A lane in which a job waits, as a claim sees it.
 create type open_line as (
     lane integer, queue integer, share integer, priority smallint,
     -- The turn of its first job.
     head bigint,
-    -- How many of its queue's jobs may still be claimed; null: any number.
+    -- The number of its queue's jobs that may still be claimed; null: no limit.
     room integer,
-    -- The start tags of the next job of its queue and of its submitter, what they advance by, and the virtual times.
+    -- The start tags of the next job of its queue and of its submitter, the weights by which these advance, and the virtual times.
     queue_tag bigint, queue_weight integer, root_clock bigint, share_tag bigint, share_weight integer, queue_clock bigint,
-    -- The floor was lifted a while ago and lies below the head, so dead rows may lie between the two.
+    -- The floor was raised a while ago and is below the head, so dead rows may lie between the two.
     lags boolean
 );
 
--- Lines in which jobs wait and that a worker with these abilities may take from, of queues that are not at their limits: about
--- `most` of those that are next by priority and by the shares that were folded last. Tags and times are as folded last, too; `room`
--- is the queue's limit. How many of a queue's jobs run is what was folded and what was not, as of the last commit.
+-- Lanes in which jobs wait and from which a worker with these abilities may take, of queues that are below their limits: about
+-- `most` of those that come next by priority and by the shares as of the last folding. Tags and times are as of the last folding
+-- too. `room` is the queue's limit. The number of a queue's running jobs includes counts that are not yet folded, as of the last
+-- commit.
 create function open_lines(abilities text[], queue_names text[], most integer, t timestamptz) returns setof open_line
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
@@ -115,7 +119,7 @@ begin
                coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
                + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0))
         order by l.priority desc, l.queue_rank, l.share_rank, l.id limit most;
-    -- And those that were opened since housekeeping was by.
+    -- Plus the lanes that were opened since housekeeping last ran.
     return query
         select l.id, q.id, s.id, l.priority, h.turn, q.running_limit, q.finish, q.weight, 0::bigint, s.finish, s.weight,
                q.clock, l.floor < h.turn and l.moved_at < t - interval '200 ms'
@@ -132,9 +136,10 @@ begin
         limit most;
 end $$;
 
--- The same lines with the tags and virtual times as of now, by what claims have given since they were folded.
+-- The same lanes with the current tags and virtual times, which include the service that claims have given since the last folding.
 --
--- Joined by hash: claim(), whose settings hold here, too, turns that off, and then each line would be compared with each row.
+-- It needs hash joins. claim() turns them off, and its settings hold in the functions that it calls; each lane would then be
+-- compared with each row.
 create function weigh_lines(lines open_line[]) returns setof open_line
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_hashjoin = on set jit = off
@@ -166,8 +171,8 @@ end $$;
 
 -- MARK: Claiming
 
--- How many jobs to take from each of some lines of one priority: the lines are merged by the tags of their queues, below those by the
--- tags of their submitters, and below those by turn.
+-- How many jobs to take from each of these lanes, which have the same priority. The lanes are merged by the tags of their queues,
+-- within a queue by the tags of its submitters, and within a submitter by turn.
 create function merge_lines(lines open_line[], wanted integer)
 returns table (lane integer, take integer, queue_tag bigint, share_tag bigint)
 language plpgsql volatile security definer set search_path from current
@@ -178,7 +183,7 @@ begin
     return query with line as materialized (
         select * from unnest(lines)
     ), near as materialized (
-        -- Each of them has a job at least, so there is no need to look at more.
+        -- Each queue has at least one job, so `wanted` queues are enough.
         select l.queue from (select distinct l.queue, l.queue_tag from line l) l order by l.queue_tag, l.queue limit wanted
     ), candidate as materialized (
         select l.*, w.turn, w.job, w.cost::bigint * 100 as cost
@@ -207,9 +212,9 @@ end $$;
 -- Takes up to `wanted` jobs for a worker: by priority (higher first), then fairly among queues, among the submitters of a queue, and
 -- among the batches of a submitter.
 --
--- `queue_names` narrows it to some queues. Refuses with SQLSTATE SL001 if the worker has been ended; a lease that is over is
--- revived. Epoch and lease id are the fence: every later write repeats them. `claim_number` grows from claim to claim of a
--- worker. One whose answer was lost is given up with bar_claims(), after which held() tells for good what it took.
+-- `queue_names` restricts the claim to these queues. Throws SQLSTATE SL001 if the worker has been ended; an expired lease is
+-- revived. Epoch and lease id are the fence, which every later write repeats. `claim_number` grows with every claim of a worker. A
+-- worker gives up a claim that was not answered with bar_claims(), after which held() lists for good what the claim took.
 create function claim(
     worker_id bigint, worker_secret uuid, wanted integer, queue_names text[] default null, claim_number bigint default null
 )
@@ -226,17 +231,18 @@ declare
     t timestamptz := ledger_time();
     due_from timestamptz;
     me worker;
-    -- The lines that are open. Nothing is looked for before their heads: what came back before them since is for the next claim.
+    -- The open lanes. The claim does not look before their heads: jobs that returned to earlier turns since are left to the next
+    -- claim.
     lines open_line[];
     here open_line[];
-    -- What to take from each of `here`, and the highest start tags of that.
+    -- How many jobs to take from each of `here`, and the highest start tags of these jobs.
     takes integer[];
     queue_tags bigint[];
     share_tags bigint[];
     limited integer[];
     is_shared boolean;
     has_limits boolean;
-    -- There are so many lines that claims must not walk over empty ones.
+    -- There are so many lanes that claims must not look at empty ones.
     is_crowded boolean;
     oldest bigint;
     lane_id integer;
@@ -245,29 +251,29 @@ declare
     fence uuid := overlay(gen_random_uuid()::text placing (select mark from setting) from 1);
     taken integer;
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
-    -- Held until the commit, so that reap() cannot declare this worker lost and overlook what it is about to take.
+    -- Locked until the commit, so that reap() cannot end this worker as lost and miss the jobs that it is about to take.
     select * into me from worker w where w.id = claim.worker_id for no key update;
     perform check_secret(me.secret, claim.worker_secret);
     if me.id is null or me.ended_at is not null then
         raise exception 'the lease of worker % is over', claim.worker_id using errcode = 'SL001';
     end if;
     if me.lease_until <= t then
-        -- Or reap() would take what is claimed here before the worker can beat.
+        -- Otherwise reap() would take the claimed jobs away before the worker can beat.
         update worker w set lease_until = t + (select s.lease from setting s), revived_at = t where w.id = me.id;
     end if;
     if missing <= 0 or me.wish <> 'run' or claim.claim_number < me.claims_from then
         return;
     end if;
 
-    -- Jobs whose time has come, if housekeeping has not been by: one look into an index.
+    -- Moves due jobs to their lanes, in case housekeeping has not run yet. The check is one index look-up.
     due_from := delayed_from();
     if exists (select from delayed d where d.ready_at >= due_from and d.ready_at <= t) then
         perform wake_delayed(100);
     end if;
 
-    -- More than enough: each line has a job, and no more than some two hundred have risen by what was not folded yet.
+    -- More than enough: each lane has a job, and counts that are not yet folded have raised no more than some two hundred lanes.
     lines := array(select l from open_lines(me.abilities, claim.queue_names, missing + 256, t) l);
     is_shared := (select count(distinct l.share) > 1 from unnest(lines) l);
     if is_shared then
@@ -276,7 +282,8 @@ begin
     has_limits := exists (select from unnest(lines) l where l.room is not null);
     is_crowded := cardinality(lines) > 100;
     if has_limits then
-        -- Claims from a limited queue go one after another, or two would fill the same gap. As many are locked as can be wanted.
+        -- Claims from a limited queue run one after another, or two of them would fill the same gap. This locks as many queues as
+        -- the claim could use.
         limited := array(
             select l.queue from (
                 select l.queue, l.room, dense_rank() over (partition by l.priority order by l.queue_tag, l.queue) as place
@@ -336,7 +343,7 @@ begin
                     order by w.turn, w.job limit l.take for update skip locked
                 ) w
             ), gone as (
-                -- Locked, so nothing else can come to lie in their places.
+                -- The rows are locked, so no other row can take their place.
                 delete from waiting w where w.ctid = any (array(select c.place from chosen c)) returning w.*
             ), held as (
                 insert into running as r
@@ -368,18 +375,18 @@ begin
         get diagnostics taken = row_count;
         missing := missing - taken;
 
-        -- Where hundreds of jobs are taken between two looks of housekeeping, and a long transaction elsewhere keeps their
-        -- rows, the next claims would walk over all of them.
+        -- If claims take hundreds of jobs between two rounds of housekeeping, and a long transaction elsewhere keeps their dead
+        -- rows, the next claims would read all of them.
         if taken >= 50 then
             for lane_id in select l.lane from unnest(here) l where l.lags loop
-                -- Not while a submission holds it.
+                -- Not while a submission holds the lane.
                 if pg_try_advisory_xact_lock('lane'::regclass::oid::integer, lane_id) then
                     perform lift_floor(lane_id);
                 end if;
             end loop;
         end if;
-        -- What this claim has emptied would be looked at by each claim after it until housekeeping comes by, which are thousands of
-        -- lines where each queue has a job or two. Not more than some: each is a lock until the commit.
+        -- Every later claim would look at the lanes that this claim has emptied, until housekeeping runs: thousands of lanes, if
+        -- each queue has a job or two. At most 64 are closed, because each is a lock until the commit.
         if is_crowded then
             for lane_id in select (here[n.place]).lane from unnest(takes) with ordinality as n (take, place) where n.take > 0 limit 64
             loop
@@ -390,7 +397,7 @@ begin
         end if;
     end loop;
 
-    -- Where no process keeps house, or claims are many.
+    -- In case no process does the housekeeping, or claims are many.
     oldest := first_generation();
     if is_shared and (select count(*) > 200 from (
         select from service s where s.generation >= oldest limit 201
@@ -398,14 +405,13 @@ begin
         perform fold_service();
     end if;
     if missing = least(wanted, 1000) then
-        -- What a claim that took nothing has changed may be forgotten in a crash, so an idle worker waits for no disk.
+        -- A crash may lose the changes of a claim that took nothing, so that an idle worker does not wait for the disk.
         perform set_config('synchronous_commit', 'off', true);
     end if;
 end $$;
 
--- Gives up the worker's claims up to that number. One that is under way is waited for; one that arrives only now, having
--- hung in a network or in a dying connection, takes nothing, or its jobs would lie in the hands of a worker that does not
--- know of them.
+-- Gives up the worker's claims up to this number. Waits for a claim that is in progress. A claim that arrives later, because it was
+-- stuck in a network or in a dying connection, takes nothing; otherwise it would assign jobs to a worker that does not know of them.
 create function bar_claims(worker_id bigint, worker_secret uuid, up_to bigint) returns void
 language plpgsql security definer set search_path from current
 as $$

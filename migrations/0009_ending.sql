@@ -1,14 +1,14 @@
--- Why: the end of an attempt, and what becomes of its job. All ways to an end but an output go through end_attempts().
+-- Why: the end of an attempt, and what happens to its job. Every end without an output goes through end_attempts().
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- A job that was taken out of `running` or `publishing`: where it lay, and what is known of its attempt so far.
+-- A job that was taken out of `running` or `publishing`: its row there, and what is known of its attempt so far.
 create type taken as (
     job bigint, batch bigint, lane integer, turn bigint, epoch integer, spent smallint, lost smallint, room_deaths smallint,
     lease_id uuid, worker bigint, started_at timestamptz, cancel_asked boolean,
     slot smallint, frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint, peak_bytes bigint, report jsonb
 );
 
--- As it lay in `running`.
+-- From a row of `running`.
 create function taken(r running) returns taken
 language sql immutable parallel safe
 as $$
@@ -18,7 +18,7 @@ as $$
     )::taken
 $$;
 
--- As it lay in `publishing`, where it is too late to cancel it.
+-- From a row of `publishing`, where it is too late to cancel the job.
 create function taken(p publishing) returns taken
 language sql immutable parallel safe
 as $$
@@ -28,18 +28,18 @@ as $$
     )::taken
 $$;
 
--- An attempt that ended without an output: where the job lay, and why the attempt ended.
+-- An attempt that ended without an output: its job's row, and why the attempt ended.
 create type ending as (
     job bigint, batch bigint, lane integer, turn bigint, epoch integer, spent smallint, lost smallint, room_deaths smallint,
     lease_id uuid, worker bigint, started_at timestamptz, cancel_asked boolean,
     slot smallint, frames_in bigint, frames_out bigint, audio_ms bigint, cpu_ms bigint, peak_bytes bigint, report jsonb,
     outcome attempt_outcome, code text, class failure_class, stage text, stream integer, "position" text, frame bigint,
     libav_name text, libav_text text, message text, hint text, last_words text,
-    -- The room died with it; a word that the next worker's abilities must hold; how long to stay away.
+    -- Whether the room died while it converted the job; an ability that the next worker must have; how long to delay the job.
     room_death boolean, need text, hold_for interval
 );
 
--- The one place that makes an ending: callers name what they give. A figure that they leave out is what was known before.
+-- The only constructor of `ending`, so that callers name their arguments. A value that they leave out keeps what was known before.
 create function ending(
     held taken, outcome attempt_outcome, code text, class failure_class, stage text,
     stream integer default null, "position" text default null, frame bigint default null, libav_name text default null,
@@ -61,7 +61,7 @@ as $$
     )::ending
 $$;
 
--- Takes fenced rows out of `running` (and `publishing`, if asked), and counts them out of there.
+-- Takes fenced rows out of `running` (and `publishing`, if asked), and subtracts them from the counts there.
 create function take_out(
     jobs bigint[], epochs integer[], lease_ids uuid[], from_publishing boolean, t timestamptz
 ) returns taken[]
@@ -108,9 +108,9 @@ begin
     return held || published;
 end $$;
 
--- The one place that decides what another try is worth. Writes the attempts and puts each job where it now belongs:
--- `finished`, `delayed` or back into its line. The caller has taken the rows out of `running` or `publishing`, and counts
--- them out of there.
+-- The only place that decides whether a job is tried again. Writes the attempts and moves each job to where it now belongs:
+-- `finished`, `delayed` or back into its lane. The caller has taken the rows out of `running` or `publishing` and subtracted them
+-- from the counts there.
 create function end_attempts(endings ending[]) returns void
 language plpgsql security definer set search_path from current
     set enable_nestloop = on set enable_hashjoin = on set enable_mergejoin = off set enable_seqscan = off set jit = off
@@ -124,7 +124,7 @@ begin
     if coalesce(cardinality(endings), 0) = 0 then
         return;
     end if;
-    -- Lines that are new are made in order: see 0002_tables.sql.
+    -- Creates new lanes in lock order: see 0002_tables.sql.
     perform lane_for(n.share, n.priority, n.needs) from (
         select distinct l.share, l.priority, sorted_needs(l.needs || e.need) collate "C" as needs
         from unnest(endings) e join lane l on l.id = e.lane where e.need is not null
@@ -140,7 +140,7 @@ begin
                least(32767, e.lost + (e.outcome = 'lost' or e.outcome = 'failed' and e.class = 'infrastructure')::integer)
                    as lost_now,
                least(32767, e.room_deaths + coalesce(e.room_death, false)::integer) as deaths_now,
-               -- A job that has a slot had begun. Others only waited in the worker.
+               -- A job with a slot had begun. Others only waited in the worker.
                case when e.outcome = 'lost' and e.slot is not null then least(
                    32767, 1 + coalesce((select p.workers_lost from suspect p where p.job = e.job), 0)
                ) end as workers_now,
@@ -162,7 +162,7 @@ begin
                    when w.hold_for > '0' then 'backed off'
                    else 'again'
                end as verdict,
-               -- Full jitter, so that what failed together does not come back together.
+               -- Full jitter, so that jobs that failed together do not return together.
                coalesce(nullif(greatest(w.hold_for, '0'), '0'), random() * least(
                    w.retry_cap,
                    w.retry_base * power(2, least(20, greatest(0, case w.class
@@ -220,7 +220,7 @@ begin
     end if;
 end $$;
 
--- What a fence is told that fits no row any more: `repeated` if its attempt ended in just the way it speaks of.
+-- The answer to a fence that no longer matches a row: `repeated` if its attempt ended in exactly the way that the caller reports.
 create function answer_for(fenced_job bigint, fenced_epoch integer, fenced_lease uuid, said attempt_outcome) returns answer
 language sql stable security definer set search_path from current
 as $$

@@ -1,22 +1,22 @@
--- Why: what a worker says of its jobs, and what becomes of them. Each call is one statement for many jobs, and each job in it
--- is fenced by epoch and lease id: a caller that has lost a job changes nothing of it, and is told so.
+-- Why: how a worker publishes its outputs. Each call is one statement for many jobs, and each job in it is fenced by epoch and lease
+-- id: a caller that has lost a job changes nothing about it, and the answer says so.
 --
--- A call may be repeated word for word, which is how a worker finds out about a COMMIT that was not answered: what this very
--- fence has done already is answered `repeated`.
+-- A caller may repeat a call unchanged, which is how a worker learns the result of a COMMIT that was not answered: the answer is
+-- `repeated` for what the same fence has already done.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- Moves jobs from `running` to `publishing`: the output is whole, durable and linked under its attempt name. From then on
--- any process that holds the fence may finish the job. `digests` are SHA-256 in hexadecimal; `reports` are JSON texts or null.
+-- Moves jobs from `running` to `publishing`: the output is complete, durable and linked under its attempt name. From then on any
+-- process that holds the fence may finish the job. `digests` are SHA-256 in hexadecimal; `reports` are JSON texts or null.
 --
--- Rests on the fence alone: as long as its row lies in `running`, the job is its worker's, however long the worker was not heard
--- of. `cancelled`: the job was to be stopped and has ended now; throw the output away.
+-- Checks the fence alone: as long as its row is in `running`, the worker owns the job, however long it has not beaten. `cancelled`:
+-- the job had been asked to stop and has now ended; the worker discards the output.
 create function publish(
     jobs bigint[], epochs integer[], lease_ids uuid[], attempt_names text[], digests text[], sizes bigint[],
     frames_in bigint[], frames_out bigint[], audio_ms bigint[], cpu_ms bigint[], peak_bytes bigint[],
     slots smallint[] default null, reports text[] default null
 ) returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
-    -- Without bitmaps, rows are met in the order of their jobs, which is the order of locks.
+    -- Without bitmaps the rows come in the order of their jobs, which is the lock order.
     set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
@@ -26,7 +26,7 @@ declare
     moved bigint[];
     stopped taken[];
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     with given as materialized (
         select * from unnest(publish.jobs, publish.epochs, publish.lease_ids, publish.attempt_names, publish.digests,
@@ -34,7 +34,7 @@ begin
                              publish.peak_bytes, publish.slots, publish.reports)
             as g (job, epoch, lease_id, attempt_name, digest, size, frames_in, frames_out, audio_ms, cpu_ms, peak_bytes,
                   slot, report)
-        -- In the order of ids everywhere: who wants the same rows then waits, and does not deadlock.
+        -- All functions use the order of ids: transactions that want the same rows then wait and do not deadlock.
         order by job
     ), gone as (
         delete from running r using given g
@@ -88,12 +88,12 @@ begin
         left join unnest(moved) as m (job) on m.job = g.job;
 end $$;
 
--- Moves jobs from `publishing` to `finished`: the output has its final name, or, by `placements`, is not wanted. Any process
--- that holds the fence may call it; the first call stands.
+-- Moves jobs from `publishing` to `finished`: the output has its final name or, according to `placements`, is not wanted. Any
+-- process that holds the fence may call it; the first call counts.
 create function finish(jobs bigint[], epochs integer[], lease_ids uuid[], placements text[] default null)
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
-    -- Without bitmaps, rows are met in the order of their jobs, which is the order of locks.
+    -- Without bitmaps the rows come in the order of their jobs, which is the lock order.
     set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
@@ -102,7 +102,7 @@ declare
     t timestamptz := ledger_time();
     moved bigint[];
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     with given as materialized (
         select g.job, g.epoch, g.lease_id, nullif(g.placement::placement, 'published') as placement
@@ -149,13 +149,13 @@ begin
         left join unnest(moved) as m (job) on m.job = g.job;
 end $$;
 
--- MARK: Half published
+-- MARK: Unfinished publications
 
--- Hands out jobs that are `publishing` for too long, for the caller to finish: rename what is still to be renamed, then
--- finish() with the fence given here, or fail() with it if that is impossible. Each is handed to one caller per grace period.
+-- Hands out jobs that have been in `publishing` for too long. The caller finishes them: it renames what is not yet renamed, then
+-- calls finish() with the fence given here, or fail() with it if that is impossible. Each job goes to one caller per grace period.
 --
--- `roots`: the roots that the caller may write to. It gets only jobs whose output lies in one of them, since what it cannot finish
--- would be kept from the others for a grace period. Null: any job. A job that was skipped has no file and needs no root.
+-- `roots`: the roots that the caller can write to. It gets only jobs whose output is in one of them, because a job that it cannot
+-- finish would be withheld from the others for a grace period. Null: any job. A job that was skipped has no file and needs no root.
 create function take_unfinished(page integer default 100, roots text[] default null)
 returns table (
     job bigint, epoch integer, lease_id uuid, recipe jsonb, attempt_name text, digest text, size bigint, since timestamptz
@@ -185,7 +185,8 @@ begin
         from handed h join job_rows(array(select s.job from stuck s)) j on j.id = h.job order by h.job;
 end $$;
 
--- Which of these fences still stand: for the sweep of attempt files, whose names hold them. A file without one is litter.
+-- Which of these fences still match a row, for the sweep of attempt files, whose names contain them. A file without a match can be
+-- removed.
 create function standing_fences(jobs bigint[], epochs integer[], lease_ids uuid[]) returns table (job bigint)
 language sql stable security definer set search_path from current set jit = off
 as $$

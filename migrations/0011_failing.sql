@@ -1,15 +1,15 @@
--- Why: the ways in which an attempt ends without an output: it failed, it is handed back, its worker stops. All of them go
--- through end_attempts(), which alone decides what becomes of the job.
+-- Why: the ways in which an attempt ends without an output: it fails, the worker hands the job back, or the worker stops. All of
+-- them go through end_attempts(), which alone decides what happens to the job.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- Reports attempts that failed, in `running` or `publishing`. `failures` is a JSON list of objects with
--- job, epoch, lease_id; code, class, stage, message, and as known stream, position (text), frame, libav_name, libav_text, hint,
--- last_words, room_death (true if the room died of this job), slot, frames_in, frames_out, audio_ms, cpu_ms, peak_bytes,
--- report, need (what a worker must be able to do that this one cannot).
+-- Reports failed attempts, of jobs in `running` or `publishing`. `failures` is a JSON list of objects with job, epoch, lease_id;
+-- code, class, stage, message; and as far as known stream, position (text), frame, libav_name, libav_text, hint, last_words,
+-- room_death (true if this job killed its room), slot, frames_in, frames_out, audio_ms, cpu_ms, peak_bytes, report, need (an ability
+-- that the job requires and this worker lacks).
 --
--- Permanent failures end the job, transient ones spend an attempt and back off, infrastructure spends none. `lost` changes
--- nothing. A job that was to be stopped ends as cancelled. Figures are other people's: one that its column cannot
--- hold is stored as the nearest that it can, since a job whose failure was refused would belong to no worker.
+-- A permanent failure ends the job, a transient one spends an attempt and backs off, an infrastructure failure spends none. `lost`
+-- changes nothing. A job that had been asked to stop ends as cancelled. Numbers come from outside: one that its column cannot hold
+-- is stored as the nearest that fits, because a job whose failure was rejected would belong to no worker.
 create function fail(failures jsonb)
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
@@ -24,12 +24,12 @@ declare
     epochs integer[];
     leases uuid[];
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     select array_agg(f.job), array_agg(f.epoch), array_agg(f.lease_id) into ids, epochs, leases
     from jsonb_to_recordset(failures) as f (job bigint, epoch integer, lease_id uuid);
 
-    -- The taking first and in a statement of its own; what is joined to it then is values only.
+    -- Takes the rows out first, in a separate statement, so that the join below works on values only.
     held := take_out(ids, epochs, leases, true, t);
     perform end_attempts(array(
         select ending(
@@ -60,11 +60,12 @@ begin
         left join unnest(held) k on k.job = f.job and k.epoch = f.epoch and k.lease_id = f.lease_id;
 end $$;
 
--- Hands running jobs back unspent: a drain, a deploy, a neighbour's crash, a job that this worker cannot do.
+-- Hands running jobs back without spending an attempt: in a drain, in a deployment, after the crash of a neighbour, or when this
+-- worker cannot do the job.
 --
--- The jobs go back to where they were in line, at once or after `hold_for`. `needs[i]`, if given and not null, is a word that
--- the next worker's abilities must hold. `message` is for people. `publishing`: too late, this fence has published it; any process
--- may finish it and counts on its file.
+-- The jobs return to their places in their lanes, at once or after `hold_for`. `needs[i]`, if given and not null, is an ability that
+-- the next worker must have. `message` is for people. The answer `publishing` means that it is too late: this fence has published
+-- the job, and any process may finish it and needs its file.
 create function release(
     jobs bigint[], epochs integer[], lease_ids uuid[], reason text default 'handed_back',
     needs text[] default null, hold_for interval default null, message text default null
@@ -76,7 +77,7 @@ as $$
 declare
     held taken[];
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     held := take_out(release.jobs, release.epochs, release.lease_ids, false, ledger_time());
     perform end_attempts(array(
@@ -97,8 +98,8 @@ begin
         left join unnest(held) k on k.job = g.job and k.epoch = g.epoch and k.lease_id = g.lease_id;
 end $$;
 
--- Lets jobs go on at once that were handed back for `why` and wait, `page` of them; how many these were. What they waited for
--- is there again.
+-- Makes up to `page` waiting jobs runnable that were handed back for `why`, because what they lacked is available again. Returns the
+-- number of jobs.
 create function recall(why text, page integer default 1000) returns integer
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
 as $$
@@ -119,9 +120,9 @@ begin
     return hurried;
 end $$;
 
--- Gives back up to `page` jobs of workers that have ended, `stopped` by themselves or `lost`. Returns how many.
+-- Gives back up to `page` jobs of workers that have ended, either `stopped` by themselves or `lost`. Returns the number of jobs.
 --
--- A row that is locked is on its way out of `running`. If it stays there after all, a later page finds it: `holds_jobs` stays set.
+-- A locked row is on its way out of `running`. If it stays there after all, a later page finds it: `holds_jobs` stays set.
 create function give_back(worker_ids bigint[], reason text, t timestamptz, page integer) returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$
@@ -153,20 +154,21 @@ begin
     return coalesce(cardinality(held), 0);
 end $$;
 
--- Ends workers and gives their running jobs back, the first `page` of them at once; reap() gives back the others. Returns how many
--- were given back. For the functions of the ledger.
+-- Ends workers and gives back their running jobs, the first `page` of them at once; reap() gives back the others. Returns the number
+-- given back. For functions of the ledger only.
 create function end_workers(worker_ids bigint[], reason text, t timestamptz, page integer default 5000) returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     update worker w set ended_at = t, end_reason = reason, holds_jobs = true
     where w.id = any (worker_ids) and w.ended_at is null;
     return give_back(worker_ids, reason, t, page);
 end $$;
 
--- A worker's goodbye: what it still holds goes back unspent. Returns how many jobs went back at once: see end_workers().
+-- Ends a worker that stops. Jobs that it still holds go back without spending an attempt. Returns how many went back at once: see
+-- end_workers().
 create function stop_worker(worker_id bigint, worker_secret uuid) returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$

@@ -1,25 +1,25 @@
--- Why: workers that are not heard of any more, and jobs that stand still under a worker that is. Both are found by housekeeping.
+-- Why: housekeeping finds workers that no longer beat, and jobs that make no progress although their worker beats.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- Ends workers whose lease is over, and gives back, unspent and counted, up to `page` jobs of workers that have ended. Returns how
--- many jobs.
+-- Ends workers whose lease has expired, and gives back up to `page` jobs of workers that have ended; their attempts are not spent,
+-- but counted as lost. Returns the number of jobs.
 --
--- After an outage workers have time to come back first. That there was one is told by a gap between ticks, by a server that
--- started since, or by one that is not the server that was (failover): see begin_tick().
+-- After an outage workers first get time to return. A gap between ticks, a server that has been started since, or a different server
+-- (a failover) shows that there was one: see begin_tick().
 create function reap(page integer default 2000) returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$
 declare
-    -- The tick's time. If the server stood still since then, no worker could beat, and the next tick will see the gap.
+    -- The time of the tick. If the server stood still since then, no worker could beat, and the next tick will see the gap.
     t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
     given_back integer := 0;
     cause text;
     ended bigint[];
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     if not exists (select from house where quiet_until > t) then
-        -- A worker whose row is locked is beating or claiming right now.
+        -- A worker whose row is locked is beating or claiming at this moment.
         update worker w set ended_at = ledger_time(), end_reason = 'lost', holds_jobs = true
         where w.id = any (array(
             select s.id from worker s where s.ended_at is null and s.lease_until <= t
@@ -37,8 +37,8 @@ begin
     return given_back;
 end $$;
 
--- How long a job may take by its recipe; null if it does not say so in a number. A century at most: what a submitter wrote there
--- must not stop the look at all jobs.
+-- How long a job may take by its recipe; null if the recipe gives no number. At most a century: a value from a submitter must not
+-- stop the audit of all jobs.
 create function wall_limit(recipe jsonb) returns interval
 language sql immutable parallel safe
 as $$
@@ -47,20 +47,20 @@ as $$
     ) end
 $$;
 
--- Looks through what runs, `page` jobs with ids above `after`: jobs of workers that have ended, jobs whose frames stand still under
--- a worker that beats, and has beaten for as long, and jobs far beyond their own wall limit. The worker's own clocks are shorter; this
--- is for workers whose clocks hang. `reached` is the last id looked at; null: there is no more.
+-- Audits `page` running jobs with ids above `after`. It ends jobs of workers that have ended; jobs whose frames have not moved for
+-- the stall limit, although their worker has been beating for as long; and jobs far beyond their wall-clock limit. The worker's own
+-- clocks are shorter; this is for workers whose clocks hang. `reached` is the last id audited; null: there are no more.
 create function audit_running(page integer default 5000, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current set jit = off
 as $$
 declare
-    -- The tick's time, as in reap().
+    -- The time of the tick, as in reap().
     t timestamptz := (select least(h.tick_at, ledger_time()) from house h);
     last_job bigint;
     overdue record;
     held taken[];
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     affected := 0;
     if exists (select from house where quiet_until > t) then
@@ -80,14 +80,14 @@ begin
             where o.job > after and o.job <= last_job and o.since < t - (select deadline_grace from setting)
         )) j on j.id = r.job
         cross join lateral (select case
-            -- What is left of such a worker is for reap() to give back.
+            -- reap() gives back the rest of such a worker's jobs.
             when w.holds_jobs then null
             when w.id is null or w.ended_at is not null then 'worker_lost'
             when greatest(r.moved_at, w.revived_at) < t - s.stall then 'stalled'
             when r.since + wall_limit(j.recipe) + s.deadline_grace < t then 'deadline_missed'
         end as reason) v
         where r.job > after and r.job <= last_job and v.reason is not null
-        -- A row that is locked is on its way out of `running`, or is just being told to move.
+        -- A locked row is on its way out of `running`, or its progress is being updated.
         order by r.job for update of r skip locked
     ) r;
     if overdue.jobs is null then

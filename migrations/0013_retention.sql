@@ -1,10 +1,10 @@
--- Why: how jobs that ended longer than `setting.keep` ago leave the ledger. A span is dropped whole, which costs next to nothing however
--- many jobs it held. What stays is copied before into a small table that takes the span's place: the rest. Rests of neighbours become
--- one, so there are few.
--- Spans do not depend on each other: a job that waits since the first day keeps itself, and no newer job.
+-- Why: how jobs that ended longer than `setting.keep` ago leave the ledger. A span is dropped as a whole, which costs next to nothing
+-- however many jobs it held. The jobs that stay are first copied into a small table that takes the span's place: the rest. Adjacent rests
+-- are merged, so there are few.
+-- Spans do not depend on each other: a job that has waited since the first day keeps itself, and no newer job.
 --
--- The span is counted in pages (`leaving`, `leaving_count`), is then dropped in one short transaction, and its batches are told in
--- pages again. Each page excludes retry_jobs(), which alone could bring a job of the span back, by an advisory lock.
+-- drop_old() counts a span in pages (`leaving`, `leaving_count`), drops it in one short transaction, and then corrects the counts of
+-- its batches in pages again. Each page excludes retry_jobs(), which alone could bring a job of the span back, by an advisory lock.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Tables
@@ -15,16 +15,17 @@ create table leaving (
     first_id bigint not null,
     next_id bigint not null,
     filled_at timestamptz not null,
-    -- Jobs that ended later than this stay, as do those that have not ended.
+    -- Jobs that ended after this time stay, as do jobs that have not ended.
     ended_by timestamptz not null,
-    -- `counting` its jobs; `counted`: it can be dropped; `dropped`: batches are told; `void`: it stays, what was counted is forgotten.
+    -- `counting`: its jobs are being counted. `counted`: it can be dropped. `dropped`: the counts of its batches are being
+    -- corrected. `void`: the span stays, and the counts are discarded.
     phase text not null default 'counting' check (phase in ('counting', 'counted', 'dropped', 'void')),
     counted_to bigint not null,
     -- Of those counted, how many have ended and stay.
     stays bigint not null default 0
 );
 
--- What leaves with that span.
+-- The number of jobs that are dropped with that span.
 create table leaving_count (
     batch bigint not null,
     queue integer not null,
@@ -35,7 +36,7 @@ create table leaving_count (
 
 -- MARK: Dropping
 
--- Chooses the oldest span that is worth a look. False: there is none.
+-- Chooses the oldest span that may have enough jobs to drop. False: there is none.
 create function choose_leaving(kept_for interval, t timestamptz) returns boolean
 language plpgsql security definer set search_path from current
 as $$
@@ -47,7 +48,7 @@ begin
     return found;
 end $$;
 
--- The jobs of a stretch of ids that have not ended, up to `most`.
+-- The jobs of a range of ids that have not ended, up to `most`.
 create function living_jobs(first_id bigint, next_id bigint, most integer) returns bigint[]
 language sql volatile security definer set search_path from current set enable_seqscan = off
 as $$
@@ -59,7 +60,7 @@ as $$
         limit most)
 $$;
 
--- Counts a page of the jobs that leave with a span; gives the span up as soon as too many of its jobs stay.
+-- Counts a page of the jobs that would be dropped with a span. Gives the span up as soon as too many of its jobs stay.
 create function count_leaving(l leaving, page integer, most integer) returns void
 language plpgsql security definer set search_path from current set jit = off
 as $$
@@ -82,8 +83,8 @@ begin
         phase = case when leaving.stays + seen.stays > most then 'void' when seen.jobs < page then 'counted' else phase end;
 end $$;
 
--- Drops a span that was counted. What stays becomes its rest, if there is any, together with the rest before it. False: too much of it
--- stays for now, and nothing was done.
+-- Drops a span that was counted. The jobs that stay, if any, become its rest, together with the rest before it. False: too many of
+-- them stay for now, and nothing was done.
 create function drop_leaving(l leaving, most integer, t timestamptz) returns boolean
 language plpgsql security definer set search_path from current set jit = off
 as $$
@@ -93,7 +94,7 @@ declare
     sources bigint[] := array[l.first_id];
     first bigint := l.first_id;
     source bigint;
-    -- Jobs that have not ended, and all that stay.
+    -- Jobs that have not ended, and all jobs that stay.
     living bigint[] := living_jobs(l.first_id, l.next_id, most + 1);
     staying bigint[];
     goes bigint := (select coalesce(sum(c.jobs), 0) from leaving_count c);
@@ -104,7 +105,7 @@ declare
 begin
     select * into old from span where span.first_id = l.first_id;
     has_rest := cardinality(living) + l.stays > 0;
-    -- To copy what stays is to be worth it.
+    -- Copying the jobs that stay must be worth it.
     if cardinality(living) + l.stays > most or has_rest and goes * 10 < cardinality(living) + l.stays then
         return false;
     end if;
@@ -132,14 +133,14 @@ begin
         end loop;
     end if;
 
-    -- From here on all callers wait, for as long as it takes to drop three tables. If these locks are not to be had shortly, the drop is
-    -- left for the next round: callers would wait behind it.
+    -- From here on all callers wait for as long as it takes to drop three tables. If these locks are not available within the lock
+    -- timeout, the drop is left to the next round, because callers would wait behind it.
     perform pg_advisory_xact_lock('job'::regclass::oid::integer, 0);
     lock table only job, only attempt, only finished in access exclusive mode;
     if exists (select unnest(living_jobs(first, l.next_id, 2 * most)) except select unnest(living)) then
         raise exception 'jobs came into the span from % while it was to be dropped', l.first_id;
     end if;
-    -- What happened to living jobs while they were copied.
+    -- Copies what happened to living jobs while they were copied.
     foreach source in array case when has_rest then sources else '{}' end loop
         execute format('insert into finished_rest select * from %I where job = any ($1) on conflict do nothing', 'finished_' || source)
         using living;
@@ -160,14 +161,15 @@ begin
         values (first, l.next_id, old.filled_at, true, t + (t - l.ended_by) / 20);
     end if;
     delete from suspect s where s.job >= l.first_id and s.job < l.next_id and s.job <> all (coalesce(staying, '{}'));
-    -- Of no batch: those are told later, and by themselves.
+    -- With no batch: the counts of batches are corrected later, separately.
     insert into count_delta (queue, batch, state, jobs, at)
     select c.queue, 0, c.state, -sum(c.jobs), t from leaving_count c group by c.queue, c.state;
     update leaving set phase = 'dropped';
     return true;
 end $$;
 
--- Takes a page of what left out of the counts of its batches, and deletes batches of which no job is left. Their keys are free then.
+-- Subtracts a page of the dropped jobs from the counts of their batches, and deletes batches that have no jobs left. Their keys
+-- become free.
 create function tell_batches(page integer) returns integer
 language plpgsql security definer set search_path from current set jit = off
     set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -203,8 +205,8 @@ begin
     return cardinality(batches);
 end $$;
 
--- Forgets workers that ended before a span that was dropped was full, and so before jobs of later spans were submitted, but for those that
--- a job of a rest knows. While an older span stands whole, it may know any.
+-- Deletes workers that ended before a dropped span was full, and so before jobs of later spans were submitted, except those that a
+-- job of a rest names. It does nothing while an older span still exists in full, because its jobs may name any worker.
 create function forget_workers(l leaving, page integer) returns void
 language plpgsql security definer set search_path from current set jit = off
 as $$
@@ -227,16 +229,17 @@ begin
     ));
 end $$;
 
--- A page of dropping what ended longer ago than `setting.keep`. `affected` is the number of spans that were dropped, one at most
--- in a round; `reached` is null at the end of the round.
+-- Runs a page of dropping what ended longer ago than `setting.keep`. `affected` is the number of spans dropped, at most one in a
+-- round; `reached` is null at the end of the round.
 --
--- Counts are of what the ledger holds, so they fall. The key of a batch is free when the last of its jobs has gone.
+-- Counts cover what the ledger holds, so they fall. A batch's key becomes free when the last of its jobs has been dropped.
 create function drop_old(page integer default 20000, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current set jit = off
     set lock_timeout = '200ms'
 as $$
 declare
-    -- So many jobs of a span may stay, for they are copied: one in a hundred of a large one, as long as that takes no more than moments.
+    -- The number of jobs of a span that may stay, because they are copied: one in a hundred of a large span, within limits that keep
+    -- the copy short.
     most integer;
     t timestamptz := ledger_time();
     kept_for interval := (select keep from setting);
@@ -246,7 +249,7 @@ begin
     perform pg_advisory_xact_lock('finished'::regclass::oid::integer, 0);
     select * into l from leaving;
     if not found then
-        -- What fold_counts() writes at the moment stays for the next round: it takes these rows in no order.
+        -- Rows that fold_counts() is writing are left to the next round, because it takes these rows in no order.
         delete from pace where ctid = any (array(
             select p.ctid from pace p where p.minute < t - interval '2 days' for update skip locked));
         delete from failure_count where ctid = any (array(
@@ -259,7 +262,7 @@ begin
     reached := 1;
     most := least(100000, greatest(10000, (l.next_id - l.first_id) / 100));
     if l.phase in ('counting', 'counted') and (l.ended_by <= t - kept_for) is not true then
-        -- They are to be kept for longer now, or for ever.
+        -- The setting has changed: the jobs are to be kept for longer, or for ever.
         l.phase := 'void';
         update leaving set phase = l.phase;
     end if;
@@ -281,7 +284,7 @@ begin
         when 'void' then
             delete from leaving_count where ctid = any (array(select ctid from leaving_count limit page));
             if not found then
-                -- A retry may have made it void. Otherwise it is looked at again when more of it may go.
+                -- A retry may have made it void. Otherwise the span is looked at again when more of its jobs can be dropped.
                 update span set look_at = coalesce(t + kept_for / 20, t) where first_id = l.first_id;
                 delete from leaving;
             end if;

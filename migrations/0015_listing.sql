@@ -1,4 +1,4 @@
--- Why: what people and programs may look at: the ledger as a whole, queues, batches and workers. Counts are read from folded sums,
+-- Why: the overview for people and programs: the ledger as a whole, queues, batches and workers. Counts are read from folded sums,
 -- never by counting jobs.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
@@ -18,7 +18,7 @@ as $$
     group by q.name, s.state order by q.name, s.state
 $$;
 
--- One row about everything. `oldest_waiting` looks at the heads of the lines.
+-- One row about the whole ledger. `oldest_waiting` looks at the heads of the lanes.
 create function status()
 returns table (
     delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, skipped bigint,
@@ -116,7 +116,8 @@ as $$
     order by c.id desc
 $$;
 
--- Workers: those alive, or also those that ended since `ended_since`. `holds` is what each has in hand.
+-- Workers that have not ended, and also those that ended since `ended_since`, if given. `holds` is the number of running jobs of
+-- each.
 create function list_workers(ended_since timestamptz default null)
 returns table (
     worker bigint, name text, host text, build text, slots integer, abilities text[], wish worker_wish, status jsonb,
@@ -132,6 +133,31 @@ as $$
     order by w.name, w.id
 $$;
 
+-- The batches with this name that the caller may see, newest first, six at most. Without a name: the newest batch that the caller
+-- submitted.
+--
+-- The bounds are ranges and the order has both columns, so that only the index on both gives it: by the primary key alone, a rare name
+-- would be looked for in all batches.
+create function find_batches(batch_name text) returns table (batch bigint)
+language plpgsql stable security definer set search_path from current set jit = off
+    set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+    if batch_name is null then
+        return query
+            select b.id from batch b where b.submitter >= session_user::text and b.submitter <= session_user::text
+            order by b.submitter desc, b.first_job desc limit 1;
+    else
+        return query
+            select b.id from batch b
+            where b.name >= batch_name and b.name <= batch_name and ((select sees_all()) or b.submitter = session_user)
+            order by b.name desc, b.id desc limit 6;
+    end if;
+end $$;
+
+select allow('sluice_viewer', 'find_batches');
+select allow('sluice_operator', 'find_batches');
+select allow('sluice_submitter', 'find_batches');
 select allow('sluice_viewer', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
 select allow('sluice_operator', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
 select allow('sluice_submitter', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');

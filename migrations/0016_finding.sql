@@ -1,35 +1,35 @@
--- Why: which jobs a filter finds. Filters are JSON objects, all fields optional, all of them have to hold:
+-- Why: the jobs that a filter finds. A filter is a JSON object; all fields are optional, and all those given must match:
 --   ids [..], states [..], batch, queue, codes [..], classes [..], stages [..], source_prefix,
 --   submitted_from, submitted_before, ended_from, ended_before, submitter.
--- Pages go from the newest job to the oldest; with a source_prefix by the first 640 letters of the source, which are what its index
--- holds. Each row's `next` is the cursor behind it. Pages are keyset-paged along an index, so that the ten-millionth job costs what
--- the first does.
+-- Pages go from the newest job to the oldest; with a source_prefix they go by the first 640 characters of the source, which are what
+-- its index holds. The `next` of each row is the cursor for the page that begins behind it. Pages follow an index by key, so that
+-- the ten-millionth job costs what the first does.
 --
--- The queries are fixed, and each call plans them anew (`force_custom_plan`): the planner then sees the filter's values as constants,
--- leaves out what the filter does not ask for (`null is null or ...`), and has the plan that fits this filter.
+-- The queries are fixed, and each call plans them anew (`force_custom_plan`): the planner then sees the filter's values as
+-- constants, leaves out conditions that the filter does not have (`null is null or ...`), and makes the plan that fits this filter.
 --
--- `finished` and `job` are read a span at a time, with the span's bounds as constants, from the newest span on and no further than the
--- page needs. A query over all spans would lock each of their tables and indexes until the transaction ends.
+-- `finished` and `job` are read one span at a time, with the span's bounds as constants, from the newest span on and no further than
+-- the page needs. A query over all spans would lock each of their tables and indexes until the transaction ends.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- MARK: Filters
 
--- A filter as the queries read it. Null: any.
+-- A filter in the form in which the queries read it. Null: any.
 create type job_search as (
     ids bigint[], states job_state[], batch bigint, codes text[], classes failure_class[], stages text[],
     submitted_from timestamptz, submitted_before timestamptz, submitter text, ended_from timestamptz, ended_before timestamptz,
     source_prefix text,
-    -- Of the queue that is asked for; all queues, and null, if none is.
+    -- The queue of the filter. Without one: all queues, and null for lanes.
     queues integer[], lanes integer[],
-    -- The codes that a failure that is asked for can have; null if none is asked for.
+    -- The codes that match the filter's conditions on failures; null if it has none.
     failures text[],
-    -- The ids that all of it leaves, and whether the batches of these have to be looked at.
+    -- The range of ids that can match all conditions, and whether the batches of these jobs have to be checked.
     lowest bigint, highest bigint, by_batch boolean,
-    -- Whether the rows of jobs that have ended are asked for, and not only their ids, which stand in an index.
+    -- Whether the rows of ended jobs are needed, and not only their ids, which an index holds.
     with_rows boolean
 );
 
--- Reads a filter of the caller's, who may see only what it then finds.
+-- Parses a filter and restricts it to jobs that the caller may see.
 create function read_filter(filter jsonb) returns job_search
 language plpgsql stable security definer set search_path from current set jit = off
 as $$
@@ -39,7 +39,7 @@ declare
     wrong text := (select k from jsonb_object_keys(filter) k where not k = any (known) limit 1);
     f job_search;
 begin
-    -- In the order of locks, since what follows looks at several tables of spans: see 0002_tables.sql.
+    -- According to the lock order, because the caller reads several tables of spans: see 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     if wrong is not null then
         raise exception 'a filter has no field "%"', wrong
@@ -64,7 +64,7 @@ begin
     if f.codes is not null then
         f.failures := f.codes;
     elsif f.classes is not null or f.stages is not null then
-        -- Which codes there are is known from the counts, and each is a stretch of an index.
+        -- The counts list the existing codes, and each code is a range of an index.
         f.failures := array(
             select t.code from (
                 select c.code, c.class, c.stage from failure_count c
@@ -83,13 +83,13 @@ begin
         f.lowest := coalesce(f.lowest, 1);
         f.highest := coalesce(f.highest, 0);
     end if;
-    -- Ids grow with time. Submissions that overlap may lie a little out of order, so a few neighbours are asked, and the
-    -- batch's own time decides.
+    -- Ids grow with time. Concurrent submissions may be slightly out of order, so this looks at a thousand batches, and the batch's
+    -- own time decides.
     if f.submitted_from is not null then
         f.lowest := greatest(f.lowest, coalesce((select min(n.first_job) from (
             select b.first_job from batch b where b.created_at >= f.submitted_from order by b.created_at limit 1000) n), f.highest));
     end if;
-    -- What ended before then was submitted before then.
+    -- A job that ended before a time was submitted before it.
     if least(f.submitted_before, f.ended_before) is not null then
         f.highest := least(f.highest, coalesce((select max(n.last_job) from (
             select b.last_job from batch b where b.created_at < least(f.submitted_before, f.ended_before)
@@ -106,7 +106,7 @@ begin
     return f;
 end $$;
 
--- The filter for each span that it may find something in.
+-- The filter, once for each span in which it may find jobs.
 create function parts_of(f job_search) returns setof job_search
 language plpgsql stable security definer set search_path from current
 as $$
@@ -123,9 +123,9 @@ end $$;
 
 -- MARK: Queries
 
--- Jobs that have not ended, wherever their rows lie.
+-- Jobs that have not ended, from all four tables.
 --
--- A function that the planner puts into the query, as open_lane(): a view would be one more relation for the roles to be kept from.
+-- A function that the planner inlines, like open_lane(): a view would be one more relation to keep the roles away from.
 create function live_job()
 returns table (job bigint, batch bigint, lane integer, state job_state, code text, class failure_class, stage text)
 language sql stable
@@ -139,11 +139,11 @@ as $$
     select job, batch, lane, 'publishing', null, null, null from publishing
 $$;
 
--- What a query finds: `source` is the part of it that pages go by, null where they go by ids; `ended` is the row of a job that has
--- ended, if rows are asked for.
+-- What a query finds. `source` is the part of it by which pages are ordered, null if they are ordered by ids. `ended` is the row of
+-- an ended job, if rows are needed.
 create type found_job as (job bigint, state job_state, source text, ended finished);
 
--- What all queries ask of a row, and of its batch. The planner puts both into them.
+-- The conditions that all queries have on a row, and on its batch. The planner inlines both.
 create function is_sought(
     f job_search, id bigint, batch_id bigint, code text, class failure_class, stage text, ended_at timestamptz
 ) returns boolean
@@ -161,7 +161,7 @@ as $$
        and (f.submitted_before is null or created_at < f.submitted_before) and (f.submitter is null or submitter = f.submitter)
 $$;
 
--- Whether a source begins as is asked for, and lies behind one place in the order of pages and before another, if there are such.
+-- Whether a source has the prefix, and lies behind `after` and before `before` in the order of pages, if these are given.
 create function is_in_line(f job_search, source_start text, source text, id bigint, after found_job, before found_job) returns boolean
 language sql stable
 as $$
@@ -171,7 +171,7 @@ as $$
        and (before.source is null or (source_start, id) < (before.source, before.job))
 $$;
 
--- A page of the jobs that have not ended, from the newest on.
+-- A page of jobs that have not ended, from the newest on.
 create function find_live(f job_search, page bigint) returns setof found_job
 language plpgsql stable security definer set search_path from current
     set plan_cache_mode = force_custom_plan set jit = off set random_page_cost = 1
@@ -186,13 +186,13 @@ begin
         order by l.job desc limit page;
 end $$;
 
--- A page of the jobs that have ended, from the newest on. The filter's ids are those of one span.
+-- A page of jobs that have ended, from the newest on. The filter's ids are those of one span.
 create function find_ended(f job_search, page bigint) returns setof found_job
 language plpgsql stable security definer set search_path from current
     set plan_cache_mode = force_custom_plan set jit = off set random_page_cost = 1
 as $$
 begin
-    -- A query for each index that goes by the ids of what is asked for.
+    -- One query for each index that returns ids in order under these conditions.
     if f.failures is not null then
         return query
             select e.job, e.state, null::text, e.ended
@@ -226,7 +226,7 @@ begin
     end if;
 end $$;
 
--- How many jobs have not ended, and how many have. Of the latter the filter's ids are those of one span.
+-- How many jobs have not ended, and how many have. For the latter the filter's ids are those of one span.
 create function count_live(f job_search) returns bigint
 language plpgsql stable security definer set search_path from current
     set plan_cache_mode = force_custom_plan set jit = off set random_page_cost = 1
@@ -255,8 +255,8 @@ begin
     );
 end $$;
 
--- A page of jobs by their sources (of those that have not ended, one for each state), of those that come behind one (`after`) and, if
--- there is one, before another. The filter's ids are those of one span.
+-- A page of jobs by source, behind `after` and, if given, before `before`. Returns one page for each state of jobs that have not
+-- ended. The filter's ids are those of one span.
 create function find_by_source(f job_search, after found_job, before found_job, page bigint) returns setof found_job
 language plpgsql stable security definer set search_path from current
     set plan_cache_mode = force_custom_plan set jit = off set random_page_cost = 1
@@ -284,8 +284,8 @@ begin
             order by left(j.source, 640), j.id limit page;
         return;
     end if;
-    -- Jobs that have not ended are few beside those that have, and millions of these may have such sources: where those in one state are
-    -- few, they are read themselves.
+    -- Jobs that have not ended are few compared to those that have, and millions of the latter may have matching sources. If the
+    -- jobs in one state are few, the query starts from them.
     foreach one_state in array f.states loop
         select count(*) into live from (
             select from live_job() l where l.state = one_state and l.job >= f.lowest and l.job <= f.highest limit 20000
@@ -337,7 +337,8 @@ begin
                     select e.* from find_ended(part, missing) e where f.states && '{completed,skipped,failed,cancelled}'
                 ) n order by n.job desc limit missing;
             get diagnostics found_jobs = row_count;
-            -- Undone, the block gives its locks back: a filter that finds little goes through all spans. It has written nothing.
+            -- Rolling the block back releases its locks, because a filter that finds little goes through all spans. It has written
+            -- nothing.
             raise exception using errcode = 'SL002';
         exception when sqlstate 'SL002' then
             null;
@@ -347,7 +348,7 @@ begin
     end loop;
 end $$;
 
--- The same by source, of those behind `after`.
+-- The same by source, for jobs behind `after`.
 create function find_by_source(f job_search, after found_job, page bigint) returns setof found_job
 language plpgsql stable security definer set search_path from current set jit = off
 as $$
@@ -355,8 +356,8 @@ declare
     found_jobs found_job[] := '{}';
     part job_search;
 begin
-    -- Any span may hold a source that comes before those that were found. Names mostly grow with time, as do ids: the oldest span
-    -- first, and there is little left to look for in the others.
+    -- Any span may hold a source that comes before those already found. Names mostly grow with time, as ids do: after the oldest
+    -- span little is left to find in the others.
     for part in select p.* from parts_of(f) p order by p.lowest loop
         begin
             found_jobs := array(
@@ -371,7 +372,7 @@ begin
     return query select n.* from unnest(found_jobs) n order by n.source, n.job;
 end $$;
 
--- A page of jobs, if wished with the rows of those that have ended.
+-- A page of jobs, with the rows of those that have ended if `with_rows` is set.
 create function find_page(filter jsonb, behind jsonb, page bigint, with_rows boolean) returns setof found_job
 language plpgsql stable security definer set search_path from current set jit = off
 as $$
@@ -390,7 +391,7 @@ begin
     end if;
 end $$;
 
--- The cursor behind a job of a page. The planner puts it into queries.
+-- The cursor for the page behind a job. The planner inlines it.
 create function cursor_behind(job bigint, source text) returns jsonb
 language sql stable
 as $$
@@ -407,7 +408,7 @@ begin
     return query select n.job, n.state, cursor_behind(n.job, n.source) from find_page(filter, behind, page, false) n;
 end $$;
 
--- The filter as far as the caller may change what it finds: submitters steer their own batches.
+-- Restricts a filter to the jobs that the caller may change: submitters change their own batches only.
 create function steerable(filter jsonb) returns jsonb
 language plpgsql stable security definer set search_path from current
 as $$
@@ -417,7 +418,7 @@ begin
     if is_operator() then
         return filter;
     end if;
-    -- What is no object would take no further field.
+    -- A value that is not an object could not take the field that is added below.
     if jsonb_typeof(filter) <> 'object' then
         raise exception 'a filter is an object' using errcode = 'invalid_parameter_value';
     end if;
@@ -431,7 +432,7 @@ begin
     return coalesce(filter, '{}') || jsonb_build_object('submitter', session_user);
 end $$;
 
--- How many jobs a filter finds. Told from folded counts where the filter allows it, else counted. With `to_steer` only those that
+-- How many jobs a filter finds. Uses the folded counts if the filter allows it, and counts otherwise. With `to_steer` only jobs that
 -- the caller may change.
 create function count_jobs(filter jsonb default '{}', to_steer boolean default false) returns bigint
 language plpgsql stable security definer set search_path from current set jit = off
@@ -454,7 +455,7 @@ begin
     end if;
     for part in select p.* from parts_of(f) p loop
         begin
-            -- As find_by_id() does it.
+            -- Releases its locks as find_by_id() does.
             found_jobs := found_jobs + case when f.source_prefix is null then count_ended(part)
                 else (select count(*) from find_by_source(part, null, null, null)) end;
             raise exception using errcode = 'SL002';

@@ -1,15 +1,15 @@
--- Why: what was done before for a destination: whether a submission asks for work that was done or is under way, and which jobs made a
--- file that is to be checked. Each span has an index of its own by destination, so the spans are looked through from the newest on, as
--- far as there is something left to find, and each gives its locks back.
+-- Why: the history of a destination: whether a submission repeats work that is done or in progress, and which jobs made a file that
+-- `check` compares. Each span has a separate index by destination, so the functions search the spans from the newest on until
+-- nothing is left to find, and release the locks of each span.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- A job that has something to do with the destination that is `place` in the caller's list.
+-- A job with the destination that is number `place` in the caller's list.
 create type job_at as (
     place integer, location text, job bigint, batch bigint, work bigint, on_conflict text, source_bytes bigint,
     source_modified bigint
 );
 
--- The jobs of a span for some destinations, of those that the caller may see: the latest `most` of each, all if that is null.
+-- The jobs of a span for some destinations, as far as the caller may see them: the latest `most` for each; null: all.
 create function jobs_at(places integer[], locations text[], first bigint, next bigint, most bigint) returns setof job_at
 language plpgsql stable security definer set search_path from current
     set plan_cache_mode = force_custom_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -20,7 +20,7 @@ declare
 begin
     return query
         select d.place, d.location, j.id, j.batch, j.work, j.on_conflict, j.source_bytes, j.source_modified
-        -- As many as the caller has: as a constant, the list would be copied and estimated again and again.
+        -- Sub-selects give as many rows as the caller has. As a constant, the list would be copied and estimated again and again.
         from unnest((select places), (select locations)) as d (place, location)
         cross join lateral (
             select o.id, o.batch, o.work, o.recipe #>> '{outputs,0,onConflict}' as on_conflict, o.source_bytes, o.source_modified
@@ -32,8 +32,8 @@ begin
         ) j;
 end $$;
 
--- The latest outputs of a span that were made for some of these jobs' destinations, by the same work and before these jobs, of those that
--- the caller may see.
+-- For each of these jobs, the latest earlier output in a span that has the same destination and was made by the same work, as far as
+-- the caller may see it.
 create type output_at as (place integer, size bigint, digest bytea);
 create function outputs_at(later job_at[], first bigint, next bigint) returns setof output_at
 language plpgsql stable security definer set search_path from current
@@ -57,11 +57,11 @@ begin
         ) e;
 end $$;
 
--- The latest job of each of some destinations, of those that the caller may see, with what a submitter compares with the files that are
--- there. Destinations without a job are left out. `place` counts the given ones from 1.
+-- The latest job for each of some destinations, as far as the caller may see it, with the values that a submitter compares with the
+-- existing files. Destinations without a job are left out. `place` numbers the given destinations from 1.
 --
--- Whether it is the same work is `work`'s to say. `size` and `digest` (SHA-256 in hexadecimal, if `with_digests`) are of the
--- output; of a job that ended without one, of the last output that a job before it made by the same work.
+-- `work` tells whether the job did the same work. `size` and `digest` (SHA-256 in hexadecimal, if `with_digests`) describe the
+-- output; for a job that ended without one, the last output that an earlier job made by the same work.
 create function find_earlier(destinations text[], with_digests boolean default false)
 returns table (
     place integer, job bigint, batch bigint, state job_state, work bigint, on_conflict text, source_bytes bigint,
@@ -80,7 +80,7 @@ declare
     more_outputs output_at[];
     outputs output_at[] := '{}';
 begin
-    -- In the order of locks, since it looks at two tables of spans: see 0002_tables.sql.
+    -- According to the lock order, because this function reads two tables of spans: see 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     select array_agg(d.place), array_agg(d.location) into places, locations
     from unnest(destinations) with ordinality as d (location, place);
@@ -88,7 +88,7 @@ begin
         exit when places is null;
         begin
             more := array(select j from jobs_at(places, locations, part.first_id, part.next_id, 1) j);
-            -- Undone, the block gives its locks back. It has written nothing.
+            -- Rolling the block back releases its locks. It has written nothing.
             raise exception using errcode = 'SL002';
         exception when sqlstate 'SL002' then
             null;
@@ -131,8 +131,8 @@ begin
         order by j.place;
 end $$;
 
--- The jobs that made, or may yet make, what is at some destinations: those that are completed or have not ended, and that the caller
--- may see. `place` counts the destinations from 1.
+-- The jobs that made or may yet make the files at some destinations: jobs that are completed or have not ended, as far as the caller
+-- may see them. `place` numbers the destinations from 1.
 create function list_makers(destinations text[])
 returns table (place integer, job bigint, state job_state, ended_at timestamptz, size bigint, digest text)
 language plpgsql stable security definer set search_path from current set jit = off
@@ -143,7 +143,7 @@ declare
     part span;
     made job_at[] := '{}';
 begin
-    -- In the order of locks, since it looks at two tables of spans: see 0002_tables.sql.
+    -- According to the lock order, because this function reads two tables of spans: see 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     for part in select * from span s order by s.first_id desc loop
         begin

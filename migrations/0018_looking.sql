@@ -1,9 +1,9 @@
--- Why: a job as people see it, in a line or as the whole story, and failures by kind.
+-- Why: shows jobs to people, as rows of a list or with their whole history, and failures by kind.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- A page of jobs with what a table shows of them. Filter, cursor and order as in find_jobs().
+-- A page of jobs with the columns of a list. Filter, cursor and order as in find_jobs().
 --
--- `at` is when the job came to where it is. `worker` is the one that has it, or had it last.
+-- `at` is when the job entered its current state. `worker` is the one that has the job, or had it last.
 create function list_jobs(filter jsonb default '{}', behind jsonb default null, page integer default 50)
 returns table (
     job bigint, state job_state, batch bigint, queue text, priority smallint, source text, at timestamptz,
@@ -59,10 +59,10 @@ begin
         order by s.place;
 end $$;
 
--- What was asked of each of some jobs and why it is not yet done. Those that are not there are left out.
+-- The details of some jobs, and why they are not yet done. Ids of missing jobs are left out.
 --
--- `why`, for a job that does not run: `paused` (its queue), `unable` (no living worker has all of `needs`), `limit` (its
--- queue's), `run_at`, `back_off`, or `line` (others are before it).
+-- `why`, for a job that does not run: `paused` (its queue), `unable` (no living worker has all of `needs`), `limit` (its queue's),
+-- `run_at`, `back_off`, or `line` (other jobs come first).
 create function show_jobs(job_ids bigint[])
 returns table (
     job bigint, state job_state, batch bigint, batch_name text, queue text, priority smallint, source text, recipe jsonb,
@@ -104,7 +104,7 @@ begin
         cross join lateral (select * from queue where queue.id = l.queue limit 1) q;
 end $$;
 
--- Those of some jobs that the caller may see.
+-- The subset of some jobs that the caller may see.
 create function visible(job_ids bigint[]) returns bigint[]
 language plpgsql stable security definer set search_path from current
     set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -118,7 +118,7 @@ begin
     );
 end $$;
 
--- Every attempt at some jobs, by job and oldest first; one that is under way comes last of its job's and has no outcome.
+-- All attempts at some jobs, by job and oldest first. An attempt in progress comes last in its job, and has no outcome.
 create function list_attempts(job_ids bigint[])
 returns table (
     job bigint, epoch integer, outcome attempt_outcome, started_at timestamptz, ended_at timestamptz,
@@ -147,7 +147,7 @@ as $$
     order by a.job, a.epoch
 $$;
 
--- What the recipes of some jobs were before they were changed, oldest first: with these words until that attempt.
+-- The earlier forms of the recipes of some jobs, oldest first, each with the last attempt that used it.
 create function list_amendments(job_ids bigint[])
 returns table (job bigint, until_epoch integer, damage text, conceal_seconds integer, at timestamptz, by text)
 language sql stable security definer set search_path from current set jit = off
@@ -157,8 +157,8 @@ as $$
     where j.amendments is not null order by j.id, e.place
 $$;
 
--- A page of the outputs that completed jobs have recorded: where each is, and what it was when it got its name. Filter (its
--- states apart), cursor and order as in find_jobs().
+-- A page of the outputs that completed jobs have recorded: the destination of each, and its size and digest when it was published.
+-- Filter (except for its states), cursor and order as in find_jobs().
 create function list_outputs(filter jsonb default '{}', behind jsonb default null, page integer default 1000)
 returns table (job bigint, source text, destination text, size bigint, digest text, next jsonb)
 language plpgsql stable security definer set search_path from current
@@ -182,7 +182,7 @@ end $$;
 create function failures_of(b batch, since timestamptz)
 returns table (code text, class failure_class, stage text, jobs bigint, last_at timestamptz, example bigint)
 language plpgsql stable security definer set search_path from current
-    -- With the batch's ids as constants the planner leaves out the spans that hold none of them.
+    -- With the batch's ids as constants the planner leaves out spans that contain none of them.
     set plan_cache_mode = force_custom_plan set jit = off
 as $$
 begin
@@ -194,9 +194,10 @@ begin
         group by 1, 2, 3;
 end $$;
 
--- Failures by code, class and stage, the most first. `jobs` have ended so; `attempts` includes those retried since.
+-- Failures by code, class and stage, the most frequent first. `jobs` is the number of jobs that ended so; `attempts` includes those
+-- that were retried since.
 --
--- From folded counts by the hour, if `batch_id` is null; of one batch they are counted.
+-- Uses the counts by the hour if `batch_id` is null. For a batch it counts the jobs.
 create function list_failures(since timestamptz default null, queue_name text default null, batch_id bigint default null)
 returns table (
     code text, class failure_class, stage text, jobs bigint, attempts bigint, last_at timestamptz, example bigint,
@@ -207,7 +208,7 @@ language plpgsql stable security definer set search_path from current
 as $$
 #variable_conflict use_column
 begin
-    -- In the order of locks, since it looks at two tables of spans: see 0002_tables.sql.
+    -- According to the lock order, because this function reads two tables of spans: see 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     return query
         with kind as materialized (
@@ -232,7 +233,7 @@ begin
         order by k.jobs desc, k.attempts desc, k.code;
 end $$;
 
--- Lines in which jobs wait that no living worker can do, with what is missing: for `doctor`.
+-- Lanes with waiting jobs that no living worker can do, with the missing needs: for `doctor`.
 create function list_unable()
 returns table (queue text, priority smallint, needs text[], missing text[], example bigint)
 language sql volatile security definer set search_path from current set jit = off
@@ -250,8 +251,9 @@ as $$
     order by q.name, l.priority desc, l.id
 $$;
 
--- What housekeeping does, has done last, and could not do. `began_at`: a round is under way since then; `pages`, `affected` and
--- `took_ms` are of that round, or of the last one. `remaining` is what is left to do, up to 100,000, where it is known.
+-- The state of the chores: what is due, what was done last, and errors. `began_at`: when the round in progress began; `pages`,
+-- `affected` and `took_ms` belong to that round, or to the last one. `remaining` is the work that is left, up to 100,000, where it
+-- is known.
 create function list_chores()
 returns table (
     chore text, due_at timestamptz, began_at timestamptz, done_at timestamptz, pages integer, affected bigint,
@@ -270,7 +272,7 @@ as $$
     from chore c order by c.place
 $$;
 
--- How many spans there are, each with its partitions: for `doctor`.
+-- The number of spans, each with its partitions: for `doctor`.
 create function count_spans() returns bigint
 language sql stable security definer set search_path from current
 as $$ select count(*) from span $$;

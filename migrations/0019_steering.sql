@@ -1,10 +1,10 @@
--- Why: what people may change: cancel, retry and reprioritise jobs by id, batch or any filter; pause and limit queues; quieten
--- workers. Submitters change jobs of their own batches; what concerns others is for operators. Jobs are changed a chunk per call,
--- each in a transaction of its own, so that a million of them do not block other sessions; the answer holds the cursor for the next call,
--- null at the end. count_jobs() says beforehand how many it would be.
+-- Why: the changes that people may make: cancel, retry and reprioritise jobs by id, batch or any filter; pause and limit queues;
+-- quiet workers. Submitters change jobs of their own batches; everything else is for operators. Jobs are changed one chunk per call,
+-- each in a separate transaction, so that a million of them do not block other sessions. The answer holds the cursor for the next
+-- call, null at the end. count_jobs() tells beforehand how many there are.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- Only states in which the change means something, of those that the filter asks for.
+-- Restricts a filter to the states in which the change is possible.
 create function narrowed(filter jsonb, states job_state[]) returns jsonb
 language sql stable set search_path from current
 as $$
@@ -12,9 +12,9 @@ as $$
     where not filter ? 'states' or filter -> 'states' ? s::text
 $$;
 
--- Cancels jobs. Those not begun end at once (`changed`); those that run are stopped by their workers (`asked`), within a beat
--- or when the notification comes. `publishing`: for so many it is too late. Their files may have their names by now, so they are
--- completed; they are neither stopped nor counted as seen.
+-- Cancels jobs. Jobs that have not begun end at once (`changed`). Workers stop running jobs (`asked`) at their next heartbeat, or
+-- when the notification arrives. `publishing` is the number for which it is too late: their files may have their final names
+-- already, so they are completed. They are not stopped, and `seen` does not count them.
 create function cancel_jobs(filter jsonb, behind jsonb default null, page integer default 1000)
 returns table (seen bigint, changed bigint, asked bigint, publishing bigint, next jsonb)
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
@@ -24,7 +24,7 @@ declare
     t timestamptz := ledger_time();
     ids bigint[];
 begin
-    -- First of all: see the order of locks in 0002_tables.sql.
+    -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), count(*) filter (where f.state = 'publishing'),
            (array_agg(f.next order by f.place desc))[1]
@@ -67,21 +67,21 @@ begin
     return next;
 end $$;
 
--- Puts jobs that failed or were cancelled back into their lines, with all their attempts before them again and with the priority that
--- they had last; and lets those that wait for another try go at once. What they tried before stays on record.
+-- Puts jobs that failed or were cancelled back into their lanes, with all their attempts available again and with their latest
+-- priority. Delayed retries become runnable at once. The record of earlier attempts stays.
 --
--- Jobs that are half published, for longer than it should take, are handed out again at once to those who can finish them
--- (`publishing`); nothing else of them changes.
+-- Jobs whose publication is overdue are handed out again at once to processes that can finish them (`publishing`); nothing else
+-- about them changes.
 --
--- With `new_damage` (`strict`, `conceal`, `skip`) all of them meet damage in that way from now on. With `conceal_seconds` as well,
--- `conceal` adds at most so much silence.
+-- With `new_damage` (`strict`, `conceal`, `skip`) all these jobs treat damage in that way from now on. With `conceal_seconds` as
+-- well, `conceal` adds at most that many seconds of silence.
 create function retry_jobs(
     filter jsonb, behind jsonb default null, page integer default 1000, new_damage text default null,
     conceal_seconds integer default null
 )
 returns table (seen bigint, changed bigint, publishing bigint, next jsonb)
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
-    -- With the ids as constants the planner leaves out the spans that hold none of them.
+    -- With the ids as constants the planner leaves out spans that contain none of them.
     set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
@@ -102,15 +102,15 @@ begin
         raise exception 'conceal_seconds is more than 0 and goes with conceal, not % with "%"', conceal_seconds, new_damage
             using errcode = 'invalid_parameter_value';
     end if;
-    -- Not while drop_old() counts or drops what ended long ago.
+    -- Not while drop_old() counts or drops old jobs.
     perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), (array_agg(f.next order by f.place desc))[1]
     into ids, seen, next
     from find_jobs(narrowed(steerable(filter), '{delayed,publishing,failed,cancelled}'), behind, page)
         with ordinality as f (job, state, next, place);
-    -- Jobs are locked in the order of locks, and then enter their lines in one go. Those whose time has come go by themselves; they count
-    -- if their recipes change.
+    -- Locks the jobs in lock order, and then puts them into their lanes together. Delayed jobs that are already due move on their
+    -- own; they count only if their recipes change.
     with chosen as materialized (
         select d.job, d.epoch, d.ready_at > t as is_early from delayed d
         where d.job = any (ids) and (d.ready_at > t or new_damage is not null) and d.epoch > 0
@@ -127,7 +127,7 @@ begin
     select array(select row(g.job, g.batch, g.lane, g.cost, g.turn, g.epoch, g.spent, g.lost, g.room_deaths, t)::waiting from gone g),
            array_agg(c.job), array_agg(c.epoch), count(*)
     into hurrying, amended, epochs, hurried from chosen c;
-    -- The process that has the order may be at it still; to carry it out twice is as good as once.
+    -- The process that has the order may still be working on it; carrying it out twice does no harm.
     with late as materialized (
         select p.job from publishing p
         where p.job = any (ids) and p.since < t - (select s.publish_grace from setting s) order by p.job for update of p
@@ -152,7 +152,7 @@ begin
         select g.job, g.batch, g.epoch, g.priority, j.lane, j.cost from gone g
         join job_rows(array(select c.job from chosen c)) j on j.id = g.job
     ), lanes as materialized (
-        -- The needs are those that the job was submitted with; the priority is the last that it had. In the order of locks.
+        -- The needs are those that the job was submitted with; the priority is its latest. In lock order.
         select k.lane, k.priority,
                case when k.old_priority = k.priority then k.lane else lane_for(k.share, k.priority, k.needs) end as new_lane
         from (
@@ -166,7 +166,7 @@ begin
     from asked a join lanes n on n.lane = a.lane and n.priority = a.priority;
     if again is not null then
         delete from suspect s where s.job in (select a.job from unnest(again) a);
-        -- What was counted of a span with these jobs is no longer so.
+        -- The counts of a span that contains these jobs are no longer right.
         update leaving l set phase = 'void'
         where l.phase in ('counting', 'counted')
           and exists (select from unnest(again) a where a.job between l.first_id and l.counted_to);
@@ -196,7 +196,7 @@ begin
     return next;
 end $$;
 
--- Moves jobs that wait to another priority (higher goes first), behind those of their batch that went there before.
+-- Moves waiting jobs to another priority (higher goes first), behind those of their batch that were moved there earlier.
 create function prioritize_jobs(filter jsonb, new_priority integer, behind jsonb default null, page integer default 1000)
 returns table (seen bigint, changed bigint, next jsonb)
 language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
@@ -214,8 +214,8 @@ declare
 begin
     select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
     from find_jobs(narrowed(steerable(filter), '{delayed,waiting}'), behind, page) with ordinality as f (job, state, next, place);
-    -- Jobs first, then lines that are made, then lines that are held: see 0002_tables.sql.
-    -- What comes into these tables meanwhile is left alone.
+    -- Locks jobs first, then creates lanes, then holds lanes: see 0002_tables.sql. Jobs that enter these tables meanwhile are left
+    -- alone.
     in_line := array(select w.job from waiting w where w.job = any (ids) order by w.job for update of w);
     put_off := array(select d.job from delayed d where d.job = any (ids) order by d.job for update of d);
     select array_agg(n.id), array_agg(lane_for(n.share, new_priority, n.needs)) into old_lanes, new_lanes
@@ -244,7 +244,7 @@ end $$;
 
 -- MARK: Queues and workers
 
--- Pauses a queue or lets it go on; jobs that run are not touched. Refuses a name that no queue has.
+-- Pauses a queue or resumes it; running jobs continue. Throws if there is no queue with this name.
 create function pause_queue(queue_name text, pause boolean default true) returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -261,7 +261,7 @@ begin
     end if;
 end $$;
 
--- At most `running_limit` jobs of the queue at once; null lifts the limit.
+-- Limits how many jobs of the queue run at once; null removes the limit.
 create function limit_queue(queue_name text, new_limit integer) returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -278,7 +278,7 @@ begin
     end if;
 end $$;
 
--- The queue's share beside others, from the next claim on.
+-- Sets the queue's weight relative to other queues, from the next claim on.
 create function weigh_queue(queue_name text, new_weight integer) returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -289,7 +289,7 @@ begin
     end if;
 end $$;
 
--- A submitter's share of a queue beside others, from the next claim on.
+-- Sets a submitter's weight in a queue relative to other submitters, from the next claim on.
 create function weigh_submitter(queue_name text, whose text, new_weight integer) returns void
 language plpgsql security definer set search_path from current
 as $$
@@ -300,8 +300,8 @@ begin
     end if;
 end $$;
 
--- Asks a worker to claim nothing more (`quiet`), to stop once empty (`drain`), or to go on (`run`). It hears of it at its next
--- beat. False if it has ended.
+-- Asks a worker to claim no more (`quiet`), to stop once it is empty (`drain`), or to continue (`run`). The worker receives this
+-- with its next heartbeat. False if it has ended.
 create function wish_worker(worker_id bigint, new_wish worker_wish) returns boolean
 language sql security definer set search_path from current
 as $$

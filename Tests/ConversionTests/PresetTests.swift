@@ -19,13 +19,16 @@ import Testing
     }
 
     @Test(
-        arguments: [("mp3-v00", "mp3-v0"), ("podcast-pm3", "podcast-mp3"), ("opus96", "opus-96"), ("fla", nil)]
-            as [(String, String?)]
+        arguments: [
+            ("mp3-v00", ["mp3-v0"]), ("podcast-pm3", ["podcast-mp3"]), ("opus96", ["opus-96"]), ("zzzzz", []),
+            ("apple", ["apple-m4a"]),
+        ] as [(String, [String])]
     )
-    func unknownNameGetsTheNearestOne(name: String, suggestion: String?) throws {
+    func unknownNameGetsThoseThatBeginWithItOrTheNearestOne(name: String, suggestions: [String]) throws {
         let error = try #require(throws: UnknownPreset.self) { try Preset.named(name) }
-        #expect(error.suggestion == suggestion)
-        let words = suggestion.map { "did you mean \"\($0)\"?" } ?? "known: wav, caf, aiff"
+        #expect(error.suggestions == suggestions)
+        let meant = suggestions.map { "\"\($0)\"" }.joined(separator: " or ")
+        let words = meant.isEmpty ? "known: wav, caf, aiff" : "did you mean \(meant)?"
         #expect(error.description.hasPrefix("unknown preset \"\(name)\"; \(words)"))
     }
 

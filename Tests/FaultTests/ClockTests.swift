@@ -17,13 +17,13 @@ struct ClockTests {
             "jumping",
             behind: ["env"],
             // The library also shifts readings of another process's processor time, which no kernel does.
-            more: ["--job-cpu", "1000d"],
+            more: ["--job-cpu", "1000d", "--queue", "default"],
             environment: [
                 "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": time, "FAKETIME_NO_CACHE": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             ]
         )
-        // This worker starts alone, so that it does some of the work however fast the other one is.
+        // This worker starts alone, and the other one has a queue to itself, so that each does some of the work.
         try await cluster.submit(40, "alone")
         var jobs = 40
         try await cluster.untilEnded(jobs)
@@ -31,7 +31,8 @@ struct ClockTests {
         let steps = ["+1h", "-1h", "+400d", "-10m", "+0"]
         for (round, step) in steps.enumerated() {
             try await cluster.submit(40, "step\(round)")
-            jobs += 40
+            try await cluster.submit(5, "steady\(round)", queue: "steady")
+            jobs += 45
             try await cluster.untilEnded(jobs - 30)
             try Bytes.write(Array("\(step)\n".utf8), to: time)
         }

@@ -79,7 +79,7 @@ struct BeatTests {
     }
 
     /// An outage may outlast any lease. Jobs that a worker claimed before it stay with the worker.
-    @Test func aLeaseThatIsOverTakesNothingFromAWorkerThatNobodyHasEnded() async throws {
+    @Test func expiredLeaseTakesNothingFromAWorkerThatHasNotBeenEnded() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(5)
         let worker = try await lab.worker()

@@ -276,7 +276,7 @@ struct ClaimingTests {
     }
 
     /// Otherwise this claim and all later ones would scan the dead rows of old jobs that a long transaction keeps.
-    @Test func largeClaimsLiftTheFloorOfTheirLineUnlessSomebodySubmits() async throws {
+    @Test func largeClaimsLiftTheFloorOfTheirLaneUnlessASubmissionHoldsIt() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
         try await lab.submit(1_000)

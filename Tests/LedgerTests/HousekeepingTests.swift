@@ -62,7 +62,7 @@ struct HousekeepingTests {
 
     /// Workers beat every third of a lease. After a gap of half a lease, a worker would have a sixth left to find
     /// the ledger.
-    @Test func afterAThirdOfALeaseWithoutATickNobodyIsLostForAWholeOne() async throws {
+    @Test func noWorkerIsLostForALeaseAfterAThirdOfALeaseWithoutATick() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
         let worker = try await lab.worker()
@@ -90,7 +90,7 @@ struct HousekeepingTests {
 
     /// A server that freezes in the middle of a tick goes on with the tick when it thaws. No worker could beat
     /// meanwhile.
-    @Test func aTickThatStoodStillReapsNobodyWhoseLeaseEndedMeanwhile() async throws {
+    @Test func aTickThatStoodStillReapsNoWorkerWhoseLeaseEndedMeanwhile() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
         let worker = try await lab.worker()
@@ -186,7 +186,7 @@ struct HousekeepingTests {
     }
 
     /// Nothing is known about beats before the first tick, or about beats that a crash lost.
-    @Test func theFirstTickOfAllReapsNobodyForAWholeLease() async throws {
+    @Test func theFirstTickReapsNoWorkerForAWholeLease() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
         let worker = try await lab.worker()

@@ -90,7 +90,7 @@ struct LockOrderTests {
         #expect(counted.hasSuffix("deadlocks: 0"), "\(counted)")
     }
 
-    @Test func nobodyWaitsInACircle() async throws {
+    @Test func noCallsDeadlock() async throws {
         let lab = try await lab()
         let calls = Bustle.chores + Bustle.workers + Bustle.people + Bustle.lookers + Bustle.time
         let outcome = try await bustle(lab, calls, sessions: 20, for: .seconds(10))
@@ -98,7 +98,7 @@ struct LockOrderTests {
     }
 
     /// Numbers a ledger during reads, while partitions are made and the first jobs come in.
-    @Test func nobodyWaitsInACircleWhileALedgerIsNumbered() async throws {
+    @Test func noCallsDeadlockWhileALedgerIsNumbered() async throws {
         let lab = try await lab()
         var outcome = try await bustle(
             lab,

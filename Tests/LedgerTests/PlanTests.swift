@@ -306,7 +306,8 @@ extension GuardedCall {
 
     private static let overview =
         [
-            "counts()", "status()", "list_queues()", "list_batches()", "list_failures()",
+            "counts()", "status()", "list_queues()", "list_batches()", "find_batches('a')", "find_batches(null)",
+            "list_failures()",
             #"count_jobs('{"states":["failed"]}')"#,
         ]
         .map { function in

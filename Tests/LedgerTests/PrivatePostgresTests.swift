@@ -4,7 +4,7 @@ import Testing
 
 /// The tests above rely on a server that leaves nothing behind.
 struct PrivatePostgresTests {
-    @Test func aServerEndsWithItsFolderWhenNobodyHoldsIt() throws {
+    @Test func aServerEndsWithItsFolderWhenItIsReleased() throws {
         var server: PrivatePostgres? = try .start()
         let folder = try #require(server?.folder)
         let text = try String(contentsOfFile: folder + "/data/postmaster.pid", encoding: .utf8)

@@ -40,7 +40,7 @@ import Testing
         #expect(seen == seen.sorted() && seen.last == 1)
     }
 
-    @Test func progressThatNobodyReadsHoldsNothingUp() async throws {
+    @Test func unreadProgressDoesNotDelayTheConversion() async throws {
         let input = try source(seconds: 60)
         let output = try OpenFile.creating(folder.path("out.wav"))
         let request = Converter.Request(format: AudioFormat(container: .wav))

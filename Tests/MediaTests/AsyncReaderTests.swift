@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsDecodedBeforeSomebodyWaitsForIt() async throws {
+    @Test func nothingIsDecodedBeforeItIsRequested() async throws {
         let file = try written(pcm)
         let blocks = try await AsyncReader(descriptor: file.descriptor).blocks(framesPerBlock: 100)
         #expect(await blocks.actor.decodedFrames == 0)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func twoReadersShareADescriptorAndAnUnreadOneHoldsNobodyUp() async throws {
+    @Test func twoReadersShareADescriptorAndAnUnreadOneBlocksNeither() async throws {
         let file = try written(pcm)
         let descriptor = file.descriptor
         let unread = try await AsyncReader(descriptor: descriptor).blocks()

@@ -111,7 +111,7 @@ struct CompatibilityTests {
         #expect(abs(real - size.bytes) * 100 <= Int64(percent) * size.bytes)
     }
 
-    @Test func aLengthThatNobodyKnowsIsNotMadeUp() throws {
+    @Test func anUnknownLengthIsNotMadeUp() throws {
         let track = try track(Self.stereo, "source.aac")
         #expect(track.length == .none)
         let forecast = try #require(

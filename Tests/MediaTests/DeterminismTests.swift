@@ -22,7 +22,7 @@ import Testing
     }
 
     /// Comparing two runs would not show a time stamp: both may happen within one second.
-    @Test func nobodyWritesTheTimeOfDay() throws {
+    @Test func noContainerStoresTheTimeOfDay() throws {
         let folder = try TemporaryFolder.create()
         let source = try Covered.flac()
         for container in Container.allCases where container != .raw {

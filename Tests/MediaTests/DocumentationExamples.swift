@@ -5,7 +5,7 @@ import Conversion
 import Foundation
 import Media
 
-/// Makes an MP3 for podcast players out of any recording, and returns its length in bytes.
+/// Converts any recording to an MP3 for podcast players, and returns its size in bytes.
 func makePodcast(from source: URL, at destination: URL) throws -> Int64 {
     let input = try FileHandle(forReadingFrom: source)
     try Data().write(to: destination)
@@ -22,7 +22,7 @@ func makePodcast(from source: URL, at destination: URL) throws -> Int64 {
 // end
 
 // example: asking
-/// Says of every preset what it would make of a source, or why it cannot.
+/// Describes for every preset what it would make of a source, or why it cannot convert it.
 func answers(for source: FileHandle) throws -> [String] {
     let track = try Reader(descriptor: source.fileDescriptor).track()
     return Converter.presets(for: track).map { entry in
@@ -38,7 +38,7 @@ func answers(for source: FileHandle) throws -> [String] {
 // end
 
 // example: reading
-/// Counts the frames of two minutes, from the fifth on.
+/// Counts the frames of two minutes, starting at minute five.
 func framesOfTwoMinutes(in source: FileHandle) throws -> Int64 {
     let reader = try Reader(descriptor: source.fileDescriptor)
     let range = try MediaTimeRange(
@@ -49,7 +49,7 @@ func framesOfTwoMinutes(in source: FileHandle) throws -> Int64 {
     var block = try SampleBlock()
     var frames: Int64 = 0
     while try output.next(into: &block) {
-        // block.position is the number of its first frame, counted from the first frame of sound.
+        // block.position is the position of its first frame, counted from the first frame of sound.
         frames += Int64(block.frameCount)
     }
     return frames
@@ -57,7 +57,7 @@ func framesOfTwoMinutes(in source: FileHandle) throws -> Int64 {
 // end
 
 // example: damage
-/// Reads a damaged source to its end, and says where silence stands for what was lost.
+/// Reads a damaged source to its end, and returns the stretches that were replaced by silence.
 func lostStretches(in source: FileHandle) throws -> [DamageAccount.Stretch] {
     let reader = try Reader(descriptor: source.fileDescriptor, options: .init(damage: .conceal))
     let output = try reader.samples(of: reader.track())
@@ -68,7 +68,7 @@ func lostStretches(in source: FileHandle) throws -> [DamageAccount.Stretch] {
 // end
 
 // example: pumping
-/// Writes a source anew as FLAC, tags and cover with it, and checks the result by decoding it.
+/// Converts a source to FLAC with its tags and cover, and checks the result by decoding it.
 func archive(_ source: FileHandle, in destination: FileHandle) throws -> Writer.Summary {
     let reader = try Reader(descriptor: source.fileDescriptor)
     let track = try reader.track()
@@ -108,15 +108,15 @@ func writeTone(to destination: FileHandle) async throws -> Writer.Summary {
 // end
 
 // example: capturing
-/// Hands a block of live sound to the writer, and says whether it was kept.
+/// Passes a block of live audio to the writer, and returns whether the writer took it.
 func keep(_ block: PCMBlock, in writer: AsyncWriter) throws -> Bool {
-    // false: the writer is busy, and this block is lost. An error: the writer has failed, and all is lost.
+    // false: the writer is busy, and this block is lost. An error: the writer has failed, and the whole output is lost.
     try writer.appendImmediately(block)
 }
 // end
 
 // example: following
-/// Converts, and shows how far it has come.
+/// Converts, and shows the progress.
 func convert(
     _ source: FileHandle,
     to destination: FileHandle,
@@ -136,7 +136,7 @@ func convert(
 // end
 
 // example: streaming
-/// Finds the loudest sample of a source of 16 bits.
+/// Finds the loudest sample of a 16-bit source.
 func peak(of source: FileHandle) async throws -> Int16 {
     let reader = try await AsyncReader(descriptor: source.fileDescriptor)
     var peak: Int16 = 0
@@ -149,7 +149,7 @@ func peak(of source: FileHandle) async throws -> Int16 {
 // end
 
 // example: copying
-/// Carries the blocks of a source to an output; decoding and encoding overlap.
+/// Writes the blocks of a source to an output; decoding and encoding overlap.
 func rewrite(_ source: FileHandle, to destination: FileHandle) async throws -> Writer.Summary {
     let reader = try await AsyncReader(descriptor: source.fileDescriptor)
     let blocks = try await reader.blocks()

@@ -72,7 +72,7 @@ import Testing
     }
 
     /// The length is not known in advance: the writer stops before the header's size field would overflow.
-    @Test(arguments: [Container.aiff, .au]) func lengthNobodyPromisedIsEndedAtTheLimit(container: Container) throws {
+    @Test(arguments: [Container.aiff, .au]) func unknownLengthEndsAtTheLimit(container: Container) throws {
         let file = try MemoryFile.open()
         let format = ResolvedFormat(
             container: container,

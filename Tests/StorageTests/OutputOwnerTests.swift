@@ -60,7 +60,7 @@ struct OutputOwnerTests {
         #expect(try owner("b/a.wav") == .job(fingerprint))
     }
 
-    @Test func nobodyElsesFileIsTheJobs() throws {
+    @Test func aFileOfAnotherOwnerIsNotTheJobs() throws {
         try published()
         #expect(try owner(for: Self.attempt(8)) == .other, "another job")
         #expect(try owner(for: Self.attempt(of: 0xAB12_CD35 << 96)) == .other, "another ledger")

@@ -102,7 +102,7 @@ struct OutputModeTests {
             .permissions(FilePermissions(mode: created, group: own))
     }
 
-    @Test func nobodyGetsMoreThanOfTheSource() {
+    @Test func outputGrantsNoMoreThanItsSource() {
         #expect(mode(0o644) == 0o644)
         #expect(mode(0o640) == 0o640)
         #expect(mode(0o600) == 0o600)

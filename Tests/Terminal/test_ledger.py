@@ -43,15 +43,17 @@ def test_watch_follows_the_size_of_the_terminal(ledger):
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
-def test_wait_is_one_line_that_grows_and_goes(ledger, columns):
+def test_wait_says_why_nothing_runs_above_one_line_that_grows_and_goes(ledger, columns):
     with ledger.terminal("wait", "--batch", "1", columns=columns) as terminal:
-        terminal.wait(lambda: re.search(r"^\S*\s+0%", terminal.text()), "a bar")
+        terminal.wait(lambda: re.search(r"^\S*\s+0%", (terminal.lines() or [""])[-1]), "a bar")
+        notes = terminal.lines()[:-1]
+        assert " ".join(" ".join(notes).split()).startswith("note: nothing runs: no workers are running;")
         ledger.run("cancel", "1", "2", "3", "--yes")
         terminal.wait_for_text("25%")
-        assert len(terminal.lines()) == 1
+        assert terminal.lines()[:-1] == notes
         ledger.run("cancel", "--all", "--yes")
         assert terminal.end() == 3
-        assert terminal.lines() == ['batch 1 "recordings"  12 cancelled']
+        assert terminal.lines() == notes + ['batch 1 "recordings"  12 cancelled']
 
 
 def test_question_begins_with_the_context(ledger, tmp_path):

@@ -11,7 +11,7 @@ struct AbilityTests {
         return try await lab.ledger.submit(Submission(), [request]).firstJob
     }
 
-    @Test func jobOfACodecThatNobodyWritesWaitsAndSaysWhy() async throws {
+    @Test func jobOfACodecThatNoWorkerWritesWaitsAndSaysWhy() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
         let job = try await Self.submitToMP3(lab, needs: ["codec:mp3", "root:in", "root:out"])

@@ -87,7 +87,7 @@ struct AdoptionTests {
         #expect(try await worker.stop() == .exited(0))
     }
 
-    @Test func fileThatSomebodyElseHasPutThereIsNotAdopted() async throws {
+    @Test func fileOfAnotherOriginIsNotAdopted() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
         let worker = try lab.worker()

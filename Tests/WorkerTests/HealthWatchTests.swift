@@ -9,7 +9,7 @@ struct HealthWatchTests {
 
     private func watch() -> HealthWatch { HealthWatch(firstPause: .seconds(5), longestPause: .seconds(60)) }
 
-    @Test func fewFailuresAmongManyAttemptsPauseNobody() {
+    @Test func fewFailuresAmongManyAttemptsDoNotPause() {
         var watch = watch()
         for job in 0..<100 as Range<Int64> {
             #expect(watch.note(job: job, failure: job.isMultiple(of: 3) ? bad : nil, at: start) == nil)
@@ -17,7 +17,7 @@ struct HealthWatchTests {
         #expect(watch.state == .well)
     }
 
-    @Test func failuresOfOneJobPauseNobody() {
+    @Test func failuresOfOneJobDoNotPause() {
         var watch = watch()
         for _ in 0..<50 { #expect(watch.note(job: 7, failure: bad, at: start) == nil) }
     }

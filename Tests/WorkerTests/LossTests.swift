@@ -124,7 +124,7 @@ struct LossTests {
         #expect(try lab.outputs() == ["long0.mp3"])
     }
 
-    @Test func publicationThatSomebodyLeftIsFinishedByAnother() async throws {
+    @Test func abandonedPublicationIsFinishedByAnotherWorker() async throws {
         let lab = try await WorkerLab(lease: "3 s", publishGrace: "1 s")
         try lab.addSource()
         // As far as the ledger can tell, this is a worker that dies between `publish` and the rename.

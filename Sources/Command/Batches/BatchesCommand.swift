@@ -4,8 +4,8 @@ import Ledger
 /// `sluice batches`: lists submissions with their progress, newest first.
 enum BatchesCommand {
     private static let numbers = Argument(
-        name: "ID",
-        summary: "the ids of batches; without one, the latest are listed",
+        name: "BATCH",
+        summary: "numbers or labels of batches, or \"last\"; without one, the latest are listed",
         count: .any,
         completion: .ledger(.batches)
     )
@@ -33,12 +33,13 @@ enum BatchesCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
-        let wanted = try invocation.ids(numbers)
+        let wanted = try invocation.batches(numbers)
         let (now, batches, hasMore) = try LedgerWork.run(invocation) { ledger in
             let now = try await ledger.time()
             if !wanted.isEmpty {
                 var found: [BatchSummary] = []
-                for id in wanted {
+                for name in wanted {
+                    let id = try await name.id(on: ledger)
                     guard let batch = try await ledger.batch(id) else { throw Refusal.missing("batch \(id)") }
                     found.append(batch)
                 }

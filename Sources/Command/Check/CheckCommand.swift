@@ -108,8 +108,8 @@ enum CheckCommand {
             ) { ledger in
                 try await withTaskCancellationHandler {
                     let now = try await ledger.time()
-                    try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
-                    var filter = JobFilterOptions.filter(invocation, now: now)
+                    let batch = try await JobFilterOptions.batch(invocation, on: ledger)
+                    var filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
                     filter.states = [.completed]
                     let check = OutputCheck(ledger: ledger, roots: roots, width: width, isStopped: stopped)
                     var kept: [CheckRepair.Item] = []

@@ -4,7 +4,6 @@ final class CheckDisplay {
     private let manner: Manner
     private let start = ContinuousClock.now
     private var nextDue: Duration
-    private var isDrawn = false
 
     private enum Manner { case bar, lines, plain, json, none }
 
@@ -26,9 +25,8 @@ final class CheckDisplay {
         let passed = ContinuousClock.now - start
         guard manner != .none, passed >= nextDue, tally.total > 0 else { return }
         nextDue = passed + (manner == .lines ? .seconds(10) : manner == .bar ? .zero : .milliseconds(500))
-        isDrawn = true
         switch manner {
-        case .bar: write("\r\u{1B}[K" + bar(tally, passed))
+        case .bar: draw(bar(tally, passed))
         case .lines: write("\(percent(tally))  \(facts(tally, passed))\n")
         case .plain: write(plain(tally, "continue"))
         case .json: write(json(tally, "running"))
@@ -38,8 +36,7 @@ final class CheckDisplay {
 
     /// Erases the bar, before a line of data or for good.
     func clear() {
-        if manner == .bar, isDrawn { write("\r\u{1B}[K") }
-        isDrawn = false
+        eraseBar()
     }
 
     /// Writes the last record for programs; `nil` means that the check did not finish.
@@ -48,6 +45,22 @@ final class CheckDisplay {
         guard let tally else { return }
         if manner == .plain { write(plain(tally, "end")) }
         if manner == .json { write(json(tally, "completed")) }
+    }
+
+    private func draw(_ bar: String) {
+        do throws(Outlet.Failure) {
+            try outlet.draw(bar: bar)
+        } catch {
+            // The terminal is gone; the work goes on.
+        }
+    }
+
+    private func eraseBar() {
+        do throws(Outlet.Failure) {
+            try outlet.eraseBar()
+        } catch {
+            // The terminal is gone, and the bar with it.
+        }
     }
 
     private func write(_ text: String) {

@@ -6,7 +6,12 @@ import Ledger
 enum ExportCommand {
     private enum Form: String, CaseIterable, Sendable { case tsv, jsonl }
 
-    private static let batch = Option<Int64>("batch", .id.offering(.batches), "the batch (required)", in: .jobs)
+    private static let batch = Option<BatchName>(
+        "batch",
+        .batch,
+        "the batch: its number, its label, or \"last\" (required)",
+        in: .jobs
+    )
     private static let form = SettledOption<Form>(
         "format",
         .choice("KIND") {
@@ -44,10 +49,10 @@ enum ExportCommand {
     private static let window = 400
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
-        guard let number = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
+        guard let name = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
         let (kind, isBrief) = (invocation[form], invocation[brief])
         try LedgerWork.run(invocation) { ledger in
-            try await JobFilterOptions.requireBatch(number, of: ledger)
+            let number = try await name.id(on: ledger)
             if kind == .tsv { try console.print(ExportRow.head(isBrief: isBrief)) }
             var count = 0
             var page = try await Page(of: number, behind: 0, isBrief: isBrief, ledger)

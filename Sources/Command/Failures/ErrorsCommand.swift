@@ -4,7 +4,7 @@ import Ledger
 
 /// `sluice errors`: groups failures, with a hint for each group.
 enum ErrorsCommand {
-    private static let batch = Option<Int64>("batch", .id.offering(.batches), "only failures in this batch", in: .jobs)
+    private static let batch = JobFilterOptions.batch
     private static let queue = Option<String>(
         "queue",
         .text.named("NAME").offering(.queues),
@@ -35,8 +35,7 @@ enum ErrorsCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let (now, groups) = try LedgerWork.run(invocation) { ledger in
             let now = try await ledger.time()
-            let batch = invocation[batch]
-            try await JobFilterOptions.requireBatch(batch, of: ledger)
+            let batch = try await JobFilterOptions.batch(invocation, on: ledger)
             return (
                 now,
                 try await ledger.failures(
@@ -56,7 +55,7 @@ enum ErrorsCommand {
             try console.print(table(groups, now).lines(for: console.data).joined(separator: "\n"))
             for line in hints(groups, console) { try console.print(line) }
             if let failed = groups.first(where: { $0.jobs > 0 }) {
-                let place = invocation[batch].map { " --batch \($0)" } ?? ""
+                let place = invocation[batch].map { " --batch \(ShellWord.quoted($0.word))" } ?? ""
                 let isDamage = FailureCode(rawValue: failed.code)?.isDamage == true
                 let way = isDamage ? " --on-damage conceal" : ""
                 console.say("retry a group: sluice retry --code \(failed.code.printable)\(place)\(way)")

@@ -11,7 +11,12 @@ enum JobFilterOptions {
         isRepeatable: true,
         in: .jobs
     )
-    static let batch = Option<Int64>("batch", .id.offering(.batches), "only jobs of this batch", in: .jobs)
+    static let batch = Option<BatchName>(
+        "batch",
+        .batch,
+        "only jobs of this batch: its number, its label, or \"last\"",
+        in: .jobs
+    )
     static let queue = Option<String>(
         "queue",
         .text.named("NAME").offering(.queues),
@@ -43,8 +48,8 @@ enum JobFilterOptions {
     static let endedSince = Option<Moment>("ended-since", .moment, "only jobs that ended since then", in: .jobs)
     static let source = Option<String>(
         "source",
-        .text.named("PREFIX"),
-        "only jobs whose source begins with this, as in archive:2024/",
+        ValueType(placeholder: "PLACE", completion: .files, read: { text throws(Misfit) in text }),
+        "only jobs whose source begins with this: a path, or archive:2024/",
         in: .jobs
     )
 
@@ -53,16 +58,17 @@ enum JobFilterOptions {
     ]
 
     /// The filter that the options describe. `now` must be the ledger's time, because its clock dates the jobs.
-    static func filter(_ invocation: Invocation, now: Date) -> JobFilter {
+    static func filter(_ invocation: Invocation, batch: Int64?, now: Date) throws -> JobFilter {
         func some<Value>(_ values: [Value]) -> [Value]? { values.isEmpty ? nil : values }
+        let prefix = try invocation[source].map { try LocalPlaces(invocation).prefix($0) }
         return JobFilter(
             states: some(invocation.all(state).flatMap { $0 }),
-            batch: invocation[batch],
+            batch: batch,
             queue: invocation[queue],
             codes: some(invocation.all(code).map(\.rawValue)),
             classes: some(invocation.all(kind).flatMap { $0 }),
             stages: some(invocation.all(stage).map(\.rawValue)),
-            sourcePrefix: invocation[source],
+            sourcePrefix: prefix,
             submittedFrom: invocation[since].map { $0.past(from: now) },
             endedFrom: invocation[endedSince].map { $0.past(from: now) }
         )
@@ -78,7 +84,7 @@ enum JobFilterOptions {
             for value in values { words += [form.word, ShellWord.quoted(value)] }
         }
         add(state.form, some(invocation.all(state).flatMap { $0 }.map(\.rawValue).joined(separator: ",")))
-        add(batch.form, invocation.all(batch).map { "\($0)" })
+        add(batch.form, invocation.all(batch).map(\.word))
         add(queue.form, invocation.all(queue))
         add(code.form, invocation.all(code).map(\.rawValue))
         add(kind.form, some(invocation.all(kind).flatMap { $0 }.map(\.rawValue).joined(separator: ",")))
@@ -89,10 +95,10 @@ enum JobFilterOptions {
 
     private static func some(_ text: String) -> [String] { text.isEmpty ? [] : [text] }
 
-    /// Throws if the batch does not exist, because the command could never find a job.
-    static func requireBatch(_ batch: Int64?, of ledger: JobLedger) async throws {
-        guard let batch, try await ledger.batch(batch) == nil else { return }
-        throw Refusal.missing("batch \(batch)")
+    /// The number of the batch that --batch names; `nil` without the option. Throws if there is no such batch, because
+    /// the command could never find a job.
+    static func batch(_ invocation: Invocation, on ledger: JobLedger) async throws -> Int64? {
+        try await invocation[batch]?.id(on: ledger)
     }
 }
 

@@ -16,8 +16,8 @@ struct JobFollowing: Sendable {
     func run() throws -> ExitCode {
         try LedgerWork.run(invocation) { ledger -> ExitCode in
             let begun = try await ledger.time()
-            try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
-            var filter = JobFilterOptions.filter(invocation, now: begun)
+            let batch = try await JobFilterOptions.batch(invocation, on: ledger)
+            var filter = try JobFilterOptions.filter(invocation, batch: batch, now: begun)
             filter.states = (filter.states ?? JobState.allCases).filter(\.isEnd)
             if filter.states?.isEmpty == true {
                 throw UsageError(
@@ -62,7 +62,7 @@ struct JobFollowing: Sendable {
 
     private func look(_ filter: JobFilter, _ ledger: JobLedger) async throws -> Look {
         // Ask before reading the jobs, so that this look also finds those that end in between.
-        let isOver = try await isOver(ledger)
+        let isOver = try await isOver(filter.batch, ledger)
         return Look(isOver: isOver, time: try await ledger.time(), ended: try await all(filter, ledger))
     }
 
@@ -85,8 +85,8 @@ struct JobFollowing: Sendable {
     }
 
     /// Whether no more jobs can end: true only for a batch that is done.
-    private func isOver(_ ledger: JobLedger) async throws -> Bool {
-        guard let batch = invocation[JobFilterOptions.batch] else { return false }
+    private func isOver(_ batch: Int64?, _ ledger: JobLedger) async throws -> Bool {
+        guard let batch else { return false }
         return try await ledger.batch(batch)?.jobs.open ?? 0 == 0
     }
 }

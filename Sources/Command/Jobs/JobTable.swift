@@ -10,6 +10,8 @@ struct JobTable {
     let showsState: Bool
     /// Whether to keep columns that are empty for these jobs, so that all pages of a list have the same columns.
     var isPage = false
+    /// If set, sources below the current folder are shown by their paths.
+    var places: LocalPlaces?
 
     func lines(for outlet: Outlet, headed: Bool = true) -> [String] { table.lines(for: outlet, headed: headed) }
 
@@ -29,7 +31,7 @@ struct JobTable {
         for job in jobs {
             var cells = [TextTable.Cell("\(job.job)")]
             if showsState { cells.append(.init(job.stateWord, job.state.ink)) }
-            cells.append(.init(job.source))
+            cells.append(.init(places?.name(of: job.source) ?? job.source))
             if hasCodes { cells.append(.init(job.code ?? "")) }
             if hasProgress { cells.append(.init(job.percent ?? "")) }
             let when = job.readyAt.map { TimeWords.ahead($0, at: now) } ?? TimeWords.ago(job.since, at: now)

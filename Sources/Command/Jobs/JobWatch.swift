@@ -21,10 +21,10 @@ struct JobWatch: Sendable {
         try console.data.write("\u{1B}[?1049h\u{1B}[?25l")
         defer { leave() }
         return try LedgerWork.run(invocation) { ledger in
-            try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
+            let batch = try await JobFilterOptions.batch(invocation, on: ledger)
             while true {
                 let start = ContinuousClock.now
-                try await draw(ledger)
+                try await draw(ledger, batch)
                 // The ledger sends no notification of changes: see `LookPause`.
                 try await Task.sleep(for: LookPause.length(after: .now - start))
             }
@@ -39,14 +39,15 @@ struct JobWatch: Sendable {
         }
     }
 
-    private func draw(_ ledger: JobLedger) async throws {
+    private func draw(_ ledger: JobLedger, _ batch: Int64?) async throws {
         let (now, rows) = (try await ledger.time(), console.data.height)
-        let filter = JobFilterOptions.filter(invocation, now: now)
+        let filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
         let limit = min(Int32(invocation[JobsCommand.limit]), Int32(max(1, rows - 3)))
         let page = try await ledger.jobs(matching: filter, limit: limit)
         let count = try await ledger.count(matching: filter)
         let states = invocation.all(JobFilterOptions.state).flatMap { $0 }
-        let table = JobTable(jobs: page.jobs, now: now, showsState: states.count != 1)
+        var table = JobTable(jobs: page.jobs, now: now, showsState: states.count != 1)
+        table.places = try LocalPlaces(invocation)
         let head = "\(Figures.count(count, "job"))   \(TimeWords.clock(now, at: now))   Ctrl-C leaves"
         let lines =
             [head.shortened(to: console.data.width, unicode: console.data.usesUnicode), ""]

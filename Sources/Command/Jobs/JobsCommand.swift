@@ -57,8 +57,8 @@ enum JobsCommand {
         let listing = JobListing(invocation, console)
         let list = try LedgerWork.run(invocation) { ledger -> Listed in
             let now = try await ledger.time()
-            try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
-            let filter = JobFilterOptions.filter(invocation, now: now)
+            let batch = try await JobFilterOptions.batch(invocation, on: ledger)
+            let filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
             var cursor = try await cursor(invocation, ledger)
             var (shown, last): (Int, Int64?) = (0, nil)
             var waitingIn: Set<String> = []
@@ -129,7 +129,8 @@ struct JobListing: Sendable {
                 jobs: jobs,
                 now: now,
                 showsState: states.count != 1,
-                isPage: invocation[JobsCommand.all]
+                isPage: invocation[JobsCommand.all],
+                places: try LocalPlaces(invocation)
             )
             try console.print(table.lines(for: console.data, headed: isFirst).joined(separator: "\n"))
         }

@@ -15,7 +15,7 @@ struct StoryPage {
         var lines = [title]
         lines += asked
         lines.append(row("asked", times))
-        if let waiting { lines.append(row("waits", waiting)) }
+        if let reason = WaitReason(story, at: now) { lines.append(row("waits", reason.text)) }
         if let progress { lines.append(row("done", progress)) }
         if let result { lines.append(row("result", result)) }
         for attempt in story.attempts {
@@ -86,18 +86,14 @@ struct StoryPage {
             let end = amendment.untilEpoch == 0 ? "before the first attempt" : "until attempt \(amendment.untilEpoch)"
             lines.append(row("before", "on damage \(mode) \(end), changed \(moment) by \(by)"))
         }
-        if needs != story.needs { lines.append(row("needs", needs.joined(separator: ", ").printable)) }
+        if story.specificNeeds != story.needs {
+            lines.append(row("needs", story.specificNeeds.joined(separator: ", ").printable))
+        }
         let labels = story.batchLabels.merging(story.labels) { $1 }.sorted { $0.key < $1.key }
         if !labels.isEmpty {
             lines.append(row("labels", labels.map { "\($0.key)=\($0.value)" }.joined(separator: ", ").printable))
         }
         return lines
-    }
-
-    /// The needs without the recipe version, unless that is the only one: every worker reads some version.
-    private var needs: [String] {
-        let others = story.needs.filter { !$0.hasPrefix("recipe:") }
-        return others.isEmpty ? story.needs : others
     }
 
     private func described(_ source: Recipe.Source) -> [String?] {
@@ -120,34 +116,6 @@ struct StoryPage {
         if let first = story.attempts.first { parts.append("started \(TimeWords.clock(first.startedAt, at: now))") }
         if job.state.isEnd { parts.append("ended \(TimeWords.clock(job.since, at: now))") }
         return parts.joined(separator: "   ")
-    }
-
-    private var waiting: String? {
-        guard let why = story.waitingFor else { return nil }
-        let since = "since \(TimeWords.span(seconds: now.timeIntervalSince(job.since)))"
-        let time = job.readyAt.map { TimeWords.ahead($0, at: now) }
-        let queue = ShellWord.quoted(job.queue).printable
-        switch why {
-        case .paused: return "its queue is paused: sluice queues resume \(queue)"
-        case .unable:
-            let whole = "for a suitable worker, \(since): the job needs \(needs.joined(separator: ", ").printable)"
-            let missing = story.missing.filter(needs.contains)
-            guard !missing.isEmpty, missing != needs else { return whole }
-            return "\(whole), and no running worker has \(missing.joined(separator: ", ").printable)"
-        case .limit: return "its queue has reached its limit of running jobs: sluice queues limit \(queue) none"
-        case .runAt:
-            return "for its start time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
-        case .backOff where job.code == FailureCode.fileSystemFull.rawValue:
-            let message = story.attempts.last?.failure?.message ?? "the file system that it writes to is full"
-            return
-                "for disk space, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
-        case .backOff where job.code == FailureCode.fileSystemMissing.rawValue:
-            let message = story.attempts.last?.failure?.message ?? "the file system of its files is not mounted"
-            return
-                "for a mount, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
-        case .backOff: return "for its next attempt, \(time ?? "soon"): sluice retry \(job.job) starts it at once"
-        case .line: return "its turn, \(since)"
-        }
     }
 
     private var progress: String? {

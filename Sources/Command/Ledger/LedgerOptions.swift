@@ -129,7 +129,12 @@ enum LedgerOptions {
     /// The same as `NAME=PATH`, without the rules, which only workers use.
     static func rootWords(_ invocation: Invocation) throws -> [String] {
         let said = invocation.all(SubmitOptions.root)
-        return try said.isEmpty ? contextInUse(invocation)?.rootPlaces.map { "\($0.name)=\($0.path)" } ?? [] : said
+        return try said.isEmpty ? contextRootWords(invocation) : said
+    }
+
+    /// The roots of the context in use as `NAME=PATH`.
+    static func contextRootWords(_ invocation: Invocation) throws -> [String] {
+        try contextInUse(invocation)?.rootPlaces.map { "\($0.name)=\($0.path)" } ?? []
     }
 }
 

@@ -18,7 +18,8 @@ enum ProbeCommand {
         name: "probe",
         summary: "show the container, tracks, length and tags of files",
         discussion: [
-            "A length is \"exact\" if the file states it to the frame, and \"estimated\" if only decoding can find it (--scan)."
+            "A length is \"exact\" if the file states it to the frame, and \"estimated\" if only decoding can find it (--scan).",
+            "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
         ],
         arguments: [files],
         options: [scan.form, SourceOptions.rawInput.form, ProgressOption.option.form, json.form],
@@ -32,6 +33,7 @@ enum ProbeCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let names = invocation.words(files)
         var failures: [Failure] = []
+        var foundDamage = false
         let room = ForegroundRoom()
         defer {
             room.end()
@@ -42,6 +44,7 @@ enum ProbeCommand {
             if let signal = result.signal { return signal }
             switch result.value {
             case .success(let facts):
+                if facts.report.scan?.damage.isEmpty == false { foundDamage = true }
                 if invocation[json] {
                     try console.print(
                         JSONText.line(Record(source: name, bytes: facts.bytes, description: facts.report))
@@ -57,7 +60,7 @@ enum ProbeCommand {
                 failures.append(failure)
             }
         }
-        guard let first = failures.first else { return .success }
+        guard let first = failures.first else { return foundDamage ? .someFailed : .success }
         return names.count > 1 && failures.count < names.count ? .someFailed : first.exitCode
     }
 

@@ -25,7 +25,6 @@ enum FormatOptions {
     )
     static let rate = Option<Int>(
         "rate",
-        letter: "r",
         .thousands(in: 1...16_777_215, example: "44100 or 44.1k").named("HZ"),
         "sample rate in frames per second",
         in: .format
@@ -123,6 +122,11 @@ extension UsageError {
             self.init(
                 "no container given for standard output",
                 hint: "use --container wav or --container raw"
+            )
+        case "format" where error.code == .missingField && ReadableFormats.isReadOnly(path: name):
+            self.init(
+                "\(name): files of this kind can be read, but not written",
+                hint: "choose another extension, such as .flac; \"sluice formats\" lists what can be written"
             )
         case "format" where error.code == .missingField:
             self.init(

@@ -113,8 +113,8 @@ struct Steering: Sendable {
             return Prospect(filter: filter, count: count, publishing: publishing, idle: idle)
         }
         let now = try await ledger.time()
-        try await JobFilterOptions.requireBatch(invocation[JobFilterOptions.batch], of: ledger)
-        var filter = JobFilterOptions.filter(invocation, now: now)
+        let batch = try await JobFilterOptions.batch(invocation, on: ledger)
+        var filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
         if filter.states == nil { filter.states = usualStates }
         return Prospect(
             filter: filter,

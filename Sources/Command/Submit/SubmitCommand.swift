@@ -58,6 +58,10 @@ enum SubmitCommand {
         guard let text = invocation[SubmitOptions.to] else {
             throw UsageError("--to is missing", hint: "as in --to out/{dir}/{stem}.mp3")
         }
+        if invocation[SourceOptions.from] != nil, (try? MediaTime(parsing: text)) != nil {
+            // Not a time: the usual case.
+            throw UsageError("--to \(text): --to names the outputs", hint: "--until \(text) is where the range ends")
+        }
         let template = try roots.template(text)
         if template.fields.contains(.id) {
             throw UsageError("--to \(text): {id} is unknown until a job is submitted")
@@ -176,6 +180,7 @@ enum SubmitCommand {
             for batch in ending.state.batches { try console.print(JSONText.line(BatchRecord(batch))) }
         } else if !invocation[SubmitOptions.quiet] {
             for line in ending.lines { try console.print(line) }
+            ending.sayFailures(on: console)
         }
         if ending.exitCode != .success { exitCode = ending.exitCode }
         return exitCode

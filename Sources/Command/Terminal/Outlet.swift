@@ -8,6 +8,7 @@ struct Outlet: Sendable {
     /// Whether block elements and other Unicode may be printed; otherwise only ASCII.
     let usesUnicode: Bool
     private let fixedWidth: Int?
+    private let barLine = BarLine()
 
     /// A failed write.
     struct Failure: Error {
@@ -62,8 +63,16 @@ struct Outlet: Sendable {
         return 24
     }
 
-    /// Writes all of `text`.
-    func write(_ text: String) throws(Failure) {
+    /// Writes all of `text`. Erases a progress bar first.
+    func write(_ text: String) throws(Failure) { try barLine.write(text, writeAtOnce) }
+
+    /// Draws a progress bar in place of the one that stands there. The next text erases it.
+    func draw(bar: String) throws(Failure) { try barLine.draw(bar, writeAtOnce) }
+
+    /// Erases the progress bar, if there is one.
+    func eraseBar() throws(Failure) { try barLine.write("", writeAtOnce) }
+
+    private func writeAtOnce(_ text: String) throws(Failure) {
         var text = text
         let failure = text.withUTF8 { bytes in Outlet.write(bytes, to: descriptor) }
         if let failure { throw Failure(errorNumber: failure) }

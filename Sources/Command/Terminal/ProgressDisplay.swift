@@ -39,7 +39,6 @@ final class ProgressDisplay: Sendable {
     private enum Manner { case bar, lines, plain, json, none }
 
     private struct State {
-        var isDrawn = false
         /// When the next line or block is due, in seconds from the start.
         var nextDue = 0.0
     }
@@ -66,13 +65,12 @@ final class ProgressDisplay: Sendable {
         let isDue = state.withLock { state in
             guard seconds >= state.nextDue else { return false }
             state.nextDue = seconds + (manner == .lines ? 10 : manner == .bar ? 0 : 0.5)
-            state.isDrawn = true
             return true
         }
         guard isDue else { return }
         let pace = Pace(progress, from: start, after: seconds)
         switch manner {
-        case .bar: write("\r\u{1B}[K" + bar(pace))
+        case .bar: draw(bar(pace))
         case .lines: write(line(pace) + "\n")
         case .plain: write(plain(pace, "continue"))
         case .json: write(json(pace, "running"))
@@ -92,9 +90,22 @@ final class ProgressDisplay: Sendable {
     }
 
     /// Erases the bar.
-    func clear() {
-        let isDrawn = state.withLock { $0.isDrawn }
-        if manner == .bar, isDrawn { write("\r\u{1B}[K") }
+    func clear() { eraseBar() }
+
+    private func draw(_ bar: String) {
+        do throws(Outlet.Failure) {
+            try outlet.draw(bar: bar)
+        } catch {
+            // The terminal is gone; the work goes on.
+        }
+    }
+
+    private func eraseBar() {
+        do throws(Outlet.Failure) {
+            try outlet.eraseBar()
+        } catch {
+            // The terminal is gone, and the bar with it.
+        }
     }
 
     private func write(_ text: String) {

@@ -9,10 +9,10 @@ enum WaitCommand {
         count: .any,
         completion: .ledger(.jobs(JobState.open))
     )
-    private static let batch = Option<Int64>(
+    private static let batch = Option<BatchName>(
         "batch",
-        .id.offering(.batches),
-        "wait for all jobs of this batch",
+        .batch,
+        "wait for all jobs of this batch: its number, its label, or \"last\"",
         isRepeatable: true,
         in: .jobs
     )
@@ -40,12 +40,12 @@ enum WaitCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let waiting = Waiting(
             jobs: try invocation.ids(ids),
-            batches: invocation.all(batch),
+            names: invocation.all(batch),
             takesAny: invocation[takesAny],
             limit: invocation[timeout]
         )
-        guard !waiting.jobs.isEmpty || !waiting.batches.isEmpty else {
-            throw UsageError("no jobs or batches given", hint: "give the ids of jobs, or --batch ID")
+        guard !waiting.jobs.isEmpty || !waiting.names.isEmpty else {
+            throw UsageError("no jobs or batches given", hint: "give the ids of jobs, or --batch BATCH")
         }
         let ending = try waiting.run(invocation, console)
         if invocation[json] {
@@ -53,6 +53,7 @@ enum WaitCommand {
             for job in ending.state.jobs { try console.print(JSONText.line(JobRecord(job))) }
         } else {
             for line in ending.lines { try console.print(line) }
+            ending.sayFailures(on: console)
         }
         return ending.exitCode
     }
@@ -61,23 +62,54 @@ enum WaitCommand {
 extension Waiting {
     /// Waits with a progress bar on the terminal. The caller prints the result.
     func run(_ invocation: Invocation, _ console: Console) throws -> Ending {
-        let display = WaitDisplay(invocation[ProgressOption.option], outlet: console.talk)
+        let display = WaitDisplay(invocation[ProgressOption.option], console)
         let latest = Latest<State?>(nil)
         do {
             let ending = try LedgerWork.run(invocation, onTick: { display.show(latest.value) }) { ledger in
-                try await run(on: ledger, console) { latest.value = $0 }
+                var waiting = self
+                for name in names { waiting.batches.append(try await name.id(on: ledger)) }
+                return try await waiting.run(on: ledger, console) { latest.value = $0 }
             }
             display.finish(ending)
             if ending.isTimedOut { console.say("timed out: some jobs have not ended") }
             return ending
+        } catch let stop as StoppedBySignal {
+            display.finish(nil)
+            console.say("the jobs go on; \"\(command)\" waits for them again")
+            throw stop
         } catch {
             display.finish(nil)
             throw error
         }
     }
+
+    /// The command that waits for the same jobs and batches.
+    private var command: String {
+        let batches = batches.map { "\($0)" } + names.map { ShellWord.quoted($0.word) }
+        let words = batches.flatMap { ["--batch", $0] } + jobs.map { "\($0)" }
+        return (["sluice", "wait"] + (takesAny ? ["--any"] : []) + words).joined(separator: " ")
+    }
 }
 
 extension Waiting.Ending {
+    /// Says which failures there were and what shows them:
+    /// `2 failed: truncated 1, not_audio 1; sluice errors --batch 42`.
+    func sayFailures(on console: Console) {
+        guard !failures.isEmpty else { return }
+        let groups = failures.prefix(5).map { "\($0.code) \(Figures.grouped($0.jobs))" }
+        let more = failures.count > 5 ? ", ..." : ""
+        let failed = state.batches.filter { $0.jobs.failed > 0 }.map { "--batch \($0.batch)" }
+        let jobs = state.jobs.filter { $0.state == .failed }.map { "\($0.job)" }
+        let command =
+            switch (failed.count, jobs.count) {
+            case (1, 0): "sluice errors \(failed[0])"
+            case (0, 1): "sluice job \(jobs[0])"
+            default: "sluice errors"
+            }
+        let count = Figures.grouped(failures.reduce(0) { $0 + $1.jobs })
+        console.say("\(count) failed: \(groups.joined(separator: ", "))\(more); \(command)".printable)
+    }
+
     /// `batch 17 "podcasts"  12,404 completed, 2 failed`, `job 10442  completed`
     var lines: [String] {
         state.batches.map { "\($0.title)  \($0.jobs.words)" }

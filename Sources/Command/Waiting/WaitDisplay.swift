@@ -2,21 +2,25 @@ import Ledger
 
 /// Shows on standard error the progress of the jobs that a command waits for.
 final class WaitDisplay {
-    private let outlet: Outlet
+    private let console: Console
     private let manner: Manner
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
     private var first: (counts: JobCounts, time: ContinuousClock.Instant)?
     private var nextDue = Duration.zero
-    private var isDrawn = false
+
+    /// The reason that was printed last.
+    private var obstacle: String?
+
+    private var outlet: Outlet { console.talk }
 
     private enum Manner { case bar, lines, plain, json, none }
 
-    init(_ style: ProgressStyle, outlet: Outlet) {
-        self.outlet = outlet
+    init(_ style: ProgressStyle, _ console: Console) {
+        self.console = console
         manner =
             switch style {
-            case .auto: outlet.isTerminal ? .bar : .lines
+            case .auto: console.talk.isTerminal ? .bar : .lines
             case .bar: .bar
             case .plain: .plain
             case .json: .json
@@ -29,13 +33,13 @@ final class WaitDisplay {
     /// Writes only when an update is due; callers may call it often.
     func show(_ state: Waiting.State?) {
         guard let state, manner != .none else { return }
+        explain(state.obstacle)
         let (counts, now) = (state.counts, clock.now)
         if first == nil { first = (counts, now) }
         guard now - start >= nextDue else { return }
         nextDue = now - start + (manner == .lines ? .seconds(10) : manner == .bar ? .zero : .milliseconds(500))
-        isDrawn = true
         switch manner {
-        case .bar: write("\r\u{1B}[K" + bar(counts, now))
+        case .bar: draw(bar(counts, now))
         case .lines: write("\(percent(counts))  \(facts(counts, now).joined(separator: "  "))\n")
         case .plain: write(plain(counts, "continue"))
         case .json: write(json(counts, "running"))
@@ -43,13 +47,37 @@ final class WaitDisplay {
         }
     }
 
+    /// Prints why nothing runs, whenever the reason changes.
+    private func explain(_ obstacle: Waiting.Obstacle?) {
+        guard obstacle?.kind != self.obstacle else { return }
+        self.obstacle = obstacle?.kind
+        if let obstacle, manner == .bar || manner == .lines { console.warn(obstacle.text) }
+    }
+
     /// Writes the last record for programs; erases a bar.
     func finish(_ ending: Waiting.Ending?) {
+        if let ending { explain(ending.state.obstacle) }
         switch (manner, ending) {
         case (.plain, let ending?) where !ending.isTimedOut: write(plain(ending.state.counts, "end"))
         case (.json, let ending?) where !ending.isTimedOut: write(json(ending.state.counts, "completed"))
-        case (.bar, _): if isDrawn { write("\r\u{1B}[K") }
+        case (.bar, _): eraseBar()
         default: break
+        }
+    }
+
+    private func draw(_ bar: String) {
+        do throws(Outlet.Failure) {
+            try outlet.draw(bar: bar)
+        } catch {
+            // The terminal is gone; the work goes on.
+        }
+    }
+
+    private func eraseBar() {
+        do throws(Outlet.Failure) {
+            try outlet.eraseBar()
+        } catch {
+            // The terminal is gone, and the bar with it.
         }
     }
 

@@ -5,6 +5,8 @@ import Ledger
 struct Waiting: Sendable {
     var jobs: [Int64] = []
     var batches: [Int64] = []
+    /// Further batches, whose numbers the ledger knows.
+    var names: [BatchName] = []
     /// Whether the end of one job or batch is enough.
     var takesAny = false
     /// `nil` means no limit.
@@ -15,6 +17,11 @@ struct Waiting: Sendable {
         var batches: [BatchSummary] = []
         var jobs: [JobSummary] = []
         var isOver = false
+        /// Why no job runs, although some have not ended.
+        var obstacle: Obstacle?
+
+        /// Whether a job runs or is published.
+        var isMoving: Bool { counts.running + counts.publishing > 0 }
 
         /// The sum over all jobs and batches.
         var counts: JobCounts {
@@ -26,10 +33,29 @@ struct Waiting: Sendable {
         }
     }
 
+    /// The reason why one of the jobs waits, while none runs.
+    struct Obstacle: Sendable {
+        let job: Int64
+        let reason: WaitReason
+        /// Whether no worker runs at all.
+        let lacksWorkers: Bool
+
+        /// Stays the same while only times change.
+        var kind: String { lacksWorkers ? "workers" : reason.why.rawValue }
+
+        var text: String {
+            lacksWorkers
+                ? "nothing runs: no workers are running; \"sluice worker\" starts one"
+                : "nothing runs; job \(job) waits: \(reason.text)"
+        }
+    }
+
     /// How the wait ended.
     struct Ending: Sendable {
         var state: State
         var isTimedOut = false
+        /// The codes of the failed jobs, and how many failed with each.
+        var failures: [(code: String, jobs: Int)] = []
 
         /// Success if all jobs that ended were completed. With `takesAny`, jobs that have not ended do not count.
         var exitCode: ExitCode {
@@ -49,17 +75,71 @@ struct Waiting: Sendable {
         let start = ContinuousClock.now
         var endurance = Endurance(console: console)
         var state = State()
+        var movedAt = start
+        var lookedForObstacleAt: ContinuousClock.Instant?
         while true {
             if let now = try await endurance.look({ try await look(ledger) }) {
+                if now.isMoving || now.counts.ended > state.counts.ended { movedAt = .now }
+                let old = state.obstacle
                 state = now
+                if !now.isMoving, !now.isOver {
+                    state.obstacle = old
+                    if lookedForObstacleAt.map({ .now - $0 > Self.obstaclePause }) ?? true {
+                        let stillness = ContinuousClock.now - movedAt
+                        if let found = try await endurance.look({ try await obstacle(in: now, ledger, stillness) }) {
+                            state.obstacle = found
+                        }
+                        lookedForObstacleAt = .now
+                    }
+                }
                 report(state)
             }
-            if state.isOver { return Ending(state: state) }
+            if state.isOver { return try await ending(state, ledger) }
             let waited = ContinuousClock.now - start
-            if let limit, waited >= limit { return Ending(state: state, isTimedOut: true) }
+            if let limit, waited >= limit {
+                var ending = try await ending(state, ledger)
+                ending.isTimedOut = true
+                return ending
+            }
             // The ledger sends no notification when a job ends: see `LookPause`.
             let pause = Self.pause(after: waited)
             try await Task.sleep(for: limit.map { min(pause, $0 - waited) } ?? pause)
+        }
+    }
+
+    private func ending(_ state: State, _ ledger: JobLedger) async throws -> Ending {
+        var failures: [String: Int] = [:]
+        for job in state.jobs where job.state == .failed { failures[job.code ?? "unknown", default: 0] += 1 }
+        for batch in state.batches where batch.jobs.failed > 0 {
+            for group in try await ledger.failures(batch: batch.batch) {
+                failures[group.code, default: 0] += group.jobs
+            }
+        }
+        let groups = failures.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return Ending(state: state, failures: groups.map { ($0.key, $0.value) })
+    }
+
+    /// How often to ask why nothing runs.
+    private static let obstaclePause: Duration = .seconds(2)
+    /// For how long jobs may wait for their turn, or for workers that only just started, without a message.
+    private static let patience: Duration = .seconds(10)
+
+    private func obstacle(in state: State, _ ledger: JobLedger, _ stillness: Duration) async throws -> Obstacle? {
+        var waiting = state.jobs.first { !$0.state.isEnd }?.job
+        if waiting == nil, let batch = state.batches.first(where: { $0.jobs.open > 0 }) {
+            let filter = JobFilter(states: [.waiting, .delayed], batch: batch.batch)
+            waiting = try await ledger.jobs(matching: filter, limit: 1).jobs.first?.job
+        }
+        let now = try await ledger.time()
+        guard let waiting, let story = try await ledger.story(of: waiting), let reason = WaitReason(story, at: now)
+        else { return nil }
+        switch reason.why {
+        case .unable:
+            let lacksWorkers = WorkerCensus(try await ledger.workers(), at: now).alive == 0
+            return Obstacle(job: waiting, reason: reason, lacksWorkers: lacksWorkers)
+        case .line where stillness < Self.patience: return nil
+        case .paused, .limit, .runAt, .backOff, .line:
+            return Obstacle(job: waiting, reason: reason, lacksWorkers: false)
         }
     }
 

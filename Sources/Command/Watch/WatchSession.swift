@@ -20,15 +20,13 @@ struct WatchSession {
     func run() throws -> ExitCode {
         // Before any thread starts, so that all threads leave these signals to this one.
         let listener = SignalListener(Self.signals)
-        let filter = WatchFilter(
-            batch: invocation[JobFilterOptions.batch],
-            queue: invocation[JobFilterOptions.queue]
-        )
-        let query = WatchQuery(filter: filter, batch: filter.batch)
         // Problems with the ledger at the start are reported on the shell's screen, as in every command.
-        let first = try LedgerWork.run(invocation) { ledger in
-            try await JobFilterOptions.requireBatch(query.batch, of: ledger)
-            return try await WatchFacts.look(at: ledger, query)
+        let (filter, first) = try LedgerWork.run(invocation) { ledger in
+            let filter = WatchFilter(
+                batch: try await JobFilterOptions.batch(invocation, on: ledger),
+                queue: invocation[JobFilterOptions.queue]
+            )
+            return (filter, try await WatchFacts.look(at: ledger, WatchQuery(filter: filter, batch: filter.batch)))
         }
         let ledger = try JobLedger(try LedgerOptions.configuration(invocation))
         let loop = WatchLoop(

@@ -106,9 +106,8 @@ extension ValueType where Value: RawRepresentable<String> & CaseIterable {
             let wanted = text.lowercased()
             if let value = values.first(where: { $0.rawValue == wanted }) { return value }
             let names = values.map(\.rawValue)
-            if let near = EditDistance.nearest(to: wanted, among: names) {
-                throw Misfit(why: "is not allowed; did you mean \"\(near)\"?")
-            }
+            let near = EditDistance.suggestions(for: wanted, among: names).map { "\"\($0)\"" }
+            guard near.isEmpty else { throw Misfit(why: "is not allowed" + near.question) }
             throw Misfit(why: "is not allowed; allowed: \(names.joined(separator: ", "))")
         }
     }
@@ -146,8 +145,11 @@ extension ValueType where Value == Preset {
         do throws(UnknownPreset) {
             return try Preset.named(text)
         } catch {
-            let what = error.suggestion.map { "did you mean \"\($0)\"?" } ?? "\"sluice presets\" lists them"
-            throw Misfit(why: "is not a preset; \(what)")
+            let meant = error.suggestions.map { "\"\($0)\"" }
+            throw Misfit(
+                why: "is not a preset" + meant.question,
+                hint: meant.isEmpty ? "\"sluice presets\" lists them" : nil
+            )
         }
     }
 }

@@ -84,11 +84,15 @@ struct WordReader {
 
     private func unknownCommand(_ word: String, in reading: Reading) -> UsageError {
         let names = reading.command.children.filter { !$0.isHidden }.map(\.name)
-        let near = EditDistance.nearest(to: word.lowercased(), among: names)
+        let habit = Habit.command(for: word.lowercased())
+        let isKnown = reading.path.count == 1 && habit.map { $0.hasPrefix("-") || names.contains($0) } == true
+        let near =
+            (isKnown ? habit : nil).map { [$0] } ?? EditDistance.suggestions(for: word.lowercased(), among: names)
         let path = reading.path.dropFirst().map { "\($0.name) " }.joined()
+        let meant = near.map { $0.hasPrefix("-") ? "\"sluice \($0)\"" : "\"\(path)\($0)\"" }
         return UsageError(
-            "unknown command \"\(path)\(word)\"" + (near.map { "; did you mean \"\(path)\($0)\"?" } ?? ""),
-            hint: near == nil ? "\"\(reading.title) --help\" lists the commands" : nil
+            "unknown command \"\(path)\(word)\"" + meant.question,
+            hint: near.isEmpty ? "\"\(reading.title) --help\" lists the commands" : nil
         )
     }
 
@@ -101,7 +105,7 @@ struct WordReader {
         guard !reading.command.isHidden,
             let empty = assign(reading.arguments, to: reading.command.arguments).first(where: { $0.1.contains("") })
         else { return }
-        throw UsageError("\(empty.0) is empty", hint: usage(reading))
+        throw UsageError("the name of \(empty.0) is empty", hint: "an unset variable of a shell gives an empty word")
     }
 
     /// One argument may take many words; the required arguments after it get the last ones.
@@ -189,6 +193,9 @@ struct WordReader {
         if let given, FileFacts.of(path: given, followingLinks: false) != nil {
             return UsageError("unknown option \(word)", hint: "the file of that name is ./\(given)")
         }
+        if let habit = Habit(option: given ?? word, of: reading.command, with: reading.options) {
+            return UsageError("there is no option \(given ?? word)", hint: habit.hint)
+        }
         let near = EditDistance.nearest(to: word, among: reading.options.map(\.word) + ["--help"])
         return UsageError(
             "unknown option \(word)" + (near.map { "; did you mean \($0)?" } ?? ""),
@@ -227,6 +234,11 @@ extension OptionForm {
             preconditionFailure("the default of \(word) does not fit: \(error.why)")
         }
     }
+}
+
+extension [String] {
+    /// `; did you mean a or b?`; empty if there is nothing to suggest.
+    var question: String { isEmpty ? "" : "; did you mean \(joined(separator: " or "))?" }
 }
 
 extension String {

@@ -13,6 +13,13 @@ public enum ReadableFormats {
         public var isLossless: Bool
     }
 
+    /// Whether the extension of `path` belongs to a format that is read and not written.
+    public static func isReadOnly(path: String) -> Bool {
+        guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return false }
+        let name = path[path.index(after: dot)...].lowercased()
+        return Container.forFileExtension(name) == nil && readOnly.contains { $0.extensions.contains(name) }
+    }
+
     /// In display order.
     public static let readOnly: [Row] =
         [

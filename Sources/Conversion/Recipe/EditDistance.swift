@@ -7,6 +7,13 @@ public enum EditDistance {
         return nearest.flatMap { $0.distance <= max(1, wanted.count / 3) ? $0.word : nil }
     }
 
+    /// The words that were probably meant: up to three that begin with `wanted`, or else the nearest one.
+    public static func suggestions(for wanted: String, among words: [String]) -> [String] {
+        let longer = wanted.count < 2 ? [] : words.filter { $0.hasPrefix(wanted) }
+        guard longer.isEmpty else { return Array(longer.prefix(3)) }
+        return nearest(to: wanted, among: words).map { [$0] } ?? []
+    }
+
     static func between(_ first: String, _ second: String) -> Int {
         let (rows, columns) = (Array(first), Array(second))
         var beforeLast: [Int] = []

@@ -91,8 +91,8 @@ extension Preset {
     public static func named(_ name: String) throws(UnknownPreset) -> Preset {
         let wanted = name.lowercased()
         if let preset = all.first(where: { $0.name == wanted }) { return preset }
-        let suggestion = EditDistance.nearest(to: wanted, among: all.map(\.name))
-        throw UnknownPreset(name: name, suggestion: suggestion)
+        let suggestions = EditDistance.suggestions(for: wanted, among: all.map(\.name))
+        throw UnknownPreset(name: name, suggestions: suggestions)
     }
 }
 
@@ -100,12 +100,13 @@ extension Preset {
 public struct UnknownPreset: Error, Sendable, Hashable, CustomStringConvertible {
     /// The requested name.
     public let name: String
-    /// The preset that was probably meant; `nil` if no name is similar.
-    public let suggestion: String?
+    /// The presets that were probably meant; empty if no name is similar.
+    public let suggestions: [String]
 
     /// For example `unknown preset "mp3-v00"; did you mean "mp3-v0"?`
     public var description: String {
         let known = "known: \(Preset.all.map(\.name).joined(separator: ", "))"
-        return "unknown preset \"\(name)\"; " + (suggestion.map { "did you mean \"\($0)\"?" } ?? known)
+        let meant = suggestions.map { "\"\($0)\"" }.joined(separator: " or ")
+        return "unknown preset \"\(name)\"; " + (meant.isEmpty ? known : "did you mean \(meant)?")
     }
 }

@@ -37,6 +37,20 @@ extension JobLedger {
         try await list("list batches", "select * from \(schema).list_batches(\(batch), \(limit))", BatchSummary.init)
     }
 
+    /// The numbers of batches with a label, newest first, six at most.
+    public func batches(labelled label: String) async throws -> [Int64] {
+        try await list("find batches by label", "select batch from \(schema).find_batches(\(label))") { row -> Int64 in
+            try row["batch"]
+        }
+    }
+
+    /// The number of the newest batch that this user submitted; `nil` if there is none.
+    public func lastBatch() async throws -> Int64? {
+        try await list("find the last batch", "select batch from \(schema).find_batches(null)") { row -> Int64 in
+            try row["batch"]
+        }.first
+    }
+
     /// The batch of that number; `nil` if there is none.
     public func batch(_ batch: Int64) async throws -> BatchSummary? {
         try await list(

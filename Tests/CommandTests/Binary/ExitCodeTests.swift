@@ -53,6 +53,9 @@ struct ExitCodeTests {
 
     @Test func threeIsDoneInPart() throws {
         #expect(try code("probe", "talk.wav", "missing.wav") == .exited(3))
+        try material.addDamaged()
+        #expect(try code("probe", "damaged.flac") == .exited(0))
+        #expect(try code("probe", "--scan", "damaged.flac") == .exited(3))
         // If nothing succeeds, the first failure determines the code.
         #expect(try code("probe", "missing.wav", "gone.wav") == .exited(4))
     }

@@ -44,7 +44,7 @@ struct MigrateTests {
         #expect(again.version == last && again.applied.isEmpty && again.pending.isEmpty)
     }
 
-    @Test func targetIsKeptToAndNobodyGoesBack() throws {
+    @Test func migratesToTheTargetAndNeverBackwards() throws {
         #expect(try record(migrate("--to", "2", "--json").checked()).version == 2)
         let back = try migrate("--to", "1")
         #expect(back.status == .exited(7))

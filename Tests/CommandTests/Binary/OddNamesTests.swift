@@ -37,7 +37,15 @@ struct OddNamesTests {
     func anEmptyWordIsNoName(words: [String]) throws {
         let run = try Sluice.run(words, in: folder)
         #expect(run.status == .exited(2))
-        #expect(run.errorText.contains(" is empty\nhint:  usage: sluice \(words[0])"))
+        #expect(run.errorText.hasPrefix("error: the name of "))
+        #expect(run.errorText.hasSuffix(" is empty\nhint:  an unset variable of a shell gives an empty word\n"))
+    }
+
+    @Test(arguments: ["out.ape", "out.WMA"])
+    func anExtensionThatIsOnlyReadIsCalledThat(name: String) throws {
+        let run = try Sluice.run("convert", "in.wav", name, in: folder)
+        #expect(run.status == .exited(2))
+        #expect(run.errorText.hasPrefix("error: \(name): files of this kind can be read, but not written\n"))
     }
 
     @Test(arguments: ["out", "out/", "./out"])

@@ -132,7 +132,8 @@ struct JobsTests {
         let bench = try LedgerBench()
         for words in [
             ["--watch"], ["--follow", "--watch"], ["--follow", "--all"], ["--follow", "--state", "waiting"],
-            ["--state", "ended"], ["--since", "tomorrow"], ["--limit", "0"], ["--batch", "x"],
+            ["--state", "ended"], ["--since", "tomorrow"], ["--limit", "0"], ["--batch", "0"], ["--code", "x"],
+            ["--stage", "x"],
         ] {
             let run = try bench.run(["jobs"] + words)
             #expect(run.status == .exited(2), "\(words): \(run.errorText)")

@@ -120,7 +120,7 @@ struct SteeringTests {
         #expect(try Recipe(json: recipe).limits?.concealSeconds == 5_400)
     }
 
-    @Test func jobThatNobodyTriedHasNoAttemptToBeNamed() async throws {
+    @Test func amendmentOfAnUntriedJobNamesNoAttempt() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]
         try await bench.ledger.apply(.cancel, to: JobFilter(ids: [job]))

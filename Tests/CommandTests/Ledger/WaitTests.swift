@@ -34,9 +34,11 @@ struct WaitTests {
         try await bench.ledger.apply(.cancel, to: JobFilter(ids: [jobs[2]]))
         let batch = try bench.run("wait", "--batch", "1")
         #expect((batch.status, batch.outputText) == (.exited(3), "batch 1  1 completed, 1 failed, 1 cancelled\n"))
+        #expect(batch.errorText == "1 failed: truncated 1; sluice errors --batch 1\n")
         #expect(try bench.run("wait", "\(jobs[0])").status == .exited(0))
         let failed = try bench.run("wait", "\(jobs[1])")
         #expect((failed.status, failed.outputText) == (.exited(3), "job \(jobs[1])  failed: truncated\n"))
+        #expect(failed.errorText == "1 failed: truncated 1; sluice job \(jobs[1])\n")
         #expect(try bench.run("wait", "\(jobs[2])").status == .exited(3))
     }
 
@@ -47,7 +49,7 @@ struct WaitTests {
         let run = try bench.run("wait", "\(jobs[0])", "\(jobs[1])", "--timeout", "0s")
         #expect(run.status == .exited(8))
         #expect(run.outputText == "job \(jobs[0])  completed\njob \(jobs[1])  waiting\n")
-        #expect(run.errorText == "timed out: some jobs have not ended\n")
+        #expect(run.errorText.hasSuffix("timed out: some jobs have not ended\n"))
     }
 
     @Test func whatIsNotThereIsFour() async throws {
@@ -70,6 +72,21 @@ struct WaitTests {
         let lines = running.outputText.split(separator: "\n")
         #expect(lines.count == 1 && lines[0].contains("\"id\":\(jobs[1]),"))
         #expect(running.errorText.hasSuffix("completed=1\nskipped=0\nfailed=0\ncancelled=0\nprogress=end\n"))
+    }
+
+    @Test func theReasonWhyNothingRunsIsSaidAtOnceAndWhenItChanges() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        try await bench.ledger.setPaused(true, queue: "default")
+        let running = try bench.start("wait", "--batch", "1")
+        try running.waitForTalk(
+            "note:  nothing runs; job \(job) waits: its queue is paused: sluice queues resume default\n"
+        )
+        try await bench.ledger.setPaused(false, queue: "default")
+        try running.waitForTalk("note:  nothing runs: no workers are running; \"sluice worker\" starts one\n")
+        try await bench.complete(bench.claim(for: bench.worker())[0])
+        #expect(try running.end() == .exited(0))
+        #expect(running.errorText.split(separator: "\n").count == 2, "\(running.errorText)")
     }
 
     @Test func jobThatIsTriedAgainHasNotEnded() async throws {
@@ -120,6 +137,7 @@ struct WaitTests {
         running.signal(sent)
         #expect(try running.end() == .signalled(seen))
         #expect(running.outputText.isEmpty)
+        #expect(running.errorText.hasSuffix("the jobs go on; \"sluice wait --batch 1\" waits for them again\n"))
         #expect(try await bench.state(1) == .waiting)
     }
 }

@@ -35,7 +35,7 @@ struct ClusterPlaceTests {
     }
 
     @Test(arguments: [mode_t(0o700), 0o777])
-    func aFolderOfSomebodyElseIsNotTaken(mode: mode_t) throws {
+    func aFolderOfAnotherUserIsNotTaken(mode: mode_t) throws {
         let folder = try TemporaryFolder.create()
         let place = try place(folder)
         #expect(mkdir(place.sockets, 0o700) == 0)

@@ -20,6 +20,14 @@ struct SubmitRefusalTests {
         #expect(try await bench.ledger.batches().isEmpty)
     }
 
+    /// Here --to names the outputs; to `convert` it is the end of a range.
+    @Test func endOfARangeIsPointedToUntil() throws {
+        try bench.files("in/a.wav")
+        let run = try bench.run(["submit", "in/a.wav", "--from", "10", "--to", "20"])
+        #expect(run.status == .exited(2))
+        #expect(run.errorText == "error: --to 20: --to names the outputs\nhint:  --until 20 is where the range ends\n")
+    }
+
     @Test func sourceIsNeverADestination() async throws {
         try bench.files("in/a.wav", "in/b.wav")
         let run = try bench.submit("-r", "in", "--to", "in/{stem}.wav", "--preset", "wav")

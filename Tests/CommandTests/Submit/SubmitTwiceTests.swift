@@ -78,7 +78,7 @@ struct SubmitTwiceTests {
         // A lock holds the command up, so that the signal arrives in the middle of its work.
         let locked = try await bench.holdBatches()
         let running = try RunningSluice(words, in: bench.folder, environment: bench.environment)
-        try await locked.untilSomebodyWaits()
+        try await locked.untilASessionWaits()
         running.signal(SIGINT)
         #expect(try running.end() == .signalled(SIGINT))
         #expect(

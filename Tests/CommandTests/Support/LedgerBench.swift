@@ -201,7 +201,7 @@ final class HeldLock {
     }
 
     /// Waits until another session waits for the lock.
-    func untilSomebodyWaits() async throws {
+    func untilASessionWaits() async throws {
         try until("select count(*) from pg_locks where relation = 'sluice.batch'::regclass and not granted")
     }
 

@@ -31,10 +31,12 @@ struct WatchPageTests {
         let heading = try #require(screen.firstIndex { $0.hasPrefix("  ID  SOURCE ") })
         #expect(screen[heading + 1].hasPrefix("▸  \(material.running[0])  in:a/1.wav  ████████▌"))
         #expect(screen[heading + 1].contains("71%   241x  1:40  pump-2/0"))
-        #expect(screen[heading + 2].hasPrefix("   \(material.running[1])  in:a/2.wav  since 0 s"))
+        // How long ago it began depends on the speed of the machine.
+        #expect(screen[heading + 2].hasPrefix("   \(material.running[1])  in:a/2.wav  since "))
         #expect(screen[heading + 2].contains("    -     -  pump-2/1"))
         #expect(screen[21].hasPrefix("── last failures ──"))
-        #expect(screen[22] == "just now  truncated  1 job  \(material.failed) in:bad/1.wav")
+        let failure = screen[22].replacing(#/^(just now|[0-9]+ (s|min) ago)/#) { _ in "AGO" }
+        #expect(failure == "AGO  truncated  1 job  \(material.failed) in:bad/1.wav")
         #expect(screen[23] == "? help   q quit   c cancel   p pause queue   enter details   / filter")
     }
 

@@ -245,7 +245,7 @@ struct WatchStateTests {
         #expect(state.foot() == "no such job 99")
     }
 
-    @Test func lateStoryTearsNobodyOutOfWhatTheyDo() async throws {
+    @Test func lateStoryDoesNotInterruptTheUser() async throws {
         let material = try await WatchMaterial()
         let (first, second) = (material.running[0], material.running[1])
         let start = try await material.state()

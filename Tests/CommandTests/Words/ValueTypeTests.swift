@@ -57,6 +57,7 @@ struct ValueTypeTests {
 
     @Test func presetSuggestsTheNearest() {
         #expect(why(.preset, "mp3-v00") == "is not a preset; did you mean \"mp3-v0\"?")
-        #expect(why(.preset, "zzzzzzzzzz") == "is not a preset; \"sluice presets\" lists them")
+        #expect(why(.preset, "podcast") == "is not a preset; did you mean \"podcast-mp3\"?")
+        #expect(why(.preset, "zzzzzzzzzz") == "is not a preset")
     }
 }

@@ -64,7 +64,12 @@ final class Cluster: Sendable {
 
     /// Submits `count` jobs whose outputs are `out:STEM-N.flac`, each from one of the clips.
     @discardableResult
-    func submit(_ count: Int, _ stem: String, from clips: [Int]? = nil) async throws -> SubmissionReceipt {
+    func submit(
+        _ count: Int,
+        _ stem: String,
+        from clips: [Int]? = nil,
+        queue: String = "default"
+    ) async throws -> SubmissionReceipt {
         let clips = clips ?? Array(references.indices)
         let requests = (0..<count).map { number in
             JobRequest(
@@ -76,7 +81,7 @@ final class Cluster: Sendable {
                 maxAttempts: 50
             )
         }
-        return try await ledger.submit(Submission(label: stem), requests)
+        return try await ledger.submit(Submission(queue: queue, label: stem), requests)
     }
 
     /// Starts a worker. `wrapper` is a command prefix such as strace; `url` gives the worker another address of

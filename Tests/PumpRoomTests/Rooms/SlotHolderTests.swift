@@ -116,7 +116,7 @@ import Testing
     }
 
     /// A waiting job goes to the next room, and the job that has begun is handed back. Neither spends an attempt.
-    @Test func roomThatIsDistrustedIsReplacedAtNobodysCost() async throws {
+    @Test func distrustedRoomIsReplacedWithoutSpendingAttempts() async throws {
         let slot = liar.bench.slot()
         guard case .converted(_, let cost) = await SlotRun(try liar.bench.short(), in: slot).outcome else {
             Issue.record("it was not converted")

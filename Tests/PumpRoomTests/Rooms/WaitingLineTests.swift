@@ -28,7 +28,7 @@ import Testing
         #expect(line.isEmpty)
     }
 
-    @Test func lineKeepsNobodyWhoHasLeft() {
+    @Test func lineReleasesRemovedElements() {
         final class Guest {}
         var line = WaitingLine<Guest>()
         var first: Guest? = Guest()

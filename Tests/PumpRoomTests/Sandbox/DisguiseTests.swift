@@ -102,7 +102,7 @@ import Testing
         #expect(try wasRead())
     }
 
-    @Test(arguments: all) func nobodyGoesWhereItPoints(disguise: Disguise) async throws {
+    @Test(arguments: all) func noConversionOpensWhatADisguisePointsTo(disguise: Disguise) async throws {
         let slot = bench.slot { $0.sandbox = .require }
         // Plain, with relative paths, after a byte order mark, after a tag, and twice in a row.
         let text = Array(disguise.text(canary, listener.port).utf8)

@@ -66,7 +66,7 @@ import Testing
         #expect(got == bytes)
     }
 
-    @Test func descriptorsThatNobodyAskedForBreakTheMessage() {
+    @Test func unexpectedDescriptorsBreakTheMessage() {
         #expect(send([1], [0]))
         guard case .broken = receive(takesDescriptors: false) else {
             Issue.record("taken")

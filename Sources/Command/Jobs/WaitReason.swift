@@ -1,0 +1,53 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// Why a job waits, for users.
+struct WaitReason: Sendable {
+    let why: JobStory.WaitingFor
+    /// Completes "job 17 waits ": `its queue is paused: sluice queues resume default`.
+    let text: String
+
+    /// `nil` if the job does not wait.
+    init?(_ story: JobStory, at now: Date) {
+        guard let why = story.waitingFor else { return nil }
+        self.why = why
+        text = Self.text(why, story, now)
+    }
+
+    private static func text(_ why: JobStory.WaitingFor, _ story: JobStory, _ now: Date) -> String {
+        let since = "since \(TimeWords.span(seconds: now.timeIntervalSince(story.summary.since)))"
+        let time = story.summary.readyAt.map { TimeWords.ahead($0, at: now) }
+        let queue = ShellWord.quoted(story.summary.queue).printable
+        switch why {
+        case .paused: return "its queue is paused: sluice queues resume \(queue)"
+        case .unable:
+            let whole =
+                "for a suitable worker, \(since): the job needs \(story.specificNeeds.joined(separator: ", ").printable)"
+            let missing = story.missing.filter(story.specificNeeds.contains)
+            guard !missing.isEmpty, missing != story.specificNeeds else { return whole }
+            return "\(whole), and no running worker has \(missing.joined(separator: ", ").printable)"
+        case .limit: return "its queue has reached its limit of running jobs: sluice queues limit \(queue) none"
+        case .runAt:
+            return "for its start time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
+        case .backOff where story.summary.code == FailureCode.fileSystemFull.rawValue:
+            let message = story.attempts.last?.failure?.message ?? "the file system that it writes to is full"
+            return
+                "for disk space, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
+        case .backOff where story.summary.code == FailureCode.fileSystemMissing.rawValue:
+            let message = story.attempts.last?.failure?.message ?? "the file system of its files is not mounted"
+            return
+                "for a mount, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
+        case .backOff: return "for its next attempt, \(time ?? "soon"): sluice retry \(story.summary.job) starts it at once"
+        case .line: return "its turn, \(since)"
+        }
+    }
+}
+
+extension JobStory {
+    /// The needs without the recipe version, unless that is the only one: every worker reads some version.
+    var specificNeeds: [String] {
+        let others = needs.filter { !$0.hasPrefix("recipe:") }
+        return others.isEmpty ? needs : others
+    }
+}
