@@ -1,3 +1,4 @@
+import Conversion
 import BenchNames
 import TestSupport
 
@@ -14,7 +15,7 @@ enum ClipsBench {
             "clips",
             """
             \(count) clips of 3-6 s, 8 kHz mono WAV, one after another in one process, to 16 kHz.
-            CPU seconds without the start of the process: medians of \(rounds) rounds.
+            CPU seconds without the start of the process: medians of \(Plural.count(rounds, "round")).
             """,
             columns: ["format", "ours s", "floor s", "ours/floor [min..max]", "target"]
         )

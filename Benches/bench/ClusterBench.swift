@@ -26,8 +26,8 @@ enum ClusterBench {
         var section = Section(
             "cluster",
             """
-            \(count) clips of 3-6 s, 8 kHz mono WAV, to 16 kHz, on all \(cores) cores and on disk: wall-clock seconds, medians
-            of \(rounds) rounds in turns. The cluster has its PostgreSQL on the same cores, with fsync on, and each output is
+            \(count) clips of 3-6 s, 8 kHz mono WAV, to 16 kHz, on all \(Plural.count(cores, "core")) and on disk: wall-clock seconds, medians
+            of \(Plural.count(rounds, "round")) in turns. The cluster has its PostgreSQL on the same cores, with fsync on, and each output is
             flushed and recorded; the others flush nothing. SoundConverter cannot set a sample rate: its clips are at 16 kHz already.
             ffmpeg under parallel, which takes minutes, runs once.
             """,
@@ -97,7 +97,7 @@ enum ClusterBench {
         let cluster = try await ClusterUnderBench.start(bench, slots: 1)
         var section = Section(
             "cluster, one long file",
-            "\(minutes) minutes of 44.1 kHz stereo to MP3 at 128 kbit/s through the cluster, in turns with the floor.",
+            "\(Plural.count(minutes, "minute")) of 44.1 kHz stereo to MP3 at 128 kbit/s through the cluster, in turns with the floor.",
             columns: ["format", "cluster s", "floor s", "cluster/floor [min..max]", "target"]
         )
         var pairs: [(ours: Double, floor: Double)] = []

@@ -1,3 +1,4 @@
+import Conversion
 import BenchNames
 import TestSupport
 
@@ -28,8 +29,8 @@ enum HourBench {
         var section = Section(
             "hour",
             """
-            \(minutes) minutes of 44.1 kHz stereo from WAV to each format, and from MP3 to WAV, on one
-            core. CPU seconds of whole processes, medians of \(rounds) rounds. Target: at most \(target)
+            \(Plural.count(minutes, "minute")) of 44.1 kHz stereo from WAV to each format, and from MP3 to WAV, on one
+            core. CPU seconds of whole processes, medians of \(Plural.count(rounds, "round")). Target: at most \(target)
             times ffmpeg.
             """,
             columns: ["format", "ours s", "ffmpeg s", "floor s", "/floor", "/ffmpeg [min..max]"]

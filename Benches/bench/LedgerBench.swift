@@ -1,3 +1,4 @@
+import Conversion
 import Foundation
 import Ledger
 import TestSupport
@@ -65,7 +66,7 @@ enum LedgerBench {
             "ledger jobs",
             """
             Jobs that do nothing: claim, publish and finish in groups; \(jobs) at a time;
-            \(place). One worker per connection. Medians of \(rounds) rounds, in turns with
+            \(place). One worker per connection. Medians of \(Plural.count(rounds, "round")), in turns with
             pgqueuer \(try queuer.version) on the same server at its best setting: \(best.text);
             with its default batch size; and with awa \(try awa.version) at its best setting: \(bestOfAwa.text).
             CPU is that of workers and server together, in microseconds per job. WAL is what a job writes from its submission to its end.

@@ -1,3 +1,4 @@
+import Conversion
 import Foundation
 import Ledger
 import TestSupport
@@ -110,7 +111,7 @@ enum LinesBench {
             "groups",
             """
             Jobs a second, and microseconds of processor time for each, by how many go into each claim, publish and finish; two
-            workers with a connection each; \(place). Medians of \(rounds) rounds.
+            workers with a connection each; \(place). Medians of \(Plural.count(rounds, "round")).
             """,
             columns: ["jobs in a call", "jobs/s [min..max]", "CPU us"]
         )

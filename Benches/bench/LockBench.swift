@@ -1,3 +1,4 @@
+import Conversion
 import Foundation
 import TestSupport
 
@@ -31,7 +32,7 @@ enum LockBench {
         // A run of a second or two varies more than one of half a minute.
         let works: [(name: String, source: String, output: String, count: Int, rounds: Int)] = [
             ("\(clips) clips of 5 s, WAV to WAV", clip, "\(folder)/out.wav", clips, 6 * rounds),
-            ("\(minutes) minutes of stereo, WAV to Opus", piece, "\(folder)/out.opus", 1, rounds),
+            ("\(Plural.count(minutes, "minute")) of stereo, WAV to Opus", piece, "\(folder)/out.opus", 1, rounds),
         ]
         for work in works {
             Bench.complain(work.name)

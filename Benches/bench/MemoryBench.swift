@@ -1,3 +1,4 @@
+import Conversion
 import BenchNames
 import Foundation
 import TestSupport
@@ -13,8 +14,8 @@ enum MemoryBench {
         var section = Section(
             "memory",
             """
-            The most memory that a conversion takes at once, libraries included, in MiB: \(short) minutes
-            and \(long) minutes of 44.1 kHz stereo, read from a pipe and from files.
+            The most memory that a conversion takes at once, libraries included, in MiB: \(Plural.count(short, "minute"))
+            and \(Plural.count(long, "minute")) of 44.1 kHz stereo, read from a pipe and from files.
             """,
             columns: ["conversion", "\(short) min", "\(long) min", "target", "growth", "target"]
         )
@@ -79,7 +80,9 @@ enum MemoryBench {
     }
 
     private static func peak(_ name: String, _ minutes: Int, _ figures: Figures) -> Peak {
-        Bench.complain("\(name), \(minutes) minutes: \(figures.peakKiB) KiB, \(figures.cpuSeconds.fixed(1)) s of CPU")
+        Bench.complain(
+            "\(name), \(Plural.count(minutes, "minute")): \(figures.peakKiB) KiB, \(figures.cpuSeconds.fixed(1)) s of CPU"
+        )
         return Peak(name: name, peakKiB: figures.peakKiB)
     }
 

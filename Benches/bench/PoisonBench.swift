@@ -22,9 +22,9 @@ enum PoisonBench {
         var section = Section(
             "poison",
             """
-            Clips of 3-6 s, 8 kHz mono WAV, to 16 kHz through the cluster on all \(cores) cores, in turns: none of them poisoned, and
+            Clips of 3-6 s, 8 kHz mono WAV, to 16 kHz through the cluster on all \(Plural.count(cores, "core")), in turns: none of them poisoned, and
             one in \(share), each of which kills the room that reads it (SIGSEGV), twice, and then fails in quarantine. Good jobs per
-            second, from the submission until the last of them is recorded, medians of \(rounds) rounds. A second attempt comes
+            second, from the submission until the last of them is recorded, medians of \(Plural.count(rounds, "round")). A second attempt comes
             after at most 50 ms rather than 10 s, so that the others pay for it as well: "deaths" says how many rooms had died by
             then, of how many. Target: at least \(target) of the throughput. A dead room costs the start of the
             next one, so short jobs lose more throughput.

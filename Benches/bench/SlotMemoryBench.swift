@@ -30,7 +30,7 @@ enum SlotMemoryBench {
         var section = Section(
             "memory of a slot",
             """
-            \(minutes) minutes of 44.1 kHz mono in each of the \(slots) slots of a worker at once, in MiB. Resident memory
+            \(Plural.count(minutes, "minute")) of 44.1 kHz mono in each of the \(slots) slots of a worker at once, in MiB. Resident memory
             includes shared code, some 38 MiB; the total and the figure per slot count shared pages once.
             """,
             columns: ["conversion", "room, resident", "worker, resident", "in all", "per slot", "target"]

@@ -1,3 +1,4 @@
+import Conversion
 import TestSupport
 
 /// The time to start the command at all, compared with `ffmpeg`: the cost of converting one file by hand.
@@ -13,7 +14,7 @@ enum StartBench {
             "start",
             """
             The whole command from start to end, in turns on one core: wall-clock milliseconds, medians of
-            \(rounds) rounds. The clip is 3 s of 16 kHz mono, from WAV to FLAC. Target: at most \(target) times ffmpeg.
+            \(Plural.count(rounds, "round")). The clip is 3 s of 16 kHz mono, from WAV to FLAC. Target: at most \(target) times ffmpeg.
             """,
             columns: ["command", "sluice ms", "ffmpeg ms", "/ffmpeg [min..max]"]
         )

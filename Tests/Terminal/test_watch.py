@@ -106,7 +106,7 @@ def test_cancel_and_retry_change_the_ledger(ledger):
         terminal.send("4")
         terminal.wait(lambda: re.search(r"^▸ +10 +cancelled", terminal.text(), re.M), "the cancelled job")
         terminal.send("r")
-        answered(terminal, "put 1 job back into line")
+        answered(terminal, "put 1 job back into the queue")
         terminal.wait_for_text("1 job back in the queue")
         assert ledger.ids("--state", "cancelled") == []
         terminal.send("2")

@@ -103,10 +103,10 @@ struct ServiceTests {
             }
         }
         #expect(problem { _ in } == nil)
-        #expect(problem { $0.slots = 0 }?.hasPrefix("slots is 1 to 1024") == true)
-        #expect(problem { $0.name = "" }?.hasPrefix("name has 1 to 200 bytes") == true)
+        #expect(problem { $0.slots = 0 }?.hasPrefix("slots must be 1 to 1024") == true)
+        #expect(problem { $0.name = "" }?.hasPrefix("name must have 1 to 200 bytes") == true)
         #expect(problem { $0.queues = [""] } == "queues must not contain an empty name")
-        #expect(problem { $0.longestPause = .seconds(1) }?.hasPrefix("longestPause is at least") == true)
+        #expect(problem { $0.longestPause = .seconds(1) }?.hasPrefix("longestPause must be at least") == true)
         let twice = WorkerConfiguration.RootPlace(name: "a", path: "/")
         #expect(problem { $0.roots = [twice, twice] } == "the names of roots must be unique")
     }

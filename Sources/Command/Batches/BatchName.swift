@@ -28,14 +28,14 @@ enum BatchName: Sendable, Hashable {
             guard ids.count == 1 else {
                 let some = ids.prefix(5).map { "\($0)" }.joined(separator: ", ") + (ids.count > 5 ? ", ..." : "")
                 throw Refusal(
-                    message: "several batches are labelled \"\(label.printable)\": \(some)",
+                    message: "several batches have the label \"\(label.printable)\": \(some)",
                     hint: "name one by its number, as in --batch \(id)"
                 )
             }
             return id
         case .last:
             guard let id = try await ledger.lastBatch() else {
-                throw Refusal(message: "you have submitted no batch to this ledger", exitCode: .notFound)
+                throw Refusal(message: "you have not submitted a batch to this ledger", exitCode: .notFound)
             }
             return id
         }
@@ -46,10 +46,10 @@ extension ValueType where Value == BatchName {
     static let batch = ValueType(placeholder: "BATCH", completion: .ledger(.batches)) { text throws(Misfit) in
         if text == "last" { return .last }
         if let id = Int64(text) {
-            guard id > 0 else { throw Misfit(why: "has to be a number above 0, a label, or \"last\"") }
+            guard id > 0 else { throw Misfit(why: "must be a number above 0, a label, or \"last\"") }
             return .id(id)
         }
-        guard !text.isEmpty else { throw Misfit(why: "has to be a number, a label, or \"last\"") }
+        guard !text.isEmpty else { throw Misfit(why: "must be a number, a label, or \"last\"") }
         return .label(text)
     }
 }

@@ -38,7 +38,8 @@ struct WaitReason: Sendable {
             let message = story.attempts.last?.failure?.message ?? "the file system of its files is not mounted"
             return
                 "for a mount, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
-        case .backOff: return "for its next attempt, \(time ?? "soon"): sluice retry \(story.summary.job) starts it at once"
+        case .backOff:
+            return "for its next attempt, \(time ?? "soon"): sluice retry \(story.summary.job) starts it at once"
         case .line: return "its turn, \(since)"
         }
     }

@@ -75,7 +75,7 @@ extension Waiting {
             return ending
         } catch let stop as StoppedBySignal {
             display.finish(nil)
-            console.say("the jobs go on; \"\(command)\" waits for them again")
+            console.say("the jobs continue; \"\(command)\" waits for them again")
             throw stop
         } catch {
             display.finish(nil)

@@ -45,7 +45,7 @@ struct Waiting: Sendable {
 
         var text: String {
             lacksWorkers
-                ? "nothing runs: no workers are running; \"sluice worker\" starts one"
+                ? "nothing runs: no workers are running; start one with \"sluice worker\""
                 : "nothing runs; job \(job) waits: \(reason.text)"
         }
     }

@@ -21,7 +21,7 @@ struct Habit {
             case "-o", "--output", "--out":
                 // To `convert`, --to is the end of a range.
                 options.contains { $0.name == "to" && $0.group == .destination }
-                    ? option("to", "names the outputs") : takesPaths ? "the output is the last word" : nil
+                    ? option("to", "names the outputs") : takesPaths ? "the output is the last argument" : nil
             case "-r", "-ar", "--sample-rate", "--samplerate": option("rate", "sets the sample rate")
             case "-ac": option("channels", "sets the number of channels")
             case "-ab", "-b:a", "--bitrate": option("bit-rate", "sets the bit rate")

@@ -2,7 +2,7 @@ import Conversion
 
 /// Why a text is not a valid value.
 struct Misfit: Error {
-    /// Completes a sentence that begins with the option and its value: `has to be a whole number`.
+    /// Completes a sentence that begins with the option and its value: `must be a whole number`.
     let why: String
     var hint: String?
 }

@@ -105,7 +105,7 @@ struct WordReader {
         guard !reading.command.isHidden,
             let empty = assign(reading.arguments, to: reading.command.arguments).first(where: { $0.1.contains("") })
         else { return }
-        throw UsageError("the name of \(empty.0) is empty", hint: "an unset variable of a shell gives an empty word")
+        throw UsageError("the name of \(empty.0) is empty", hint: "an unset shell variable gives an empty argument")
     }
 
     /// One argument may take many words; the required arguments after it get the last ones.
@@ -194,7 +194,7 @@ struct WordReader {
             return UsageError("unknown option \(word)", hint: "the file of that name is ./\(given)")
         }
         if let habit = Habit(option: given ?? word, of: reading.command, with: reading.options) {
-            return UsageError("there is no option \(given ?? word)", hint: habit.hint)
+            return UsageError("unknown option \(given ?? word)", hint: habit.hint)
         }
         let near = EditDistance.nearest(to: word, among: reading.options.map(\.word) + ["--help"])
         return UsageError(

@@ -38,7 +38,7 @@ struct OddNamesTests {
         let run = try Sluice.run(words, in: folder)
         #expect(run.status == .exited(2))
         #expect(run.errorText.hasPrefix("error: the name of "))
-        #expect(run.errorText.hasSuffix(" is empty\nhint:  an unset variable of a shell gives an empty word\n"))
+        #expect(run.errorText.hasSuffix(" is empty\nhint:  an unset shell variable gives an empty argument\n"))
     }
 
     @Test(arguments: ["out.ape", "out.WMA"])

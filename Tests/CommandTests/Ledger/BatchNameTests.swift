@@ -28,7 +28,7 @@ struct BatchNameTests {
         let run = try bench.run("jobs", "--batch", "talks")
         #expect(run.status == .exited(1))
         let hint = "hint:  name one by its number, as in --batch 2\n"
-        #expect(run.errorText == "error: several batches are labelled \"talks\": 2, 1\n\(hint)")
+        #expect(run.errorText == "error: several batches have the label \"talks\": 2, 1\n\(hint)")
     }
 
     @Test func namesThatNoBatchHasAreToldApart() async throws {
@@ -36,7 +36,7 @@ struct BatchNameTests {
         let missing = try bench.run("jobs", "--batch", "talks")
         #expect((missing.status, missing.errorText) == (.exited(4), "error: no such batch \"talks\"\n"))
         let none = try bench.run("jobs", "--batch", "last")
-        #expect((none.status, none.errorText) == (.exited(4), "error: you have submitted no batch to this ledger\n"))
+        #expect((none.status, none.errorText) == (.exited(4), "error: you have not submitted a batch to this ledger\n"))
         #expect(try bench.run("jobs", "--batch", "0").status == .exited(2))
         #expect(try bench.run("jobs", "--batch", "").status == .exited(2))
     }

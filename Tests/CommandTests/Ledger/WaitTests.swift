@@ -83,7 +83,7 @@ struct WaitTests {
             "note:  nothing runs; job \(job) waits: its queue is paused: sluice queues resume default\n"
         )
         try await bench.ledger.setPaused(false, queue: "default")
-        try running.waitForTalk("note:  nothing runs: no workers are running; \"sluice worker\" starts one\n")
+        try running.waitForTalk("note:  nothing runs: no workers are running; start one with \"sluice worker\"\n")
         try await bench.complete(bench.claim(for: bench.worker())[0])
         #expect(try running.end() == .exited(0))
         // On a slow machine the job may also wait for its turn, until the worker claims it.
@@ -139,7 +139,7 @@ struct WaitTests {
         running.signal(sent)
         #expect(try running.end() == .signalled(seen))
         #expect(running.outputText.isEmpty)
-        #expect(running.errorText.hasSuffix("the jobs go on; \"sluice wait --batch 1\" waits for them again\n"))
+        #expect(running.errorText.hasSuffix("the jobs continue; \"sluice wait --batch 1\" waits for them again\n"))
         #expect(try await bench.state(1) == .waiting)
     }
 }

@@ -143,6 +143,14 @@ struct WatchPageTests {
         #expect(state.text().contains("  no failed jobs"))
     }
 
+    @Test func missingWorkersAreSaidOnce() async throws {
+        var facts = try await WatchMaterial().look()
+        facts.workers = []
+        let text = WatchState(facts).text(120, 40)
+        #expect(text.contains("workers   none are running") && !text.contains("no workers are running"))
+        #expect(text.contains("note      housekeeping has not run yet"))
+    }
+
     @Test func manyQueuesAndWorkersAreCounted() async throws {
         let material = try await WatchMaterial()
         var facts = try await material.look()

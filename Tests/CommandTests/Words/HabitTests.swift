@@ -20,7 +20,7 @@ struct HabitTests {
         ("convert a.wav -r 44100 b.flac", "--rate HZ sets"),
         ("convert a.wav -ac 2 b.flac", "--channels N sets"),
         ("convert a.wav -b:a 128k b.mp3", ""),
-        ("convert a.wav -o b.flac", "the output is the last word"),
+        ("convert a.wav -o b.flac", "the output is the last argument"),
         ("submit a.wav -o b.flac", "--to TEMPLATE names the outputs"),
         ("convert -V", "\"sluice --version\" prints the version"),
         ("probe -v a.wav", "--debug shows"),

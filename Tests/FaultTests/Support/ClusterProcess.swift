@@ -54,7 +54,7 @@ final class ClusterProcess: @unchecked Sendable {
         try lock.withLock {
             if let status { return status }
             guard let ended = child.wait(until: .now + limit) else {
-                throw SupportError("wait for process \(id)", "it goes on; it said:\n\(try said().suffix(3_000))")
+                throw SupportError("wait for process \(id)", "it still runs; its log:\n\(try said().suffix(3_000))")
             }
             status = ended
             return ended
