@@ -87,7 +87,9 @@ struct WaitTests {
         try await bench.complete(bench.claim(for: bench.worker())[0])
         #expect(try running.end() == .exited(0))
         // On a slow machine the job may also wait for its turn, until the worker claims it.
-        let notes = running.errorText.split(separator: "\n").filter { $0.hasPrefix("note:") && !$0.contains("its turn") }
+        let notes = running.errorText.split(separator: "\n").filter {
+            $0.hasPrefix("note:") && !$0.contains("its turn")
+        }
         #expect(notes.count == 2, "\(running.errorText)")
     }
 
