@@ -26,7 +26,7 @@ final class CheckDisplay {
         guard manner != .none, passed >= nextDue, tally.total > 0 else { return }
         nextDue = passed + (manner == .lines ? .seconds(10) : manner == .bar ? .zero : .milliseconds(500))
         switch manner {
-        case .bar: draw(bar(tally, passed))
+        case .bar: outlet.draw(bar: bar(tally, passed))
         case .lines: write("\(percent(tally))  \(facts(tally, passed))\n")
         case .plain: write(plain(tally, "continue"))
         case .json: write(json(tally, "running"))
@@ -36,7 +36,7 @@ final class CheckDisplay {
 
     /// Erases the bar, before a line of data or for good.
     func clear() {
-        eraseBar()
+        outlet.eraseBar()
     }
 
     /// Writes the last record for programs; `nil` means that the check did not finish.
@@ -45,22 +45,6 @@ final class CheckDisplay {
         guard let tally else { return }
         if manner == .plain { write(plain(tally, "end")) }
         if manner == .json { write(json(tally, "completed")) }
-    }
-
-    private func draw(_ bar: String) {
-        do throws(Outlet.Failure) {
-            try outlet.draw(bar: bar)
-        } catch {
-            // The terminal is gone; the work goes on.
-        }
-    }
-
-    private func eraseBar() {
-        do throws(Outlet.Failure) {
-            try outlet.eraseBar()
-        } catch {
-            // The terminal is gone, and the bar with it.
-        }
     }
 
     private func write(_ text: String) {

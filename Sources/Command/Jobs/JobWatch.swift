@@ -5,6 +5,7 @@ import Ledger
 struct JobWatch: Sendable {
     private let invocation: Invocation
     private let console: Console
+    private let places: LocalPlaces?
 
     init(_ invocation: Invocation, _ console: Console) throws {
         guard console.data.isTerminal else {
@@ -14,6 +15,7 @@ struct JobWatch: Sendable {
             throw UsageError("\(other.form.word) cannot be combined with --watch; use --follow")
         }
         (self.invocation, self.console) = (invocation, console)
+        places = LocalPlaces.known(to: invocation)
     }
 
     func run() throws -> ExitCode {
@@ -47,7 +49,7 @@ struct JobWatch: Sendable {
         let count = try await ledger.count(matching: filter)
         let states = invocation.all(JobFilterOptions.state).flatMap { $0 }
         var table = JobTable(jobs: page.jobs, now: now, showsState: states.count != 1)
-        table.places = try LocalPlaces(invocation)
+        table.places = places
         let head = "\(Figures.count(count, "job"))   \(TimeWords.clock(now, at: now))   Ctrl-C leaves"
         let lines =
             [head.shortened(to: console.data.width, unicode: console.data.usesUnicode), ""]

@@ -114,8 +114,12 @@ enum JobsCommand {
 struct JobListing: Sendable {
     let invocation: Invocation
     let console: Console
+    private let places: LocalPlaces?
 
-    init(_ invocation: Invocation, _ console: Console) { (self.invocation, self.console) = (invocation, console) }
+    init(_ invocation: Invocation, _ console: Console) {
+        (self.invocation, self.console) = (invocation, console)
+        places = LocalPlaces.known(to: invocation)
+    }
 
     private var states: [JobState] { invocation.all(JobFilterOptions.state).flatMap { $0 } }
 
@@ -130,7 +134,7 @@ struct JobListing: Sendable {
                 now: now,
                 showsState: states.count != 1,
                 isPage: invocation[JobsCommand.all],
-                places: try LocalPlaces(invocation)
+                places: places
             )
             try console.print(table.lines(for: console.data, headed: isFirst).joined(separator: "\n"))
         }

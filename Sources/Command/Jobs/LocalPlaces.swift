@@ -13,6 +13,12 @@ struct LocalPlaces: Sendable {
         here = folder == "/" ? folder : folder + "/"
     }
 
+    /// The same for showing sources. `nil` if the current folder is gone: then locations are shown.
+    static func known(to invocation: Invocation) -> LocalPlaces? {
+        // `try?`: a list of jobs must not fail because of the folder in which it is asked for.
+        try? LocalPlaces(invocation)
+    }
+
     /// The beginning of locations that `word` stands for: a location stays as it is, a path of this machine becomes
     /// one. All files below a folder begin with it.
     func prefix(_ word: String) throws -> String {
@@ -28,7 +34,7 @@ struct LocalPlaces: Sendable {
 
     /// The path of a source relative to the current folder if it lies below it, or else its location.
     func name(of source: String) -> String {
-        // A recipe of a newer version may hold what this one does not read as a location.
+        // `try?`: a recipe of a newer version may hold what this one does not read as a location.
         guard let location = try? Location(source), let path = roots.path(of: location),
             path.utf8.starts(with: here.utf8)
         else { return source }

@@ -58,8 +58,8 @@ enum SubmitCommand {
         guard let text = invocation[SubmitOptions.to] else {
             throw UsageError("--to is missing", hint: "as in --to out/{dir}/{stem}.mp3")
         }
+        // `try?`: a template that is not a time is what --to should be.
         if invocation[SourceOptions.from] != nil, (try? MediaTime(parsing: text)) != nil {
-            // Not a time: the usual case.
             throw UsageError("--to \(text): --to names the outputs", hint: "--until \(text) is where the range ends")
         }
         let template = try roots.template(text)

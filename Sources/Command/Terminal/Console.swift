@@ -15,17 +15,9 @@ struct Console: Sendable {
 
     /// Prints one or more lines of data.
     func print(_ text: String) throws(Outlet.Failure) {
-        eraseBar()
+        // A progress bar may stand on the same terminal.
+        talk.eraseBar()
         try data.write(text + "\n")
-    }
-
-    /// Erases a progress bar, which may stand on the same terminal.
-    private func eraseBar() {
-        do throws(Outlet.Failure) {
-            try talk.eraseBar()
-        } catch {
-            // The terminal is gone, and the bar with it.
-        }
     }
 
     /// Prints one or more lines of messages. If the stream has no reader, the work goes on.

@@ -10,18 +10,8 @@ final class CountBar {
         guard outlet.isTerminal, done > 0 else { return }
         let bar = Bar.text(Double(done) / Double(max(1, whole)), columns: 20, unicode: outlet.usesUnicode)
         let text = "\(bar)  \(Figures.grouped(done)) of \(Figures.count(whole, noun))"
-        do throws(Outlet.Failure) {
-            try outlet.draw(bar: text)
-        } catch {
-            // The terminal is gone; the work goes on.
-        }
+        outlet.draw(bar: text)
     }
 
-    func clear() {
-        do throws(Outlet.Failure) {
-            try outlet.eraseBar()
-        } catch {
-            // The terminal is gone, and the bar with it.
-        }
-    }
+    func clear() { outlet.eraseBar() }
 }

@@ -224,6 +224,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
         Unmanaged.passRetained(ThreadBody(body)).toOpaque()
     )
     pthread_attr_destroy(&attributes)
+    // Without this thread the command could neither work nor react to a signal.
     precondition(error == 0, "cannot start a thread: \(String(cString: strerror(error)))")
     return thread
 }

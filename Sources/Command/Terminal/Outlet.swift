@@ -67,10 +67,22 @@ struct Outlet: Sendable {
     func write(_ text: String) throws(Failure) { try barLine.write(text, writeAtOnce) }
 
     /// Draws a progress bar in place of the one that stands there. The next text erases it.
-    func draw(bar: String) throws(Failure) { try barLine.draw(bar, writeAtOnce) }
+    func draw(bar: String) {
+        do throws(Failure) {
+            try barLine.draw(bar, writeAtOnce)
+        } catch {
+            // The terminal is gone; the work goes on.
+        }
+    }
 
     /// Erases the progress bar, if there is one.
-    func eraseBar() throws(Failure) { try barLine.write("", writeAtOnce) }
+    func eraseBar() {
+        do throws(Failure) {
+            try barLine.write("", writeAtOnce)
+        } catch {
+            // The terminal is gone, and the bar with it.
+        }
+    }
 
     private func writeAtOnce(_ text: String) throws(Failure) {
         var text = text

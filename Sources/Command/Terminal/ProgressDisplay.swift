@@ -70,7 +70,7 @@ final class ProgressDisplay: Sendable {
         guard isDue else { return }
         let pace = Pace(progress, from: start, after: seconds)
         switch manner {
-        case .bar: draw(bar(pace))
+        case .bar: outlet.draw(bar: bar(pace))
         case .lines: write(line(pace) + "\n")
         case .plain: write(plain(pace, "continue"))
         case .json: write(json(pace, "running"))
@@ -90,23 +90,7 @@ final class ProgressDisplay: Sendable {
     }
 
     /// Erases the bar.
-    func clear() { eraseBar() }
-
-    private func draw(_ bar: String) {
-        do throws(Outlet.Failure) {
-            try outlet.draw(bar: bar)
-        } catch {
-            // The terminal is gone; the work goes on.
-        }
-    }
-
-    private func eraseBar() {
-        do throws(Outlet.Failure) {
-            try outlet.eraseBar()
-        } catch {
-            // The terminal is gone, and the bar with it.
-        }
-    }
+    func clear() { outlet.eraseBar() }
 
     private func write(_ text: String) {
         do throws(Outlet.Failure) {

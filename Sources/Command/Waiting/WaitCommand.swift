@@ -67,7 +67,10 @@ extension Waiting {
         do {
             let ending = try LedgerWork.run(invocation, onTick: { display.show(latest.value) }) { ledger in
                 var waiting = self
-                for name in names { waiting.batches.append(try await name.id(on: ledger)) }
+                for name in names {
+                    let id = try await name.id(on: ledger)
+                    if !waiting.batches.contains(id) { waiting.batches.append(id) }
+                }
                 return try await waiting.run(on: ledger, console) { latest.value = $0 }
             }
             display.finish(ending)

@@ -9,8 +9,8 @@ final class WaitDisplay {
     private var first: (counts: JobCounts, time: ContinuousClock.Instant)?
     private var nextDue = Duration.zero
 
-    /// The reason that was printed last.
-    private var obstacle: String?
+    /// The kind of the reason that was printed last, and when it last held.
+    private var explained: (kind: String, at: ContinuousClock.Instant)?
 
     private var outlet: Outlet { console.talk }
 
@@ -39,7 +39,7 @@ final class WaitDisplay {
         guard now - start >= nextDue else { return }
         nextDue = now - start + (manner == .lines ? .seconds(10) : manner == .bar ? .zero : .milliseconds(500))
         switch manner {
-        case .bar: draw(bar(counts, now))
+        case .bar: outlet.draw(bar: bar(counts, now))
         case .lines: write("\(percent(counts))  \(facts(counts, now).joined(separator: "  "))\n")
         case .plain: write(plain(counts, "continue"))
         case .json: write(json(counts, "running"))
@@ -47,11 +47,14 @@ final class WaitDisplay {
         }
     }
 
-    /// Prints why nothing runs, whenever the reason changes.
+    /// Prints why nothing runs when the reason changes, or when it holds again after a minute. In between, a job may
+    /// end a moment before the next one starts.
     private func explain(_ obstacle: Waiting.Obstacle?) {
-        guard obstacle?.kind != self.obstacle else { return }
-        self.obstacle = obstacle?.kind
-        if let obstacle, manner == .bar || manner == .lines { console.warn(obstacle.text) }
+        guard let obstacle, manner == .bar || manner == .lines else { return }
+        let now = clock.now
+        let isNews = explained.map { $0.kind != obstacle.kind || now - $0.at > .seconds(60) } ?? true
+        explained = (obstacle.kind, now)
+        if isNews { console.warn(obstacle.text) }
     }
 
     /// Writes the last record for programs; erases a bar.
@@ -60,24 +63,8 @@ final class WaitDisplay {
         switch (manner, ending) {
         case (.plain, let ending?) where !ending.isTimedOut: write(plain(ending.state.counts, "end"))
         case (.json, let ending?) where !ending.isTimedOut: write(json(ending.state.counts, "completed"))
-        case (.bar, _): eraseBar()
+        case (.bar, _): outlet.eraseBar()
         default: break
-        }
-    }
-
-    private func draw(_ bar: String) {
-        do throws(Outlet.Failure) {
-            try outlet.draw(bar: bar)
-        } catch {
-            // The terminal is gone; the work goes on.
-        }
-    }
-
-    private func eraseBar() {
-        do throws(Outlet.Failure) {
-            try outlet.eraseBar()
-        } catch {
-            // The terminal is gone, and the bar with it.
         }
     }
 

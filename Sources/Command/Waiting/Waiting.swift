@@ -94,10 +94,10 @@ struct Waiting: Sendable {
                 }
                 report(state)
             }
-            if state.isOver { return try await ending(state, ledger) }
+            if state.isOver { return try await ending(state, ledger, &endurance) }
             let waited = ContinuousClock.now - start
             if let limit, waited >= limit {
-                var ending = try await ending(state, ledger)
+                var ending = try await ending(state, ledger, &endurance)
                 ending.isTimedOut = true
                 return ending
             }
@@ -107,11 +107,12 @@ struct Waiting: Sendable {
         }
     }
 
-    private func ending(_ state: State, _ ledger: JobLedger) async throws -> Ending {
+    /// If the ledger is unreachable at this moment, the ending lacks the codes of failures in batches.
+    private func ending(_ state: State, _ ledger: JobLedger, _ endurance: inout Endurance) async throws -> Ending {
         var failures: [String: Int] = [:]
         for job in state.jobs where job.state == .failed { failures[job.code ?? "unknown", default: 0] += 1 }
         for batch in state.batches where batch.jobs.failed > 0 {
-            for group in try await ledger.failures(batch: batch.batch) {
+            for group in try await endurance.look({ try await ledger.failures(batch: batch.batch) }) ?? [] {
                 failures[group.code, default: 0] += group.jobs
             }
         }

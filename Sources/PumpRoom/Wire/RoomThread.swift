@@ -29,6 +29,7 @@ enum RoomThread {
             Unmanaged.passRetained(Body(named)).toOpaque()
         )
         pthread_attr_destroy(&attributes)
+        // A slot starts its thread with the worker, and a room with its first job: without it neither could work.
         precondition(error == 0, "cannot start a thread: \(systemText(error))")
     }
 }

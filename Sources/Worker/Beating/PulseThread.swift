@@ -46,6 +46,7 @@ final class PulseThread: TaskExecutor, Sendable {
             thread.toOpaque()
         )
         pthread_attr_destroy(&attributes)
+        // A worker without its heartbeat would lose every job: better to end at the start.
         precondition(problem == 0, "cannot start the heartbeat thread: \(String(cString: strerror(problem)))")
     }
 

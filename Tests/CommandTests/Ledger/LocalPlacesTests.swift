@@ -49,4 +49,17 @@ struct LocalPlacesTests {
         // Programs get locations.
         #expect(try bench.output("jobs", "--json").contains("local:"))
     }
+
+    /// A list must not fail because of the folder in which it is asked for.
+    @Test func aFolderThatIsGoneShowsLocations() throws {
+        try submit()
+        let script = "mkdir gone; cd gone; rmdir ../gone; exec \(Sluice.path) jobs"
+        let run = try Run.program(
+            "sh",
+            ["-c", script],
+            environment: Sluice.environment(bench.environment),
+            folder: bench.folder.path("")
+        )
+        #expect(try run.checked().outputText.contains("local:"))
+    }
 }
