@@ -256,7 +256,7 @@ end $$;
 --
 -- `at_head` is for work that was begun in its turn and has to be repeated: it gets its old place back. All other jobs go behind
 -- those of the same batch that returned earlier.
-create function enter_lines(returning_jobs waiting[], at_head boolean, t timestamptz) returns void
+create function enter_lanes(returning_jobs waiting[], at_head boolean, t timestamptz) returns void
 language plpgsql security definer set search_path from current
     set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
     set plan_cache_mode = force_generic_plan
@@ -329,7 +329,7 @@ begin
     select array_agg(row(g.job, g.batch, g.lane, g.cost, g.turn, g.epoch, g.spent, g.lost, g.room_deaths, t)::waiting)
     into woken from gone g;
     if woken is not null then
-        perform enter_lines(woken, false, t);
+        perform enter_lanes(woken, false, t);
     end if;
     perform lift_delayed(t);
     return coalesce(cardinality(woken), 0);
