@@ -36,24 +36,24 @@ final class RoomChild {
         self.handle = Descriptor(adopting: Int32(handle))
     }
 
-    /// Starts `executable` as a room. It inherits `socket` and, if given, `nursery` at their fixed numbers, `stderr`
+    /// Starts `executable` as a room. It inherits `socket` and, if given, `forkServer` at their fixed numbers, `stderr`
     /// as its standard error, and no other descriptor.
     static func start(
         _ executable: String,
         socket: Descriptor,
         words stderr: Descriptor,
-        nursery: Descriptor?
+        forkServer: Descriptor?
     ) throws(SystemError) -> RoomChild {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        // In this order, because `stderr` may have number 3 and `socket` number 4. The number of `nursery` is higher.
+        // In this order, because `stderr` may have number 3 and `socket` number 4. The number of `forkServer` is higher.
         posix_spawn_file_actions_adddup2(&actions, stderr.number, 2)
         posix_spawn_file_actions_adddup2(&actions, socket.number, RoomProcess.socket)
-        if let nursery { posix_spawn_file_actions_adddup2(&actions, nursery.number, NurseryProcess.socket) }
-        _ = GNUFunctions.addCloseFrom(&actions, (nursery == nil ? RoomProcess.socket : NurseryProcess.socket) + 1)
+        if let forkServer { posix_spawn_file_actions_adddup2(&actions, forkServer.number, ForkServer.socket) }
+        _ = GNUFunctions.addCloseFrom(&actions, (forkServer == nil ? RoomProcess.socket : ForkServer.socket) + 1)
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -74,7 +74,7 @@ final class RoomChild {
         var environment: [UnsafeMutablePointer<CChar>?] = [nil]
         var id = pid_t()
         // The actions hold only the descriptors' numbers, so keep the owners alive.
-        let problem = withExtendedLifetime((socket, stderr, nursery)) {
+        let problem = withExtendedLifetime((socket, stderr, forkServer)) {
             posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
         }
         guard problem == 0 else { throw SystemError(call: "start \(executable)", number: problem) }

@@ -6,13 +6,13 @@ import Testing
 @testable import PumpRoom
 
 /// Rooms made by a fork server behave like rooms started as programs.
-@Suite(.timeLimit(.minutes(3))) struct NurseryTests {
+@Suite(.timeLimit(.minutes(3))) struct ForkServerTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }
 
     /// How the room under test was made.
-    enum Maker: CaseIterable { case program, nursery }
+    enum Maker: CaseIterable { case program, forkServer }
 
     /// A slot whose room has done a job. If `maker` is the fork server, that room is not the first.
     private func slot(
@@ -21,7 +21,7 @@ import Testing
     ) async throws -> RoomSlot {
         let slot = bench.visibleSlot(change)
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
-        if maker == .nursery { try await replaceRoom(of: slot) }
+        if maker == .forkServer { try await replaceRoom(of: slot) }
         return slot
     }
 
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// The fork server: the only child that is not the room.
-    private func nursery(beside slot: RoomSlot) throws -> Int32 {
+    private func forkServer(beside slot: RoomSlot) throws -> Int32 {
         let rest = try bench.family().subtracting([try #require(slot.process)])
         #expect(rest.count == 1)
         return try #require(rest.first)
@@ -66,20 +66,20 @@ import Testing
         #expect(try bench.family() == [])
     }
 
-    @Test func everyRoomAfterTheFirstIsMadeByTheNursery() async throws {
+    @Test func everyRoomAfterTheFirstIsMadeByTheForkServer() async throws {
         let slot = try await slot(roomBy: .program)
-        let nursery = try nursery(beside: slot)
+        let forkServer = try forkServer(beside: slot)
         for _ in 0..<3 {
             try await replaceRoom(of: slot)
             let room = try #require(slot.process)
-            let home = try #require(place(of: nursery))
+            let home = try #require(place(of: forkServer))
             #expect(place(of: room) == home)
-            #expect(try bench.family() == [room, nursery])
+            #expect(try bench.family() == [room, forkServer])
         }
         await slot.close()
     }
 
-    @Test func roomOfTheNurseryIsLockedAsTheFirst() async throws {
+    @Test func roomOfTheForkServerIsLockedAsTheFirst() async throws {
         let slot = try await slot(roomBy: .program) { $0.sandbox = .require }
         var expected = try #require(slot.level)
         for _ in 0..<2 {
@@ -112,7 +112,7 @@ import Testing
         return choice.map { !$0.contains("[never]") } ?? false
     }
 
-    @Test func roomThatIsDueToBeReplacedIsReplacedByTheNursery() async throws {
+    @Test func roomThatIsDueToBeReplacedIsReplacedByTheForkServer() async throws {
         let slot = bench.visibleSlot { $0.jobsPerRoom = 1 }
         var rooms: [Int32: String] = [:]
         for number in 0..<20 {
@@ -129,9 +129,9 @@ import Testing
     /// The fork server ignores errors of a rehearsal, which would only make rooms slower; so check here.
     @Test func rehearsalIsPlayedToItsEnd() throws { try Rehearsal.play() }
 
-    @Test func nurseryThatHasEndedIsBuriedAtOnce() async throws {
-        let slot = try await slot(roomBy: .nursery)
-        let (room, killed) = (try #require(slot.process), try nursery(beside: slot))
+    @Test func forkServerThatHasEndedIsBuriedAtOnce() async throws {
+        let slot = try await slot(roomBy: .forkServer)
+        let (room, killed) = (try #require(slot.process), try forkServer(beside: slot))
         kill(killed, SIGKILL)
         let deadline = ContinuousClock.now + .seconds(100)
         // The slot's thread reaps it without notifying, so the test has to poll.
@@ -142,12 +142,12 @@ import Testing
         await slot.close()
     }
 
-    @Test func nurseryThatWasKilledIsReplaced() async throws {
-        let slot = try await slot(roomBy: .nursery)
-        let killed = try nursery(beside: slot)
+    @Test func forkServerThatWasKilledIsReplaced() async throws {
+        let slot = try await slot(roomBy: .forkServer)
+        let killed = try forkServer(beside: slot)
         kill(killed, SIGKILL)
         try await replaceRoom(of: slot)
-        let successor = try nursery(beside: slot)
+        let successor = try forkServer(beside: slot)
         #expect(successor != killed)
         #expect(!ProcessFacts.isThere(killed))
         try await replaceRoom(of: slot)
@@ -156,19 +156,19 @@ import Testing
         await slot.close()
     }
 
-    @Test func nurseryThatDoesNotAnswerIsReplaced() async throws {
-        let slot = try await slot(roomBy: .nursery) { $0.obedienceLimit = .seconds(1) }
-        let stopped = try nursery(beside: slot)
+    @Test func forkServerThatDoesNotAnswerIsReplaced() async throws {
+        let slot = try await slot(roomBy: .forkServer) { $0.obedienceLimit = .seconds(1) }
+        let stopped = try forkServer(beside: slot)
         kill(stopped, SIGSTOP)
         try await replaceRoom(of: slot)
         #expect(!ProcessFacts.isThere(stopped))
-        #expect(try nursery(beside: slot) != stopped)
+        #expect(try forkServer(beside: slot) != stopped)
         await slot.close()
         #expect(try bench.family() == [])
     }
 
     @Test func withoutOneEachRoomIsAProgramOfItsOwn() async throws {
-        let slot = try await slot(roomBy: .program) { $0.keepsNursery = false }
+        let slot = try await slot(roomBy: .program) { $0.usesForkServer = false }
         let firstRoom = try #require(slot.process)
         let first = try #require(place(of: firstRoom))
         try await replaceRoom(of: slot)

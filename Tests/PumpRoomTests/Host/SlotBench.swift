@@ -73,14 +73,16 @@ final class SlotBench: Sendable {
 /// One job with its open files.
 final class SlotWork: Sendable {
     let room: RoomWork
-    private let source: OpenFile
-    private let destination: OpenFile
+    let recipe: Recipe
+    let source: OpenFile
+    let destination: OpenFile
 
     init(from source: String, to destination: String, _ change: (inout Recipe) -> Void = { _ in }) throws {
         self.source = try OpenFile.reading(source)
         self.destination = try OpenFile.creating(destination)
         var recipe = Recipe(from: .init(location: source), to: .init(location: destination))
         change(&recipe)
+        self.recipe = recipe
         room = RoomWork(recipe, from: self.source.descriptor, to: self.destination.descriptor)
     }
 }
@@ -111,10 +113,10 @@ final class SlotRun: Sendable {
         let (stream, continuation) = AsyncStream<ConversionProgress>.makeStream()
         (self.work, frames) = (work, stream)
         let struck = struck
-        var errand = work.room
-        (errand.sourceBytes, errand.endsRoom) = (sourceBytes, endsRoom)
-        task = Task { [errand] in
-            let outcome = await slot.run(errand) { progress in
+        var wanted = work.room
+        (wanted.sourceBytes, wanted.endsRoom) = (sourceBytes, endsRoom)
+        task = Task { [wanted] in
+            let outcome = await slot.run(wanted) { progress in
                 // A caller that waits for progress can rely on the signal having been sent.
                 defer { continuation.yield(progress) }
                 guard let signal, progress.frames > 0, let room = slot.process else { return }

@@ -28,7 +28,7 @@ final class RoomKeeper: Sendable {
     private struct Inbox {
         var orders: [Order] = []
         /// Readable while there are orders; `nil` once the slot has ended.
-        var bell: Pipe?
+        var wakeUp: Pipe?
     }
 
     private let inbox: Mutex<Inbox>
@@ -44,21 +44,21 @@ final class RoomKeeper: Sendable {
         warn: @escaping @Sendable (String) -> Void = RoomSlot.complain
     ) {
         self.warn = warn
-        let bell: Pipe
+        let wakeUp: Pipe
         do {
             try configuration.validate()
-            bell = try Pipe.open()
+            wakeUp = try Pipe.open()
         } catch let error as SystemError {
             // A worker that cannot open two descriptors at its start cannot work.
             preconditionFailure("room slot \(number): \(error.text)")
         } catch {
             preconditionFailure("room slot \(number): \(error)")
         }
-        bell.reading.stopsWaiting()
-        bell.writing.stopsWaiting()
-        inbox = Mutex(Inbox(bell: bell))
+        wakeUp.reading.stopsWaiting()
+        wakeUp.writing.stopsWaiting()
+        inbox = Mutex(Inbox(wakeUp: wakeUp))
         // Only the inbox holds the pipe, so it closes when the slot ends.
-        let ear = bell.reading.number
+        let ear = wakeUp.reading.number
         RoomThread.start("room \(number)") { [self] in
             SlotLoop(self, configuration, ear: ear).run()
         }
@@ -70,10 +70,10 @@ final class RoomKeeper: Sendable {
     @discardableResult
     func post(_ order: Order) -> Bool {
         inbox.withLock { inbox in
-            guard let bell = inbox.bell else { return false }
+            guard let wakeUp = inbox.wakeUp else { return false }
             inbox.orders.append(order)
             // The pipe is already readable if there were other orders.
-            if inbox.orders.count == 1 { _ = retryingInterrupts { write(bell.writing.number, [1], 1) } }
+            if inbox.orders.count == 1 { _ = retryingInterrupts { write(wakeUp.writing.number, [1], 1) } }
             return true
         }
     }
@@ -81,9 +81,9 @@ final class RoomKeeper: Sendable {
     /// All orders since the last call, in order.
     func takeOrders() -> [Order] {
         inbox.withLock { inbox in
-            guard !inbox.orders.isEmpty, let bell = inbox.bell else { return [] }
+            guard !inbox.orders.isEmpty, let wakeUp = inbox.wakeUp else { return [] }
             var scratch = [UInt8](repeating: 0, count: 64)
-            _ = retryingInterrupts { read(bell.reading.number, &scratch, scratch.count) }
+            _ = retryingInterrupts { read(wakeUp.reading.number, &scratch, scratch.count) }
             defer { inbox.orders = [] }
             return inbox.orders
         }
@@ -98,7 +98,7 @@ final class RoomKeeper: Sendable {
         }
         for one in disappointed { one.resume(returning: nil) }
         return inbox.withLock { inbox in
-            inbox.bell = nil
+            inbox.wakeUp = nil
             defer { inbox.orders = [] }
             return inbox.orders
         }

@@ -1,10 +1,10 @@
 import Conversion
 import Synchronization
 
-/// One call of `run` on its way through a slot.
+/// One piece of work on its way through a slot.
 struct RoomJob: Sendable {
     let id: Int64
-    let errand: RoomErrand
+    let work: RoomWork
     let report: @Sendable (ConversionProgress) -> Void
     /// Called exactly once.
     let finish: @Sendable (RoomAnswer) -> Void

@@ -12,7 +12,7 @@ import Testing
     init() throws {
         let work = try SlotBench().short()
         report = try withExtendedLifetime(work) {
-            try RecipeConversion(work.room.recipe).run(from: work.room.source, to: work.room.destination)
+            try RecipeConversion(work.recipe).run(from: work.source.descriptor, to: work.destination.descriptor)
         }
     }
 

@@ -22,7 +22,7 @@ extension Room {
             if let answer = sent.answer {
                 // A room that cannot be killed may still write.
                 sent.job.finish(isStuck ? .handedBack : answer)
-            } else if sent.hasBegun, case .distrusted? = verdict {
+            } else if sent.hasBegun, case .distrusted? = endReason {
                 remains.wasOfUse = true
                 sent.job.finish(.handedBack)
             } else if sent.hasBegun {
@@ -36,7 +36,7 @@ extension Room {
         return remains
     }
 
-    private func blame(_ sent: SentJob) -> RoomFailure {
+    private func blame(_ sent: JobWatch) -> RoomFailure {
         RoomFailure(
             failure(of: sent),
             lastWords: lastWords.text,
@@ -48,9 +48,9 @@ extension Room {
         )
     }
 
-    private func failure(of sent: SentJob) -> Failure {
+    private func failure(of sent: JobWatch) -> Failure {
         let last = sent.last
-        switch verdict {
+        switch endReason {
         case .stalled(let limit):
             return Failure(.roomStalled, "no frame was read for \(limit.seconds); the room was killed", after: last)
         case .disobeyed(let stop): return stop.failure(at: last) ?? .cancelledLate(last)
@@ -70,12 +70,12 @@ extension Room {
     }
 
     private var startFailure: Failure {
-        if case .notLocked(let why) = verdict {
+        if case .notLocked(let why) = endReason {
             return Failure(.sandboxUnavailable, at: .open, why)
         }
         let end = rest.map { "ended with \(describe($0.end))" } ?? "did not exit"
         let why =
-            switch verdict {
+            switch endReason {
             case .notReady: "the room was not ready within \(configuration.startLimit.seconds)"
             case .brokeProtocol(let why): why
             default: "the room \(end)"

@@ -15,7 +15,10 @@ import Testing
         let slot = bench.slot()
         let (there, here) = (try bench.short("there.flac"), try bench.short("here.flac"))
         let outcome = await slot.run(there.room)
-        let report = try RecipeConversion(here.room.recipe).run(from: here.room.source, to: here.room.destination)
+        let report = try RecipeConversion(here.recipe).run(
+            from: here.source.descriptor,
+            to: here.destination.descriptor
+        )
         guard case .converted(let told, let cost) = outcome else {
             Issue.record("\(outcome)")
             return
@@ -37,7 +40,7 @@ import Testing
         )
         let failure = try #require(await SlotRun(there, in: slot).failure)
         #expect(throws: failure.failure) {
-            try RecipeConversion(here.room.recipe).run(from: here.room.source, to: here.room.destination)
+            try RecipeConversion(here.recipe).run(from: here.source.descriptor, to: here.destination.descriptor)
         }
         #expect(!failure.isRoomDeath)
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
@@ -55,7 +58,7 @@ import Testing
                 .run(
                     RoomJob(
                         id: Int64(place),
-                        errand: .convert(work.room),
+                        work: work.room,
                         report: { _ in },
                         finish: finish,
                         ticket: RoomTicket()
@@ -197,7 +200,7 @@ import Testing
     @Test func descriptorThatIsNotOpenFailsItsJobOnly() async throws {
         let slot = bench.slot()
         let work = try bench.short()
-        let outcome = await slot.run(RoomWork(work.room.recipe, from: -1, to: work.room.destination))
+        let outcome = await slot.run(RoomWork(work.recipe, from: -1, to: work.destination.descriptor))
         guard case .failed(let failure) = outcome else {
             Issue.record("\(outcome)")
             return

@@ -1,34 +1,19 @@
 public import Conversion
 
-/// A request to convert: one recipe between two open descriptors, the only ones that the room gets.
-public struct RoomWork: Sendable {
-    public var recipe: Recipe
-    /// Open for reading. Lent until the outcome is returned.
-    public var source: Int32
-    /// A new, empty file, open for reading and writing. Lent until the outcome is returned.
-    public var destination: Int32
-    /// Whether the destination may be a pipe, which only headerless PCM and WAV support.
-    public var streams: Bool
-    /// The size of the source, if known. It caps the time that a job can earn by reporting progress.
-    public var sourceBytes: Int64?
-    /// Whether the room must end before the outcome is returned. On file systems that do not report writers, only
-    /// this ensures that no process can still write to the destination.
-    public var endsRoom = false
-
-    public init(_ recipe: Recipe, from source: Int32, to destination: Int32, streams: Bool = false) {
-        self.recipe = recipe
-        self.source = source
-        self.destination = destination
-        self.streams = streams
-    }
-}
-
-/// The result of a `RoomWork`.
+/// The result of a conversion.
 public enum RoomOutcome: Sendable, Hashable {
     case converted(ConversionReport, RoomCost)
     /// The contents of the destination are invalid.
     case failed(RoomFailure)
     /// The room ended, and the job did not cause it. The attempt is not spent, and another room may do the job.
+    case handedBack
+}
+
+/// The result of a description.
+public enum RoomProbeOutcome: Sendable, Hashable {
+    case described(SourceReport, RoomCost)
+    case failed(RoomFailure)
+    /// The room ended, and the probe did not cause it.
     case handedBack
 }
 
@@ -79,5 +64,37 @@ public struct RoomCost: Sendable, Hashable, Codable {
         self.cpu = cpu
         self.peakBytes = peakBytes
         self.process = process
+    }
+}
+
+// MARK: - Any work
+
+/// The result of any work.
+enum RoomAnswer: Sendable {
+    case converted(ConversionReport, RoomCost)
+    case described(SourceReport, RoomCost)
+    case failed(RoomFailure)
+    case handedBack
+}
+
+extension RoomOutcome {
+    init(_ answer: RoomAnswer) {
+        switch answer {
+        case .converted(let report, let cost): self = .converted(report, cost)
+        case .failed(let failure): self = .failed(failure)
+        case .handedBack: self = .handedBack
+        case .described: preconditionFailure("the room rejects an answer to other work")
+        }
+    }
+}
+
+extension RoomProbeOutcome {
+    init(_ answer: RoomAnswer) {
+        switch answer {
+        case .described(let report, let cost): self = .described(report, cost)
+        case .failed(let failure): self = .failed(failure)
+        case .handedBack: self = .handedBack
+        case .converted: preconditionFailure("the room rejects an answer to other work")
+        }
     }
 }

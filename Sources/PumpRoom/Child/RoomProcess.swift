@@ -16,11 +16,11 @@ public enum RoomProcess {
         }
         settle()
         preload()
-        NurseryProcess.branchOff()
+        ForkServer.branchOff()
         // The slot's first message holds the rules for the lock. Until it arrives, the process has read no
         // untrusted data and has one thread.
-        let rules = RoomDesk.hearRules(on: socket)
-        let desk = RoomDesk(socket: socket)
+        let rules = RequestLoop.hearRules(on: socket)
+        let desk = RequestLoop(socket: socket)
         let level = RoomLock.close(rules) { desk.startThreads() }
         desk.open(level)
     }

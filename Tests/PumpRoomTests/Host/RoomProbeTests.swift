@@ -13,7 +13,7 @@ import Testing
 
     private func describe(_ path: String, in slot: RoomSlot, scans: Bool = false) async throws -> RoomProbeOutcome {
         let file = try OpenFile.reading(path)
-        return await slot.describe(RoomProbe(file.descriptor, nameHint: path, scans: scans))
+        return await slot.describe(file.descriptor, .init(nameHint: path, scans: scans))
     }
 
     @Test(arguments: [false, true]) func roomSaysWhatIsSaidHere(scans: Bool) async throws {
@@ -74,7 +74,7 @@ import Testing
         let file = try OpenFile.reading(path)
         let (progress, moved) = AsyncStream<Void>.makeStream()
         let task = Task {
-            await slot.describe(RoomProbe(file.descriptor, nameHint: path, scans: true)) { _ in moved.yield() }
+            await slot.describe(file.descriptor, .init(nameHint: path, scans: true)) { _ in moved.yield() }
         }
         for await _ in progress { break }
         task.cancel()

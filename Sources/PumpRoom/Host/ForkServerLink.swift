@@ -2,7 +2,7 @@ import Glibc
 
 /// The slot's connection to its fork server. Used only on the slot's thread; the fork server
 /// is its child, like the rooms.
-final class RoomNursery {
+final class ForkServerLink {
     private let socket: Descriptor
     /// Known once the first room has reported it.
     private var process: RoomChild?

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func roomThatInventsAFrameNowAndThenIsEnded() async throws {
-        let (failure, took) = try await failure(of: inventing(1)) { $0.paceGrace = .seconds(1) }
+        let (failure, took) = try await failure(of: inventing(1)) { $0.speedGrace = .seconds(1) }
         // A faster machine might succeed.
         #expect(failure.failure.code == "too_slow")
         #expect(failure.failure.kind == .transient)
@@ -54,7 +54,9 @@ import Testing
 
     /// It claims 40 times the pace that it needs. But a source of 1 kB earns only 8 seconds.
     @Test func roomThatInventsMoreThanItsSourceHoldsIsEnded() async throws {
-        let (failure, took) = try await failure(of: inventing(8_000), sourceBytes: 1_024) { $0.paceGrace = .seconds(1) }
+        let (failure, took) = try await failure(of: inventing(8_000), sourceBytes: 1_024) {
+            $0.speedGrace = .seconds(1)
+        }
         #expect(failure.failure.code == "too_slow")
         #expect(took > .seconds(9) && took < .seconds(40), "\(took)")
     }
@@ -75,7 +77,7 @@ import Testing
 
     @Test func defaultsEndWhatInventsFrames() {
         let configuration = RoomConfiguration()
-        #expect(configuration.slowestPace == 0.25 && configuration.paceGrace == .seconds(600))
+        #expect(configuration.minimumSpeed == 0.25 && configuration.speedGrace == .seconds(600))
         #expect(configuration.limits(for: nil).cpuSeconds == 86_400)
     }
 

@@ -2,42 +2,42 @@
 /// Used only on the slot's thread.
 final class RoomOrigin {
     private let configuration: RoomConfiguration
-    private var nursery: RoomNursery?
+    private var forkServer: ForkServerLink?
 
     init(_ configuration: RoomConfiguration) { self.configuration = configuration }
 
     /// A new room's process, which has `socket` and `words`.
     func child(socket: Descriptor, words: Descriptor) throws(SystemError) -> RoomChild {
-        if let child = nursery?.child(socket: socket, words: words, limit: configuration.obedienceLimit) {
+        if let child = forkServer?.child(socket: socket, words: words, limit: configuration.obedienceLimit) {
             return child
         }
         // The fork server has ended, does not answer, or never existed. The program will leave another one behind.
-        forgetNursery()
-        guard configuration.keepsNursery else {
-            return try RoomChild.start(configuration.executable, socket: socket, words: words, nursery: nil)
+        forgetForkServer()
+        guard configuration.usesForkServer else {
+            return try RoomChild.start(configuration.executable, socket: socket, words: words, forkServer: nil)
         }
         let (ours, theirs) = try Datagram.pair()
         let child = try RoomChild.start(
             configuration.executable,
             socket: socket,
             words: words,
-            nursery: try theirs.above(NurseryProcess.socket)
+            forkServer: try theirs.above(ForkServer.socket)
         )
-        nursery = RoomNursery(ours)
+        forkServer = ForkServerLink(ours)
         return child
     }
 
     /// Readable when there is news of the fork server; -1 if there is none.
-    var ear: Int32 { nursery?.ear ?? -1 }
+    var ear: Int32 { forkServer?.ear ?? -1 }
 
     /// Reads the news, and discards a fork server that has ended.
     func hearNews() {
-        if let nursery, !nursery.hearNews() { forgetNursery() }
+        if let forkServer, !forkServer.hearNews() { forgetForkServer() }
     }
 
     /// Ends the fork server, so the next room starts as a program.
-    func forgetNursery() {
-        nursery?.end()
-        nursery = nil
+    func forgetForkServer() {
+        forkServer?.end()
+        forkServer = nil
     }
 }

@@ -3,13 +3,13 @@ import Glibc
 
 /// One child process and the jobs that it was given. Used only on its slot's thread.
 final class Room {
-    /// Why the slot ends a room that has not ended by itself.
-    enum Verdict {
+    /// Why the slot ends a room.
+    enum EndReason {
         case notReady
         /// Its lock is less complete than required.
         case notLocked(String)
         case stalled(Duration)
-        case disobeyed(SentJob.Stop)
+        case disobeyed(JobWatch.Stop)
         case brokeProtocol(String)
         /// An output of a finished job is not what the room reported.
         case distrusted(String)
@@ -26,14 +26,14 @@ final class Room {
     private(set) var isReady = false
     /// How far it has locked itself, as it reports; `nil` until it is ready.
     private(set) var level: RoomLevel?
-    var inFlight: [SentJob] = []
+    var inFlight: [JobWatch] = []
     /// Messages that its socket has not accepted yet.
     private var outbox: [(job: Int64, bytes: [UInt8], descriptors: [Int32])] = []
     /// Jobs that it was given.
     private(set) var takenCount = 0
     /// Jobs that it began and finished itself.
     private(set) var endedCount = 0
-    private(set) var verdict: Verdict?
+    private(set) var endReason: EndReason?
     private var wasKilled = false
     private var isHungUp = false
     /// Time since the room was started, and since it was dismissed, killed or hung up. Like `idle`, these count only
@@ -76,13 +76,13 @@ final class Room {
     }
 
     /// Whether it gets no more jobs.
-    var isSpent: Bool { verdict != nil || hasGrown || hasLastJob || takenCount >= configuration.jobsPerRoom }
+    var isSpent: Bool { endReason != nil || hasGrown || hasLastJob || takenCount >= configuration.jobsPerRoom }
 
     /// Whether its successor should be started.
     var isNearlySpent: Bool { isSpent || takenCount >= configuration.jobsPerRoom - configuration.inFlightLimit }
 
     /// Whether a time limit applies to it now.
-    var isWatched: Bool { !isReady || isHungUp || verdict != nil || !inFlight.isEmpty }
+    var isWatched: Bool { !isReady || isHungUp || endReason != nil || !inFlight.isEmpty }
 
     var isOver: Bool { rest != nil || isStuck }
 
@@ -92,7 +92,7 @@ final class Room {
     func give(_ job: RoomJob) {
         let bytes: [UInt8]
         do {
-            bytes = try coder.bytes(job.errand.request(job: job.id, configuration))
+            bytes = try coder.bytes(job.work.request(job: job.id, configuration))
         } catch {
             return job.fail(.refused("a number in the recipe is not finite"))
         }
@@ -101,15 +101,15 @@ final class Room {
             return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges"))
         }
         takenCount += 1
-        hasLastJob = job.errand.endsRoom
-        let limits = configuration.limits(for: job.errand.limits)
-        inFlight.append(SentJob(job, bounds: JobBounds(limits, source: job.errand.descriptors[0])))
-        outbox.append((job.id, bytes, job.errand.descriptors))
+        hasLastJob = job.work.endsRoom
+        let limits = configuration.limits(for: job.work.limits)
+        inFlight.append(JobWatch(job, bounds: JobBounds(limits, source: job.work.descriptors[0])))
+        outbox.append((job.id, bytes, job.work.descriptors))
         flush()
     }
 
     /// Asks the room to end a job.
-    func stop(at place: Int, _ reason: SentJob.Stop) {
+    func stop(at place: Int, _ reason: JobWatch.Stop) {
         inFlight[place].stop(reason)
         let job = inFlight[place].id
         // The request holds one whole number, which JSON can always write.
@@ -169,15 +169,15 @@ final class Room {
 
     /// Hangs up, which makes the room exit. Does not wait for its jobs.
     func dismiss() {
-        guard verdict == nil else { return }
-        verdict = .dismissed
+        guard endReason == nil else { return }
+        endReason = .dismissed
         socket = nil
     }
 
     /// Kills the room now, and records why.
-    func kill(for verdict: Verdict) {
-        guard self.verdict == nil else { return }
-        self.verdict = verdict
+    func kill(for reason: EndReason) {
+        guard endReason == nil else { return }
+        endReason = reason
         sinceEnd = .zero
         wasKilled = true
         // Once the process is reaped, its id may belong to another process.
@@ -186,7 +186,7 @@ final class Room {
 
     /// Kills the room now, even if it was dismissed before.
     func killAtOnce() {
-        guard verdict != nil else { return kill(for: .dismissed) }
+        guard endReason != nil else { return kill(for: .dismissed) }
         guard !wasKilled, rest == nil else { return }
         wasKilled = true
         sinceEnd = .zero
@@ -195,13 +195,13 @@ final class Room {
 
     /// Kills the room now. The job that it has begun is handed back, because its caller is not at fault.
     func distrust(because why: String) {
-        if verdict == nil { kill(for: .distrusted(why)) } else { killAtOnce() }
+        if endReason == nil { kill(for: .distrusted(why)) } else { killAtOnce() }
     }
 
     /// Adds `time`, during which the slot was awake and watching.
     func pass(_ time: Duration) {
         age += time
-        if verdict != nil || isHungUp { sinceEnd += time }
+        if endReason != nil || isHungUp { sinceEnd += time }
         if let place = inFlight.firstIndex(where: \.hasBegun) {
             inFlight[place].pass(time)
         } else if !inFlight.isEmpty {
@@ -210,9 +210,9 @@ final class Room {
     }
 
     /// Ends whatever has exceeded a limit. Call it after reading the room's messages.
-    func judge() {
+    func enforceLimits() {
         guard !isOver else { return }
-        guard verdict == nil else { return hasten() }
+        guard endReason == nil else { return hasten() }
         if isHungUp {
             if sinceEnd > configuration.obedienceLimit {
                 kill(for: .brokeProtocol("it closed its socket but did not exit"))
@@ -256,7 +256,7 @@ final class Room {
     func listen(into buffer: inout [UInt8], upTo limit: Int = 64) {
         for _ in 0..<limit {
             // Messages no longer count once the slot has decided to end the room.
-            guard let socket, verdict == nil else { return }
+            guard let socket, endReason == nil else { return }
             switch Datagram.receive(from: socket.number, into: &buffer, takesDescriptors: false, waits: false) {
             case .nothing: return
             case .ended:
@@ -273,7 +273,7 @@ final class Room {
         }
     }
 
-    /// The room has closed its end, as it does when it dies. `judge` kills it if it does not.
+    /// The room has closed its end, as it does when it dies. `enforceLimits` kills it if it does not.
     private func hangUp() {
         socket = nil
         outbox = []
@@ -313,15 +313,15 @@ final class Room {
             }
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
         case .converted(let job, let report, let spent):
-            guard let place = begun(job), case .convert = inFlight[place].job.errand, spent.isCredible,
+            guard let place = begun(job), case .convert = inFlight[place].job.work.kind, spent.isCredible,
                 report.isCredible(within: inFlight[place].bounds)
             else { return "an impossible report of job \(job)" }
-            let outcome = { [child] (sent: SentJob) -> RoomAnswer in
+            let outcome = { [child] (sent: JobWatch) -> RoomAnswer in
                 var cost = sent.cost(spent)
                 cost.process = child.id
                 return .converted(report.bounded, cost)
             }
-            guard inFlight[place].job.errand.endsRoom else {
+            guard inFlight[place].job.work.endsRoom else {
                 end(place, spent, outcome)
                 return nil
             }
@@ -329,8 +329,8 @@ final class Room {
             inFlight[place].answer = outcome(inFlight[place])
             kill(for: .dismissed)
         case .described(let job, let report, let spent):
-            guard let place = begun(job), case .probe(let probe) = inFlight[place].job.errand, spent.isCredible,
-                report.isCredible, (report.presets != nil) == probe.fitsPresets
+            guard let place = begun(job), case .probe(let options) = inFlight[place].job.work.kind, spent.isCredible,
+                report.isCredible, (report.presets != nil) == options.fitsPresets
             else { return "an impossible description of job \(job)" }
             // The size of a message bounds the description, so it needs no shortening here.
             end(place, spent) { .described(report, $0.cost(spent)) }
@@ -347,7 +347,7 @@ final class Room {
 
     private func begun(_ job: Int64) -> Int? { inFlight.firstIndex { $0.id == job && $0.hasBegun } }
 
-    private func end(_ place: Int, _ spent: WireCost, _ outcome: (SentJob) -> RoomAnswer) {
+    private func end(_ place: Int, _ spent: WireCost, _ outcome: (JobWatch) -> RoomAnswer) {
         let job = inFlight.remove(at: place)
         if job.hasBegun {
             endedCount += 1
@@ -365,7 +365,7 @@ final class Room {
     }
 }
 
-extension SentJob {
+extension JobWatch {
     fileprivate func cost(_ spent: WireCost) -> RoomCost {
         cost(cpuMicroseconds: spent.cpuMicroseconds, peakBytes: spent.peakBytes)
     }

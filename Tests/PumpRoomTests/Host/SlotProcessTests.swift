@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func killedParentLeavesNoRoomOfANursery(evenIfStopped: Bool) throws {
+    func killedParentLeavesNoRoomOfAForkServer(evenIfStopped: Bool) throws {
         let parent = try Parent(bench, "hold-second", stallMilliseconds: 60_000)
         let room = try parent.room()
         let family = try ProcessFacts.children(of: parent.id)

@@ -7,7 +7,7 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var executable = "/proc/self/exe"
     /// Whether to keep a fork server, which makes later rooms faster than starting the program.
     /// Worthwhile if rooms are replaced.
-    public var keepsNursery = true
+    public var usesForkServer = true
     /// What happens if a room cannot apply every layer of its lock.
     public var sandbox = RoomSandbox.bestEffort
     /// Address space that a room may use in addition to what the program takes by itself.
@@ -34,14 +34,14 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var stallLimit = Duration.seconds(60)
     /// The longest that any job may take, whatever its recipe says; `nil` leaves it to the recipes.
     public var wallLimit: Duration?
-    /// The slowest accepted pace, in seconds of sound per second; `nil` accepts any. The slot ends a job that has
-    /// taken longer than `paceGrace` plus the time that its progress deserves at this pace. The source's size limits
+    /// The lowest accepted speed, in seconds of sound per second; `nil` accepts any. The slot ends a job that has
+    /// taken longer than `speedGrace` plus the time that its progress deserves at this speed. The source's size limits
     /// how much of the reported progress counts.
     ///
     /// The default is a quarter, because an honest file on a slow or overloaded machine may
     /// convert more slowly than it plays.
-    public var slowestPace: Double? = 0.25
-    public var paceGrace = Duration.seconds(600)
+    public var minimumSpeed: Double? = 0.25
+    public var speedGrace = Duration.seconds(600)
     /// A room is replaced after this many jobs.
     public var jobsPerRoom = 1_000
     /// A room is replaced when it uses this much more memory than at the end of its first job.
@@ -65,8 +65,8 @@ public struct RoomConfiguration: Sendable, Hashable {
         try check((1...64).contains(inFlightLimit), "inFlightLimit", "1 to 64")
         try check(stallLimit > .zero, "stallLimit", "above 0")
         try check(wallLimit ?? .seconds(1) > .zero, "wallLimit", "above 0")
-        try check(slowestPace.map { $0 > 0 && $0.isFinite } ?? true, "slowestPace", "above 0")
-        try check(paceGrace > .zero, "paceGrace", "above 0")
+        try check(minimumSpeed.map { $0 > 0 && $0.isFinite } ?? true, "minimumSpeed", "above 0")
+        try check(speedGrace > .zero, "speedGrace", "above 0")
         try check(highestLimits.cpuSeconds ?? 1 >= 1, "highestLimits.cpuSeconds", "1 or more")
         try check(jobsPerRoom > 0, "jobsPerRoom", "1 or more")
         try check(growthLimitBytes > 0, "growthLimitBytes", "1 or more")

@@ -4,50 +4,28 @@ import Glibc
 import Synchronization
 
 /// The request loop of a room: one thread receives requests, another carries them out in order and sends the replies.
-final class RoomDesk: Sendable {
-    private struct Request {
-        let job: Int64
-        let task: Task
-        let source: Descriptor
-        /// `nil` if the request writes nothing.
-        let destination: Descriptor?
-    }
+final class RequestLoop: Sendable {
+    /// A job that this room has received and not finished.
+    private struct ReceivedJob {
+        /// Carries the job out, and returns the reply to send. It holds the numbers of the descriptors, but does not own
+        /// them.
+        typealias Body =
+            @Sendable (_ report: @escaping (ConversionProgress) -> Void, WireCoder) throws(Failure)
+            -> (WireCost) -> RoomReply
 
-    /// The work that a request asks for.
-    private enum Task {
-        case convert(RecipeConversion, streams: Bool)
-        case probe(SourceProbe, scans: Bool, fits: Bool)
-
-        /// Processor time of the room after which opening the source has taken too long; `nil` for no limit.
-        var openLimit: Duration? {
-            switch self {
-            case .convert(let conversion, _): conversion.openSeconds.map { .seconds($0) }
-            case .probe(let probe, _, _): probe.openSeconds.map { .seconds($0) }
-            }
-        }
-
-        var hasOpened: Bool {
-            switch self {
-            case .convert(let conversion, _): conversion.hasOpened
-            case .probe(let probe, _, _): probe.hasOpened
-            }
-        }
-
-        func stop() {
-            switch self {
-            case .convert(let conversion, _): conversion.stop()
-            case .probe(let probe, _, _): probe.stop()
-            }
-        }
+        let id: Int64
+        let work: any StoppableWork
+        let body: Body
+        /// The only references to the descriptors, so dropping the job closes them.
+        let descriptors: [Descriptor]
     }
 
     private struct State {
-        var waiting: [Request] = []
-        /// The only reference to its descriptors, so clearing it closes them.
-        var current: Request?
-        /// The processor time that the room had used when it began the current request.
+        var waiting: [ReceivedJob] = []
+        var current: ReceivedJob?
+        /// The processor time that the room had used when it began the current job.
         var spentBefore = Duration.zero
-        /// When the last progress of the current request was sent; `nil` before the first time.
+        /// When the last progress of the current job was sent; `nil` before the first time.
         var lastReport: ContinuousClock.Instant?
         /// Progress that has not been sent yet. The listening thread sends it even if the conversion reports nothing
         /// more, for example because its pipe has gone silent.
@@ -59,7 +37,8 @@ final class RoomDesk: Sendable {
 
     private let socket: Int32
     private let state = Mutex(State())
-    private let bell = DispatchSemaphore(value: 0)
+    /// Signalled for each received job.
+    private let received = DispatchSemaphore(value: 0)
     /// Signalled once the process is locked.
     private let gate = DispatchSemaphore(value: 0)
 
@@ -110,60 +89,32 @@ final class RoomDesk: Sendable {
     private func work() -> Never {
         let coder = WireCoder()
         while true {
-            bell.wait()
-            // A request that was stopped in the meantime has already been answered.
+            received.wait()
+            // A job that was stopped in the meantime has already been answered.
             guard let next = takeNext() else { continue }
-            say(.begun(job: next.job, spent: .now()), coder)
-            carryOut(next, coder)
+            say(.begun(job: next.id, spent: .now()), coder)
+            carryOut(next.id, next.body, coder)
         }
     }
 
-    /// The current request, as the thread that carries it out needs it.
-    private struct Errand {
-        let job: Int64
-        let task: Task
-        let source: Int32
-        let destination: Int32
-    }
-
-    private func takeNext() -> Errand? {
+    private func takeNext() -> (id: Int64, body: ReceivedJob.Body)? {
         state.withLock { state in
             guard !state.waiting.isEmpty else { return nil }
-            let request = state.waiting.removeFirst()
+            let job = state.waiting.removeFirst()
             state.spentBefore = .microseconds(WireCost.now().cpuMicroseconds)
-            state.current = request
-            return Errand(
-                job: request.job,
-                task: request.task,
-                source: request.source.number,
-                destination: request.destination?.number ?? -1
-            )
+            state.current = job
+            return (job.id, job.body)
         }
     }
 
-    private func carryOut(_ errand: Errand, _ coder: WireCoder) {
-        let job = errand.job
+    private func carryOut(_ job: Int64, _ body: ReceivedJob.Body, _ coder: WireCoder) {
         let report: (ConversionProgress) -> Void = { progress in
             self.state.withLock { state in
                 state.unsaid = progress.bounded
                 self.sayWhatIsDue(&state, coder)
             }
         }
-        let result = Result { () throws(Failure) -> (WireCost) -> RoomReply in
-            switch errand.task {
-            case .convert(let conversion, let streams):
-                let report = try conversion.run(
-                    from: errand.source,
-                    to: errand.destination,
-                    streaming: streams,
-                    report: report
-                ).bounded
-                return { .converted(job: job, report, $0) }
-            case .probe(let probe, let scans, let fits):
-                let description = try probe.describe(errand.source, scanning: scans, fitting: fits, report: report)
-                return { self.fitting(description, job, $0, coder) }
-            }
-        }
+        let result = Result { () throws(Failure) in try body(report, coder) }
         // The worker may close and publish as soon as it receives the reply, so the room
         // releases the descriptors before.
         state.withLock { ($0.current, $0.lastReport, $0.unsaid) = (nil, nil, nil) }
@@ -173,11 +124,11 @@ final class RoomDesk: Sendable {
         }
     }
 
-    /// Sends the progress of the current request, if it is new and the interval has passed. The caller holds the
-    /// lock, so no progress follows the final reply of a request.
+    /// Sends the progress of the current job, if it is new and the interval has passed. The caller holds the
+    /// lock, so no progress follows the final reply of a job.
     private func sayWhatIsDue(_ state: inout State, _ coder: WireCoder) {
         let now = ContinuousClock.now
-        guard let progress = state.unsaid, let job = state.current?.job,
+        guard let progress = state.unsaid, let job = state.current?.id,
             state.lastReport.map({ now - $0 >= Self.progressInterval }) ?? true
         else { return }
         (state.unsaid, state.lastReport) = (nil, now)
@@ -186,7 +137,8 @@ final class RoomDesk: Sendable {
     }
 
     /// The reply with `report`: complete if it fits into a message, otherwise with fewer and shorter tags and chapters.
-    private func fitting(_ report: SourceReport, _ job: Int64, _ cost: WireCost, _ coder: WireCoder) -> RoomReply {
+    private static func fitting(_ report: SourceReport, _ job: Int64, _ cost: WireCost, _ coder: WireCoder) -> RoomReply
+    {
         var (count, bytes) = (2_048, 64 << 10)
         while true {
             let reply = RoomReply.described(job: job, report.bounded(count: count, bytes: bytes), cost)
@@ -213,7 +165,7 @@ final class RoomDesk: Sendable {
             }
             // Signalled only after `hear` has returned: by then the working thread holds the only
             // references to the descriptors.
-            if heard > 0, hear(&buffer, coder) == .request { bell.signal() }
+            if heard > 0, hear(&buffer, coder) == .request { received.signal() }
         }
     }
 
@@ -223,11 +175,11 @@ final class RoomDesk: Sendable {
     /// Ends the room if libav loops in a header: it reads nothing there, so it never checks the limit. The caller
     /// holds the lock, so no other reply about the job follows.
     private func endLateOpening(_ state: State, _ coder: WireCoder) {
-        guard let current = state.current, let limit = current.task.openLimit, !current.task.hasOpened else { return }
+        guard let current = state.current, let limit = current.work.openLimit, !current.work.hasOpened else { return }
         let spent = WireCost.now()
         guard .microseconds(spent.cpuMicroseconds) - state.spentBefore > limit + Self.openingGrace else { return }
-        say(.failed(job: current.job, .openSecondsExceeded, spent), coder)
-        // The requests that wait here go to the next room, and their attempts are not spent.
+        say(.failed(job: current.id, .openSecondsExceeded, spent), coder)
+        // The jobs that wait here go to the next room, and their attempts are not spent.
         _exit(0)
     }
 
@@ -252,27 +204,41 @@ final class RoomDesk: Sendable {
             RoomProcess.giveUp("unreadable request: \(error)")
         }
         switch request {
-        case .convert(let job, let recipe, let streams):
+        case .convert(let id, let recipe, let streams):
             guard descriptors.count == 2 else { RoomProcess.giveUp("a request lacks its descriptors") }
-            return take(
-                Request(
-                    job: job,
-                    task: .convert(RecipeConversion(recipe), streams: streams),
-                    source: descriptors[0],
-                    destination: descriptors[1]
-                )
+            let (conversion, source, destination) = (
+                RecipeConversion(recipe), descriptors[0].number, descriptors[1].number
             )
-        case .probe(let job, let wanted):
+            let job = ReceivedJob(
+                id: id,
+                work: conversion,
+                body: { report, _ throws(Failure) in
+                    let report = try conversion.run(from: source, to: destination, streaming: streams, report: report)
+                    let bounded = report.bounded
+                    return { .converted(job: id, bounded, $0) }
+                },
+                descriptors: descriptors
+            )
+            return take(job)
+        case .probe(let id, let options):
             guard descriptors.count == 1 else { RoomProcess.giveUp("a request lacks its descriptor") }
-            let probe = SourceProbe(nameHint: wanted.nameHint, raw: wanted.raw, limits: wanted.limits)
-            return take(
-                Request(
-                    job: job,
-                    task: .probe(probe, scans: wanted.scans, fits: wanted.fitsPresets),
-                    source: descriptors[0],
-                    destination: nil
-                )
+            let probe = SourceProbe(nameHint: options.nameHint, raw: options.raw, limits: options.limits)
+            let source = descriptors[0].number
+            let job = ReceivedJob(
+                id: id,
+                work: probe,
+                body: { report, coder throws(Failure) in
+                    let description = try probe.describe(
+                        source,
+                        scanning: options.scans,
+                        fitting: options.fitsPresets,
+                        report: report
+                    )
+                    return { Self.fitting(description, id, $0, coder) }
+                },
+                descriptors: descriptors
             )
+            return take(job)
         case .stop(let job):
             stop(job, coder)
             return .stop
@@ -280,18 +246,18 @@ final class RoomDesk: Sendable {
         }
     }
 
-    private func take(_ request: Request) -> Heard {
-        state.withLock { $0.waiting.append(request) }
+    private func take(_ job: ReceivedJob) -> Heard {
+        state.withLock { $0.waiting.append(job) }
         return .request
     }
 
     private func stop(_ job: Int64, _ coder: WireCoder) {
         let hadNotBegun = state.withLock { state in
-            if let place = state.waiting.firstIndex(where: { $0.job == job }) {
+            if let place = state.waiting.firstIndex(where: { $0.id == job }) {
                 state.waiting.remove(at: place)
                 return true
             }
-            if let current = state.current, current.job == job { current.task.stop() }
+            if let current = state.current, current.id == job { current.work.stop() }
             return false
         }
         if hadNotBegun { say(.failed(job: job, .cancelledBeforeItBegan, .now()), coder) }
@@ -316,6 +282,21 @@ final class RoomDesk: Sendable {
         }
     }
 }
+
+/// Work that another thread can observe and stop.
+private protocol StoppableWork: Sendable {
+    /// Seconds of processor time for opening the source; if they are exceeded, the room ends. `nil` for no limit.
+    var openSeconds: Int? { get }
+    var hasOpened: Bool { get }
+    func stop()
+}
+
+extension StoppableWork {
+    fileprivate var openLimit: Duration? { openSeconds.map { .seconds($0) } }
+}
+
+extension RecipeConversion: StoppableWork {}
+extension SourceProbe: StoppableWork {}
 
 extension WireCost {
     /// What this process has used so far.

@@ -61,7 +61,7 @@ final class SlotLoop {
             if isClosing, rooms.isEmpty { break }
             wait()
         }
-        origin.forgetNursery()
+        origin.forgetForkServer()
         for order in keeper.end() { follow(order) }
         closers.forEach { $0() }
     }
@@ -117,7 +117,7 @@ final class SlotLoop {
     private func startRooms() {
         guard !isClosing else { return }
         // A killed room stays `current` until it has ended, because its remains decide what comes next.
-        if let spent = current, spent.isSpent, spent.verdict == nil, spent.inFlight.isEmpty {
+        if let spent = current, spent.isSpent, spent.endReason == nil, spent.inFlight.isEmpty {
             spent.dismiss()
             leaving.append(spent)
             current = nil
@@ -150,7 +150,7 @@ final class SlotLoop {
     private func noteUseless(_ failure: RoomFailure?) {
         uselessCount += 1
         // The fault may be in the fork server that made the room.
-        origin.forgetNursery()
+        origin.forgetForkServer()
         let factor = 1 << min(uselessCount - 1, 10)
         pause = min(Self.longestPause, .milliseconds(50) * factor)
         guard let failure, uselessCount >= Self.startAttempts else { return }
@@ -176,7 +176,7 @@ final class SlotLoop {
             if job.moves > Self.moveLimit { job.finish(.handedBack) } else { moved.append(job) }
         }
         waiting.prepend(moved)
-        if case .dismissed? = room.verdict { return }
+        if case .dismissed? = room.endReason { return }
         if remains.wasOfUse { uselessCount = 0 } else { noteUseless(remains.startFailure) }
     }
 
@@ -187,7 +187,7 @@ final class SlotLoop {
         var waited = [pollfd(fd: ear, events: Int16(POLLIN), revents: 0)]
         for room in rooms {
             let wantsToSpeak = room.hasUnsent ? Int16(POLLOUT) : 0
-            let listens = room.verdict == nil ? room.socket?.number ?? -1 : -1
+            let listens = room.endReason == nil ? room.socket?.number ?? -1 : -1
             let handle = room.rest == nil ? room.child.handle.number : -1
             waited.append(pollfd(fd: handle, events: Int16(POLLIN), revents: 0))
             waited.append(pollfd(fd: listens, events: Int16(POLLIN) | wantsToSpeak, revents: 0))
@@ -210,7 +210,7 @@ final class SlotLoop {
             levelOf = current.child.id
             keeper.note(level)
         }
-        for room in rooms { room.judge() }
+        for room in rooms { room.enforceLimits() }
         for room in rooms where room.isOver { remove(room) }
         stuck.removeAll { $0.child.reap() != nil }
         if isClosing, let current, !current.inFlight.contains(where: \.hasBegun) { current.dismiss() }

@@ -30,7 +30,7 @@ public final class RoomSlot: Sendable {
 
     deinit { keeper.post(.close({})) }
 
-    /// Carries out `work`. Cancelling the calling task ends it with a failure with the code `cancelled`.
+    /// Carries out a conversion. Cancelling the calling task ends it with a failure with the code `cancelled`.
     ///
     /// `report` is called several times a second while frames move, on the slot's own thread, and must not
     /// block. If work is cancelled before it has begun, the room may keep the descriptors open for a moment
@@ -39,31 +39,32 @@ public final class RoomSlot: Sendable {
         _ work: RoomWork,
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
     ) async -> RoomOutcome {
-        RoomOutcome(await answer(to: .convert(work), report))
+        RoomOutcome(await answer(to: work, report))
     }
 
     /// Describes the file behind an open descriptor. Reporting and cancelling work as in `run`.
     public func describe(
-        _ probe: RoomProbe,
+        _ source: Int32,
+        _ options: ProbeOptions = ProbeOptions(),
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
     ) async -> RoomProbeOutcome {
-        RoomProbeOutcome(await answer(to: .probe(probe), report))
+        RoomProbeOutcome(await answer(to: RoomWork(probing: source, options), report))
     }
 
     private func answer(
-        to errand: RoomErrand,
+        to work: RoomWork,
         _ report: @escaping @Sendable (ConversionProgress) -> Void
     ) async -> RoomAnswer {
-        let (job, ticket) = (keeper.nextJob(), RoomTicket())
+        let (id, ticket) = (keeper.nextJob(), RoomTicket())
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let finish: @Sendable (RoomAnswer) -> Void = { continuation.resume(returning: $0) }
-                let order = RoomJob(id: job, errand: errand, report: report, finish: finish, ticket: ticket)
-                if !keeper.post(.run(order)) { finish(.handedBack) }
+                let job = RoomJob(id: id, work: work, report: report, finish: finish, ticket: ticket)
+                if !keeper.post(.run(job)) { finish(.handedBack) }
             }
         } onCancel: {
             ticket.cancel()
-            keeper.post(.cancel(job))
+            keeper.post(.cancel(id))
         }
     }
 

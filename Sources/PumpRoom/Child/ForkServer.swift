@@ -6,7 +6,7 @@ import Media
 ///
 /// The fork server reads no untrusted data and has one thread. The rooms it makes are children of its parent, so the
 /// slot waits for all its rooms itself. If the fork server cannot make a room, the slot starts the program instead.
-enum NurseryProcess {
+enum ForkServer {
     /// The descriptor of the socket to the slot.
     static let socket: Int32 = RoomProcess.socket + 1
 

@@ -1,11 +1,11 @@
 import Conversion
 
-/// A job that a room has been given.
-struct SentJob {
+/// Watches a job that a room has: how far it is, what it may use, and whether it must stop.
+struct JobWatch {
     /// Why the slot stops a job before it is done.
     enum Stop {
         case cancelled, deadline(Duration)
-        /// After `time`, it has made less progress than the required pace demands.
+        /// After `time`, it is slower than the required minimum speed.
         case slow(time: Duration)
         case overspent(cpuSeconds: Int)
     }
@@ -65,7 +65,7 @@ struct SentJob {
 
     /// How long it may take no frame.
     func stallLimit(_ configuration: RoomConfiguration) -> Duration {
-        let own = job.errand.limits?.stallSeconds.map { Duration.seconds($0) }
+        let own = job.work.limits?.stallSeconds.map { Duration.seconds($0) }
         return min(own ?? configuration.stallLimit, configuration.stallLimit)
     }
 
@@ -80,7 +80,7 @@ struct SentJob {
 
 // MARK: - Limits that the slot watches
 
-extension SentJob {
+extension JobWatch {
     /// How far a job may exceed its limit before it is clear that the room does not enforce it. An honest room may
     /// exceed it between two checks, and where the sample rate of a source changes midway.
     private static let slackSeconds = 60.0
@@ -96,7 +96,7 @@ extension SentJob {
 
     /// Whether `progress` stays within the sound that the job may decode. Beyond that, the room should have ended it.
     private func isWithinBudget(_ progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
-        guard let allowed = configuration.limits(for: job.errand.limits).decodedSeconds else { return true }
+        guard let allowed = configuration.limits(for: job.work.limits).decodedSeconds else { return true }
         return Self.seconds(progress.frames, progress) <= Double(allowed) * Self.slackFactor + Self.slackSeconds
     }
 
@@ -106,11 +106,12 @@ extension SentJob {
 
     /// Why the job must stop: it exceeds the recipe's or the slot's time limit, or is too slow. `nil` if it may go on.
     func overdue(_ configuration: RoomConfiguration) -> Stop? {
-        let own = job.errand.limits?.wallSeconds.map { Duration.seconds($0) }
+        let own = job.work.limits?.wallSeconds.map { Duration.seconds($0) }
         if let limit = [own, configuration.wallLimit].compactMap({ $0 }).min(), elapsed > limit {
             return .deadline(limit)
         }
-        guard let pace = configuration.slowestPace, elapsed > configuration.paceGrace + .seconds(worth / pace) else {
+        guard let speed = configuration.minimumSpeed, elapsed > configuration.speedGrace + .seconds(worth / speed)
+        else {
             return nil
         }
         return .slow(time: elapsed)
@@ -120,20 +121,20 @@ extension SentJob {
     private var worth: Double {
         guard let last else { return 0 }
         let done = Self.seconds(last.frames, last) + Self.seconds(last.verifiedFrames ?? 0, last)
-        return min(done, job.errand.sourceBytes.map { 2 * Double($0) / Self.bytesPerSecond } ?? Self.ages)
+        return min(done, job.work.sourceBytes.map { 2 * Double($0) / Self.bytesPerSecond } ?? Self.ages)
     }
 
     /// Why the job must stop, by the processor time that the kernel counts for its room. Allows up to a second more
     /// than the room does, because the room's own report is more precise.
     func overspent(_ cpuMicroseconds: Int64?, _ configuration: RoomConfiguration) -> Stop? {
-        guard let limit = configuration.limits(for: job.errand.limits).cpuSeconds, let cpuMicroseconds, let cpuAtBegin,
+        guard let limit = configuration.limits(for: job.work.limits).cpuSeconds, let cpuMicroseconds, let cpuAtBegin,
             (cpuMicroseconds - cpuAtBegin) / 1_000_000 > limit
         else { return nil }
         return .overspent(cpuSeconds: limit)
     }
 }
 
-extension SentJob.Stop {
+extension JobWatch.Stop {
     /// The failure of the stopped job; `nil` if its caller cancelled it.
     func failure(at last: ConversionProgress?) -> Failure? {
         switch self {

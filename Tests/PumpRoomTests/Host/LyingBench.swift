@@ -64,7 +64,10 @@ final class LyingBench: Sendable {
     /// The report that a real room gives for the clip, as JSON.
     private func reportText() throws -> String {
         let work = try bench.short("report.wav")
-        let report = try RecipeConversion(work.room.recipe).run(from: work.room.source, to: work.room.destination)
+        let report = try RecipeConversion(work.recipe).run(
+            from: work.source.descriptor,
+            to: work.destination.descriptor
+        )
         return String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
     }
 
