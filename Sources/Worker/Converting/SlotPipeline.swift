@@ -5,19 +5,19 @@ import PumpRoom
 import Storage
 
 /// One pipeline of a slot: takes one job after another, opens its files, and has the room convert.
-struct SlotLane: Sendable {
+struct SlotPipeline: Sendable {
     let shop: Workshop
     let room: RoomSlot
     let slot: Int
     /// The number of this pipeline. While one pipeline converts, the slot's others prepare.
-    let lane: Int
+    let pipeline: Int
     let files: BlockingQueue
 
     func run() async {
         while !Task.isCancelled {
-            let seen = shop.board.bell.rings
-            guard let job = shop.board.start(in: slot, lane: lane) else {
-                await shop.board.bell.wait(since: seen)
+            let seen = shop.board.signal.count
+            guard let job = shop.board.start(in: slot, pipeline: pipeline) else {
+                await shop.board.signal.wait(since: seen)
                 continue
             }
             await work(on: job)

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A signal that tasks wait for. A task that reads `rings` before it checks the state misses no signal.
-final class Bell: Sendable {
+/// A signal that tasks wait for. A task that reads `count` before it checks the state misses no signal.
+final class WakeSignal: Sendable {
     private struct State {
-        var rings: UInt64 = 0
+        var count: UInt64 = 0
         var lastNumber: UInt64 = 0
         var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
     }
@@ -11,11 +11,11 @@ final class Bell: Sendable {
     private let state = Mutex(State())
 
     /// The number of signals so far. Read it before checking the state that the signal is about.
-    var rings: UInt64 { state.withLock { $0.rings } }
+    var count: UInt64 { state.withLock { $0.count } }
 
-    func ring() {
+    func send() {
         let woken = state.withLock { state in
-            state.rings &+= 1
+            state.count &+= 1
             defer { state.waiting = [:] }
             return Array(state.waiting.values)
         }
@@ -32,7 +32,7 @@ final class Bell: Sendable {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
                     // If the task was cancelled before, the handler found no continuation to resume.
-                    if state.rings != seen || Task.isCancelled { return true }
+                    if state.count != seen || Task.isCancelled { return true }
                     state.waiting[number] = continuation
                     return false
                 }
@@ -47,7 +47,7 @@ final class Bell: Sendable {
     func wait(since seen: UInt64, until deadline: ContinuousClock.Instant) async {
         let timer = Task {
             do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }
-            self.ring()
+            self.send()
         }
         defer { timer.cancel() }
         await wait(since: seen)

@@ -4,16 +4,16 @@ import Testing
 @testable import Command
 @testable import Ledger
 
-struct RecentPaceTests {
+struct RecentThroughputTests {
     /// In the middle of a minute, so that the measured work does not start with a minute.
     private static let now = Date(timeIntervalSince1970: 1_000_000 * 60 + 54)
 
     /// The record of a minute: `jobs` jobs ended `ago` seconds ago, and the first of them began `began` seconds ago.
     private static func minute(_ ago: Double, jobs: Int, began: Double, cancelled: Int = 0, queue: String = "default")
-        -> MinutePace
+        -> MinuteThroughput
     {
         let end = (now - ago).timeIntervalSince1970
-        return MinutePace(
+        return MinuteThroughput(
             minute: Date(timeIntervalSince1970: end - end.truncatingRemainder(dividingBy: 60)),
             queue: queue,
             completed: jobs,
@@ -43,17 +43,17 @@ struct RecentPaceTests {
             ("cancelled ones beside", [short, minute(60, jobs: 0, began: 70, cancelled: 1_000)], "3.0/s"),
         ]
     )
-    func isHeldAgainstTheTimeThatTheWorkTook(what: String, paces: [MinutePace], said: String) throws {
-        let pace = try #require(RecentPace(paces, at: Self.now))
-        #expect(pace.words() == said, "\(what)")
-        #expect(abs(pace.speed - 10 * pace.perSecond) < 1e-9)
+    func isHeldAgainstTheTimeThatTheWorkTook(what: String, paces: [MinuteThroughput], said: String) throws {
+        let throughput = try #require(RecentThroughput(paces, at: Self.now))
+        #expect(throughput.words() == said, "\(what)")
+        #expect(abs(throughput.speed - 10 * throughput.perSecond) < 1e-9)
     }
 
     @Test func isForgottenAfterAWhile() {
-        #expect(RecentPace([], at: Self.now) == nil)
-        #expect(RecentPace([Self.short], at: Self.now + 600) == nil)
-        // Jobs that take most of an hour each leave long gaps between their ends, so the pace lasts longer.
+        #expect(RecentThroughput([], at: Self.now) == nil)
+        #expect(RecentThroughput([Self.short], at: Self.now + 600) == nil)
+        // Jobs that take most of an hour each leave long gaps between their ends, so the throughput lasts longer.
         let slow = Self.minute(10, jobs: 2, began: 3_000)
-        #expect(RecentPace([slow], at: Self.now + 600) != nil)
+        #expect(RecentThroughput([slow], at: Self.now + 600) != nil)
     }
 }

@@ -1,14 +1,14 @@
 import Conversion
 
 /// The speed of a conversion, and when it will end.
-struct Pace {
+struct ConversionSpeed {
     let frames: Int64
     /// Frames to convert; `nil` if the length is unknown.
     let totalFrames: Int64?
     /// Seconds on the source's clock.
     let position: Double
     /// Seconds of sound per second.
-    let speed: Double
+    let factor: Double
     /// From 0 to 1; `nil` if the length is unknown.
     let share: Double?
     /// Seconds left; `nil` if unknown.
@@ -34,7 +34,7 @@ struct Pace {
         self.totalFrames = totalFrames
         self.taken = taken
         self.position = position
-        speed = seconds > 0 ? taken / seconds : 0
+        factor = seconds > 0 ? taken / seconds : 0
         if let total = totalFrames, total > 0 {
             let share = min(1, Double(frames) / Double(total))
             self.share = share
@@ -50,6 +50,6 @@ struct Pace {
     var place: String {
         Figures.clock(seconds: taken) + (length.map { " of \(Figures.clock(seconds: $0.rounded()))" } ?? "")
     }
-    var speedText: String { Figures.speed(speed) }
+    var speedText: String { Figures.speed(factor) }
     var remainingText: String? { remaining.map { "\(Figures.clock(seconds: $0.rounded(.up))) left" } }
 }

@@ -2,20 +2,20 @@ import FoundationEssentials
 import Ledger
 
 /// How many jobs ended per second recently.
-struct RecentPace: Sendable, Hashable {
+struct RecentThroughput: Sendable, Hashable {
     /// Jobs per second.
     let perSecond: Double
     /// Seconds of sound per second.
     let speed: Double
 
-    /// How far back to read, in seconds: even jobs that take an hour then have a pace.
+    /// How far back to read, in seconds: even jobs that take an hour then have a throughput.
     static let memory: TimeInterval = 3_600
     /// If this many jobs ended within this many seconds, older ones do not count.
     private static let plenty = (jobs: 20, seconds: 300.0)
 
-    /// The pace of the latest uninterrupted work, over the time since it began. So work that has just begun does
+    /// The throughput of the latest uninterrupted work, over the time since it began. So work that has just begun does
     /// not look slow, and neither does work after a rest. `nil` if the work ended too long ago.
-    init?(_ paces: [MinutePace], at now: Date) {
+    init?(_ paces: [MinuteThroughput], at now: Date) {
         let stretch = Minute.stretch(of: paces)
         guard let latest = stretch.first, let oldest = stretch.last else { return nil }
         let lately = stretch.prefix { now.timeIntervalSince($0.start) <= Self.plenty.seconds }
@@ -57,7 +57,7 @@ private struct Minute {
     var end: Date { start + 60 }
 
     /// The minutes of the latest uninterrupted work, latest first. Cancelled jobs do not count as work.
-    static func stretch(of paces: [MinutePace]) -> [Minute] {
+    static func stretch(of paces: [MinuteThroughput]) -> [Minute] {
         let work = paces.filter { $0.completed + $0.failed > 0 }
         let minutes = Dictionary(grouping: work, by: \.minute).map { start, rows in
             Minute(

@@ -2,7 +2,7 @@
 ///
 /// MP4 states the length of each packet in ticks. If the audio was copied from a container that rounds, or packets
 /// were stamped on arrival, these lengths are only approximate: then the packets themselves are the clock.
-struct PacketPace {
+struct PacketDurations {
     /// Frames in every packet but the last; `nil` if packet lengths vary.
     let whole: Int64?
     /// The length of every packet but the last is a multiple of this.

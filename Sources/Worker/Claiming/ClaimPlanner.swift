@@ -2,7 +2,7 @@
 ///
 /// A job claimed ahead waits here while another worker may be idle. The worker therefore holds only about a second
 /// of work ahead, estimated from recent jobs.
-struct Pace: Sendable {
+struct ClaimPlanner: Sendable {
     let slots: Int
     let workAhead: Duration
     /// A moving average of the time for which a job keeps a slot busy; `nil` before the first one.

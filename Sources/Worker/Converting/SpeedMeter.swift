@@ -4,7 +4,7 @@ import Ledger
 /// The speed of a conversion, from its first progress report to its last.
 ///
 /// The time before the first report does not count, because the job may have waited for other jobs of the same slot.
-struct ConversionPace: Sendable {
+struct SpeedMeter: Sendable {
     private let first: Sign
     private var last: Sign
     private var totalFrames: Int64?
@@ -34,14 +34,14 @@ struct ConversionPace: Sendable {
         totalFrames = progress.totalFrames
     }
 
-    /// The pace for display, rounded to tenths; `nil` until a speed is known.
-    func told(of job: Int64) -> JobPace? {
+    /// The speed for display, rounded to tenths; `nil` until a speed is known.
+    func rounded(for job: Int64) -> JobSpeed? {
         let seconds = (last.time - first.time) / .seconds(1)
         let framesPerSecond = (Double(last.frames) - Double(first.frames)) / seconds
         guard seconds > 0, rateHz > 0, framesPerSecond > 0, framesPerSecond.isFinite else { return nil }
         let remaining =
             isVerifying ? nil : totalFrames.map { max(0, Double($0) - Double(last.frames)) / framesPerSecond }
-        return JobPace(
+        return JobSpeed(
             job: job,
             speed: Self.tenths(framesPerSecond / Double(rateHz)),
             remaining: remaining.map(Self.tenths)
