@@ -31,7 +31,7 @@ let package = Package(
             pkgConfig: "libavformat",
             providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswresample-dev", "libavutil-dev"])]
         ),
-        .systemLibrary(name: "CTerminal"),
+        .systemLibrary(name: "CSystem"),
         .systemLibrary(
             name: "CSandbox",
             pkgConfig: "libseccomp",
@@ -41,21 +41,22 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // The modules, from the bottom up.
+        .target(name: "System", dependencies: ["CSystem"], swiftSettings: house),
         .target(name: "Conversion", swiftSettings: house),
-        .target(name: "Media", dependencies: ["Conversion", "CLibAV"], swiftSettings: house),
+        .target(name: "Media", dependencies: ["Conversion", "System", "CLibAV"], swiftSettings: house),
         .target(
             name: "Ledger",
-            dependencies: ["Conversion", "CLibPQ"],
+            dependencies: ["Conversion", "System", "CLibPQ"],
             exclude: ["Migrating/files"],
             swiftSettings: house,
             plugins: ["EmbedMigrations"]
         ),
-        .target(name: "Storage", dependencies: ["Conversion", "CCrypto"], swiftSettings: house),
-        .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "CSandbox"], swiftSettings: house),
-        .target(name: "Publishing", dependencies: ["Storage", "Ledger", "Conversion"], swiftSettings: house),
+        .target(name: "Storage", dependencies: ["Conversion", "System", "CCrypto"], swiftSettings: house),
+        .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "System", "CSandbox"], swiftSettings: house),
+        .target(name: "Publishing", dependencies: ["Storage", "Ledger", "Conversion", "System"], swiftSettings: house),
         .target(
             name: "Worker",
-            dependencies: ["Publishing", "PumpRoom", "Storage", "Ledger", "Conversion"],
+            dependencies: ["Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
             swiftSettings: house
         ),
         .target(
@@ -65,7 +66,7 @@ let package = Package(
         ),
         .target(
             name: "Command",
-            dependencies: ["Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "CTerminal"],
+            dependencies: ["Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
             swiftSettings: house
         ),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
@@ -164,7 +165,7 @@ let package = Package(
         .testTarget(
             name: "PumpRoomTests",
             dependencies: [
-                "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "TestSupport", "sluice", "slot-process",
+                "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "System", "TestSupport", "sluice", "slot-process",
                 "hostile-process",
             ],
             swiftSettings: house
@@ -178,12 +179,12 @@ let package = Package(
         ),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Ledger", "TestSupport", "embed-migrations"],
+            dependencies: ["Ledger", "System", "TestSupport", "embed-migrations"],
             swiftSettings: house
         ),
         .testTarget(
             name: "MediaTests",
-            dependencies: ["Media", "TestSupport", "media-process", "reading-process", "pump-allocations"],
+            dependencies: ["Media", "System", "TestSupport", "media-process", "reading-process", "pump-allocations"],
             swiftSettings: house
         ),
         .testTarget(

@@ -1,6 +1,7 @@
 import Conversion
 public import Ledger
 public import Storage
+import System
 
 /// Carries out the ledger's publish orders: gives outputs their names, then reports that to the ledger.
 ///

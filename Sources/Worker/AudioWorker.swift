@@ -3,6 +3,7 @@ public import Ledger
 import Publishing
 import PumpRoom
 import Storage
+import System
 
 /// A worker: claims jobs, converts them in rooms, publishes the outputs, and reports. It keeps no state between runs.
 public final class AudioWorker: Sendable {

@@ -4,6 +4,7 @@ import Publishing
 import PumpRoom
 import Storage
 import Synchronization
+import System
 
 /// The state and services that the parts of a worker share.
 final class Workshop: Sendable {
@@ -290,7 +291,7 @@ final class Workshop: Sendable {
         while isWorthIt: () -> Bool = { true },
         _ question: () async throws -> Answer
     ) async -> Answer? {
-        var patience = Patience(first: .milliseconds(100), longest: .seconds(5))
+        var patience = BackOff(first: .milliseconds(100), longest: .seconds(5))
         while isWorthIt(), !Task.isCancelled {
             do {
                 let answer = try await question()
@@ -315,29 +316,5 @@ final class Workshop: Sendable {
         }
         guard isNews else { return }
         say(error.map { .ledgerAway($0.failure) } ?? .ledgerBack)
-    }
-}
-
-/// A back-off with jitter: waits for a random share of a bound that doubles.
-struct Patience: Sendable {
-    let first: Duration
-    let longest: Duration
-    private var tries = 0
-
-    init(first: Duration, longest: Duration) { (self.first, self.longest) = (first, longest) }
-
-    mutating func next() -> Duration {
-        defer { tries += 1 }
-        return min(longest, first * (1 << min(tries, 20))) * Double.random(in: 0.2...1)
-    }
-
-    /// Waits. Returns false if the task was cancelled.
-    mutating func wait() async -> Bool {
-        do {
-            try await Task.sleep(for: next(), clock: .continuous)
-            return true
-        } catch {
-            return false
-        }
     }
 }

@@ -4,18 +4,17 @@
 enum HousePlan {
     /// For each folder under `Sources`, our modules that its files may import.
     static let arrows: [String: Set<String>] = [
+        "System": [],
         "Conversion": [],
-        "Media": ["Conversion"],
-        "Ledger": ["Conversion"],
-        "Storage": ["Conversion"],
-        "PumpRoom": ["Media", "Conversion"],
-        "Publishing": ["Storage", "Ledger", "Conversion"],
-        "Worker": ["Publishing", "PumpRoom", "Storage", "Ledger", "Conversion"],
+        "Media": ["Conversion", "System"],
+        "Ledger": ["Conversion", "System"],
+        "Storage": ["Conversion", "System"],
+        "PumpRoom": ["Media", "Conversion", "System"],
+        "Publishing": ["Storage", "Ledger", "Conversion", "System"],
+        "Worker": ["Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
         "Coordinator": ["Publishing", "Ledger", "Storage", "Conversion"],
-        "Command": ["Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion"],
-        "sluice": [
-            "Command", "Worker", "Coordinator", "Publishing", "PumpRoom", "Storage", "Ledger", "Media", "Conversion",
-        ],
+        "Command": ["Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
+        "sluice": ["Command"],
     ]
 
     /// For each C module, the only folder whose files may import it.
@@ -24,7 +23,7 @@ enum HousePlan {
         "CLibPQ": "Sources/Ledger/LibPQ",
         "CCrypto": "Sources/Storage/Digest",
         "CSandbox": "Sources/PumpRoom/Sandbox",
-        "CTerminal": "Sources/Command/Terminal",
+        "CSystem": "Sources/System",
     ]
 
     /// The names of the C library on several systems.
@@ -33,7 +32,7 @@ enum HousePlan {
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
         "Sources/Media/LibAV", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage", "Sources/Worker",
-        "Sources/Command", "Sources/sluice",
+        "Sources/Command", "Sources/sluice", "Sources/System",
     ]
 
     /// Everything that `Conversion` may import. It holds values only, so the list is short.

@@ -1,6 +1,7 @@
 import Conversion
 import TestSupport
 import Testing
+import System
 
 @testable import Ledger
 
@@ -63,7 +64,7 @@ struct ConnectionSourceTests {
     }
 
     @Test func waitsGrowToTheirBoundAndAreDrawnFromAllOfIt() {
-        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(2))
+        var backoff = BackOff(first: .milliseconds(100), longest: .seconds(2))
         var generator = SeededGenerator(seed: 1)
         var bounds: [Duration] = []
         for _ in 0..<1_000 {

@@ -1,6 +1,7 @@
 import Conversion
 import TestSupport
 import Testing
+import System
 
 @testable import Media
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Synchronization
+import System
 
 /// The user's configuration file, which holds the contexts.
 struct ContextFile: Sendable, Hashable {
@@ -85,7 +86,7 @@ struct ContextFile: Sendable, Hashable {
 
     private static func refusal(_ operation: String, _ number: Int32) -> Refusal {
         Refusal(
-            message: "cannot \(operation): \(String(cString: strerror(number)))",
+            message: "cannot \(operation): \(systemText(number))",
             exitCode: number == EACCES || number == EPERM ? .permission : .configuration
         )
     }

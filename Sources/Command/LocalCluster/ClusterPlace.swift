@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// The files and folders of a user's private cluster.
 struct ClusterPlace: Sendable {
@@ -152,7 +153,7 @@ struct ClusterError: Error, Sendable {
     /// The error of a failed system call.
     init(_ number: Int32, _ operation: String) {
         self.init(
-            "cannot \(operation): \(String(cString: strerror(number)))",
+            "cannot \(operation): \(systemText(number))",
             exitCode: number == EACCES || number == EPERM ? .permission : .failure
         )
     }

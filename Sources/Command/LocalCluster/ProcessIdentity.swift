@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// Identifies one process for good: process ids are reused, but an id with its start time is not.
 struct ProcessIdentity: Sendable, Hashable, Codable {
@@ -23,7 +24,7 @@ struct ProcessIdentity: Sendable, Hashable, Codable {
     /// Waits until the process ends and returns whether it did so in time. It need not be a child of this process.
     func waitForEnd(_ limit: Duration) throws(ClusterError) -> Bool {
         let deadline = ContinuousClock.now + limit
-        let handle = Int32(truncatingIfNeeded: Self.systemCall(Self.pidfdOpen, Int(id), 0))
+        let handle = SystemCall.processHandle(id)
         guard handle >= 0 else {
             guard errno == ESRCH else { throw ClusterError(errno, "wait for process \(id)") }
             return true
@@ -41,15 +42,6 @@ struct ProcessIdentity: Sendable, Hashable, Codable {
         }
         return true
     }
-
-    /// pidfd_open, since Linux 5.3, has the same number on every architecture. It goes through `syscall`, because
-    /// glibc 2.35 has no function for it. `syscall` is variadic in C, but takes its arguments from the same
-    /// registers as any function.
-    private static let pidfdOpen = 434
-    private static let systemCall: @convention(c) (Int, Int, Int) -> Int = {
-        guard let address = dlsym(nil, "syscall") else { preconditionFailure("this glibc has no syscall") }
-        return unsafeBitCast(address, to: (@convention(c) (Int, Int, Int) -> Int).self)
-    }()
 
     private static let boot: String? = text(of: "/proc/sys/kernel/random/boot_id").map {
         String($0.prefix { $0 != "\n" })

@@ -1,5 +1,6 @@
 import Glibc
 import Storage
+import System
 
 /// Lists the files below a folder, sorted by name, so that every walk gives the same order.
 ///
@@ -105,7 +106,7 @@ extension Refusal {
     static func unreadableFolder(_ path: String) -> Refusal {
         let number = errno
         return Refusal(
-            message: "cannot read the folder \(path): \(String(cString: strerror(number)))",
+            message: "cannot read the folder \(path): \(systemText(number))",
             exitCode: number == EACCES || number == EPERM ? .permission : number == ENOENT ? .notFound : .failure
         )
     }

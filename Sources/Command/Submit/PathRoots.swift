@@ -1,5 +1,6 @@
 import Glibc
 import Storage
+import System
 
 /// Maps folders of this machine to the roots that workers know, and so converts paths to locations and back.
 struct PathRoots: Sendable {
@@ -55,7 +56,7 @@ struct PathRoots: Sendable {
 
     private static func currentFolder() throws -> String {
         guard let buffer = getcwd(nil, 0) else {
-            throw Refusal(message: "cannot determine the current folder: \(String(cString: strerror(errno)))")
+            throw Refusal(message: "cannot determine the current folder: \(systemText(errno))")
         }
         defer { free(buffer) }
         guard let path = String(validatingCString: buffer) else {

@@ -1,6 +1,7 @@
 import Conversion
 import Glibc
 import Storage
+import System
 
 /// A file to convert.
 struct FoundSource: Sendable {
@@ -84,7 +85,7 @@ struct SourceSearch {
             let number = errno
             throw Refusal(
                 message: number == ENOENT
-                    ? "\(word) does not exist" : "cannot read \(word): \(String(cString: strerror(number)))",
+                    ? "\(word) does not exist" : "cannot read \(word): \(systemText(number))",
                 exitCode: number == EACCES ? .permission : .notFound
             )
         }
@@ -154,7 +155,7 @@ enum PathList {
             if count == 0 { break }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
-                throw Refusal(message: "cannot read \(file): \(String(cString: strerror(errno)))")
+                throw Refusal(message: "cannot read \(file): \(systemText(errno))")
             }
             bytes += block[..<count]
         }

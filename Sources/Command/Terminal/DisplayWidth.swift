@@ -1,6 +1,6 @@
-import CTerminal
 import Conversion
 import Glibc
+import System
 
 extension String {
     /// Columns that the text takes on a terminal: two for most East Asian letters, none for combining marks.
@@ -68,7 +68,7 @@ extension Character {
     /// The C library's answer depends on its locale, so call `Locale.useUTF8()` first.
     fileprivate var displayWidth: Int {
         if let ascii = asciiValue { return ascii < 0x20 || ascii == 0x7F ? 0 : 1 }
-        return unicodeScalars.reduce(0) { max($0, Int(wcwidth(wchar_t($1.value)))) }
+        return unicodeScalars.reduce(0) { max($0, SystemCall.columns(of: $1)) }
     }
 }
 

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import System
 
 /// Runs work on a separate thread, while the calling thread shows progress and handles signals.
 enum ForegroundWork {
@@ -182,14 +183,14 @@ final class SignalListener: Sendable {
 /// A thread with a stack as large as the main thread's, which decoders expect.
 struct WorkThread<Value: Sendable> {
     private let result = Box()
-    private let thread: pthread_t
+    private let thread: SystemThread
 
     private final class Box: Sendable {
         let value = Mutex<Value?>(nil)
     }
 
     init(_ body: @escaping @Sendable () -> Value, telling listener: SignalListener) {
-        thread = startThread { [result] in
+        thread = SystemThread("work", stackBytes: 8 << 20) { [result] in
             let value = body()
             result.value.withLock { $0 = value }
             listener.wake()
@@ -199,32 +200,7 @@ struct WorkThread<Value: Sendable> {
     /// The result, once the work is done; joins the thread then. `nil` before.
     func valueIfDone() -> Value? {
         guard let value = result.value.withLock({ $0 }) else { return nil }
-        pthread_join(thread, nil)
+        thread.join()
         return value
     }
-}
-
-/// Carries the closure into a new thread.
-private final class ThreadBody: Sendable {
-    let run: @Sendable () -> Void
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-}
-
-func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
-    var (thread, attributes) = (pthread_t(), pthread_attr_t())
-    pthread_attr_init(&attributes)
-    pthread_attr_setstacksize(&attributes, 8 << 20)
-    let error = pthread_create(
-        &thread,
-        &attributes,
-        { body in
-            Unmanaged<ThreadBody>.fromOpaque(body!).takeRetainedValue().run()
-            return nil
-        },
-        Unmanaged.passRetained(ThreadBody(body)).toOpaque()
-    )
-    pthread_attr_destroy(&attributes)
-    // Without this thread the command could neither work nor react to a signal.
-    precondition(error == 0, "cannot start a thread: \(String(cString: strerror(error)))")
-    return thread
 }

@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// A thread that reads keys and reports them. It lives as long as the process.
 enum Keyboard {
@@ -14,7 +15,7 @@ enum Keyboard {
     private static let escapePatience: Int32 = 50
 
     static func listen(_ report: @escaping @Sendable (Event) -> Void) {
-        let thread = startThread {
+        SystemThread.detach("keyboard") {
             var reader = KeyReader()
             var bytes = [UInt8](repeating: 0, count: 4096)
             while true {
@@ -37,7 +38,6 @@ enum Keyboard {
                 }
             }
         }
-        pthread_detach(thread)
     }
 
     private static func isReady(within milliseconds: Int32) -> Bool {

@@ -1,6 +1,7 @@
 import CLibPQ
 import Conversion
 import Glibc
+import System
 
 /// One connection to PostgreSQL. One task uses it at a time.
 ///
@@ -8,7 +9,7 @@ import Glibc
 /// statements of a transaction. The server keeps nothing between two runs: no prepared statement, no setting, no
 /// lock. So PgBouncer may give each transaction another server connection.
 actor Connection {
-    private nonisolated let executor = ConnectionExecutor()
+    private nonisolated let executor = QueueExecutor("sluice.ledger.connection")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private nonisolated let interruption: Interruption

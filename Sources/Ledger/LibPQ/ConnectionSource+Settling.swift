@@ -1,4 +1,5 @@
 import Conversion
+import System
 
 extension ConnectionSource {
     /// Retries `body` until it has an answer, `limit` is over, or another try is useless.
@@ -14,7 +15,7 @@ extension ConnectionSource {
     ) async throws -> Result {
         let deadline = ContinuousClock.now + (limit ?? configuration.reachTimeout + configuration.operationTimeout)
         let tryLimit = tryLimit ?? max(limit ?? .zero, configuration.operationTimeout)
-        var backoff = Backoff(first: .milliseconds(10), longest: .seconds(2))
+        var backoff = BackOff(first: .milliseconds(10), longest: .seconds(2))
         var mayHaveHappened = false
         while true {
             do {

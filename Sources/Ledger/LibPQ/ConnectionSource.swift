@@ -1,4 +1,5 @@
 import Conversion
+import System
 
 /// A connection pool. Each run borrows one connection.
 ///
@@ -56,7 +57,7 @@ actor ConnectionSource {
         tries: Int = 5,
         _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws -> Result {
-        var backoff = Backoff(first: .milliseconds(10), longest: .seconds(1))
+        var backoff = BackOff(first: .milliseconds(10), longest: .seconds(1))
         while true {
             do {
                 return try await run(operation, within: limit) { connection in
@@ -174,7 +175,7 @@ extension Connection {
         for operation: String = "connect",
         until deadline: ContinuousClock.Instant
     ) async throws -> Connection {
-        var backoff = Backoff()
+        var backoff = BackOff()
         var earlier: LedgerError?
         while true {
             do {

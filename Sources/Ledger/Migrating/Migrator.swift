@@ -1,5 +1,6 @@
 import Conversion
 import FoundationEssentials
+import System
 
 /// Migrates a ledger's schema to the version of this binary, or to an earlier one. Migrations never go back.
 ///
@@ -55,7 +56,7 @@ public struct Migrator: Sendable {
     /// other sessions held locks for too long, or `badConfiguration` on an engine where no ledger works.
     public func run(to target: Int? = nil) async throws -> MigrationReport {
         var report = MigrationReport()
-        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(10))
+        var backoff = BackOff(first: .milliseconds(100), longest: .seconds(10))
         let connection = try await open()
         if let engine = try await connection.run("migrate", within: turnLimit, { try $0.foreignEngine() }) {
             guard !engine.isRefused else {
@@ -69,7 +70,7 @@ public struct Migrator: Sendable {
                 guard let (migration, warnings) = try await applyNext(on: connection, target) else { break }
                 report.applied.append(migration)
                 report.warnings += warnings
-                backoff = Backoff(first: backoff.first, longest: backoff.longest)
+                backoff = BackOff(first: backoff.first, longest: backoff.longest)
             } catch let error as LedgerError where error.code == .ledgerContention && backoff.tries + 1 < tries {
                 try await pause(backoff.next(), "migrate")
             }

@@ -1,5 +1,6 @@
 import Conversion
 import Synchronization
+import System
 
 /// One conversion for Swift tasks. It runs on its own executor and publishes its state and progress.
 ///

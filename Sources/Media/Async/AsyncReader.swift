@@ -1,4 +1,5 @@
 public import Conversion
+import System
 
 /// Reads one source for Swift tasks: describes it, and returns the blocks of a track as an `AsyncSequence`.
 ///

@@ -1,5 +1,6 @@
 public import Conversion
 import Dispatch
+import System
 
 /// Writes one output for Swift tasks: `append` waits until the writer is ready, and throws as
 /// soon as the writer has failed.
@@ -83,7 +84,9 @@ actor WriterActor {
     nonisolated let executor = QueueExecutor("Media.AsyncWriter")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    private let copy: DescriptorCopy
+    /// A duplicate, because the writer goes on after the call that made it has returned: by then the caller's number
+    /// may refer to another file.
+    private let copy: SharedDescriptor
     private let writer: Writer
     private let input: WriterInput
     private let queue: BlockQueue
@@ -97,8 +100,13 @@ actor WriterActor {
         _ queue: BlockQueue,
         _ stop: StopSignal
     ) throws {
-        copy = try DescriptorCopy(of: descriptor)
-        writer = try Writer(descriptor: copy.descriptor, format: format, options: options)
+        do throws(SystemError) {
+            copy = try SharedDescriptor(copying: descriptor)
+        } catch {
+            let why = systemText(error.number)
+            throw MediaError(.destinationIO, at: .open, "the output's descriptor is not usable: \(why)")
+        }
+        writer = try Writer(descriptor: copy.number, format: format, options: options)
         input = try writer.samples()
         block = try SampleBlock()
         self.queue = queue

@@ -1,6 +1,7 @@
 import CLibAV
 import Conversion
 import Glibc
+import System
 
 /// Writes libav's output to one open descriptor. A muxer has no other output.
 ///
@@ -52,7 +53,7 @@ final class ByteSink {
     private static func requireFile(_ descriptor: Int32) throws {
         var status = stat()
         guard sluice_fstat(descriptor, &status) == 0 else {
-            throw MediaError(.destinationIO, at: .open, "the output's descriptor is not usable: \(errnoText(errno))")
+            throw MediaError(.destinationIO, at: .open, "the output's descriptor is not usable: \(systemText(errno))")
         }
         guard lseek(descriptor, 0, SEEK_CUR) >= 0, status.st_mode & S_IFMT == S_IFREG else {
             throw MediaError(.destinationNotSeekable, at: .open, "the output is not a regular file")
@@ -137,7 +138,7 @@ final class ByteSink {
             throw MediaError(
                 .destinationIO,
                 at: .finish,
-                "the output cannot be truncated to its length: \(errnoText(errno))"
+                "the output cannot be truncated to its length: \(systemText(errno))"
             )
         }
     }
@@ -149,7 +150,7 @@ final class ByteSink {
         var bytes = [UInt8](repeating: 0, count: count)
         let got = pread(descriptor, &bytes, count, off_t(place))
         guard got >= 0 else {
-            throw MediaError(.destinationIO, at: .finish, "the output cannot be read back: \(errnoText(errno))")
+            throw MediaError(.destinationIO, at: .finish, "the output cannot be read back: \(systemText(errno))")
         }
         return Array(bytes.prefix(got))
     }

@@ -1,6 +1,7 @@
 import CLibAV
 import Conversion
 import Glibc
+import System
 
 /// Gives libav the bytes of one open descriptor. A demuxer has no other input.
 ///
@@ -62,7 +63,7 @@ final class ByteSource {
     init(descriptor: Int32, stop: StopSignal) throws {
         var status = stat()
         guard sluice_fstat(descriptor, &status) == 0 else {
-            throw MediaError(.sourceIO, at: .open, "the source's descriptor is not usable: \(errnoText(errno))")
+            throw MediaError(.sourceIO, at: .open, "the source's descriptor is not usable: \(systemText(errno))")
         }
         let kind = status.st_mode & S_IFMT
         guard kind != S_IFDIR else { throw MediaError(.sourceIO, at: .open, "the source is a folder") }
@@ -203,11 +204,4 @@ final class ByteSource {
         guard got > 0 else { return nil }
         return Array(bytes.prefix(got))
     }
-}
-
-/// The system's message for an errno.
-func errnoText(_ code: Int32) -> String {
-    var buffer = [CChar](repeating: 0, count: 128)
-    guard strerror_r(code, &buffer, buffer.count) == 0 else { return "errno \(code)" }
-    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }

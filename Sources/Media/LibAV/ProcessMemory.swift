@@ -44,7 +44,7 @@ public enum ProcessMemory {
         // Keep one allocation behind the block for good: otherwise the block would rejoin the end of the heap.
         // Allocations that land in older gaps stay too, or malloc would return the same gap again.
         for _ in 0..<1_000 {
-            guard let fence = malloc(64), fence < nest else { break }
+            guard let end = malloc(64), end < nest else { break }
         }
         free(nest)
     }

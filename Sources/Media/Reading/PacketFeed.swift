@@ -268,7 +268,8 @@ struct PacketFeed: ~Copyable {
         let isMP4 = demuxer.name == "mov,mp4,m4a,3gp,3g2,mj2"
         guard isMP4 || demuxer.name == "caf",
             ["opus", "alac", "flac"].contains(track.codecName) || isMP4 && track.codecName == "aac",
-            durations != nil, let time = packet.timestamp, try hasMore(), let following = ahead.timestamp, following > time
+            durations != nil, let time = packet.timestamp, try hasMore(), let following = ahead.timestamp,
+            following > time
         else { return nil }
         let (step, rate) = (following - time, track.sampleRateHz)
         return durations!.frames(

@@ -1,4 +1,5 @@
 import Glibc
+import System
 import Media
 
 /// A fork server: a fully prepared room process that forks new rooms when the slot asks for them. A room starts in a
@@ -33,7 +34,7 @@ enum ForkServer {
         // Until the slot adopts it, the fork server is in the room's process group, so whatever
         // kills that room kills it too.
         RoomLock.diesWithItsStarter()
-        // Standard output and error go to /dev/null. Descriptor 3 stays taken, so that no received descriptor gets
+        // Standard output and error go to /dev/null. SharedDescriptor 3 stays taken, so that no received descriptor gets
         // the number that a room's socket will have.
         dup2(STDOUT_FILENO, STDERR_FILENO)
         dup2(STDOUT_FILENO, RoomProcess.socket)

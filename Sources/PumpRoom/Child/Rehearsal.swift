@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// Runs two conversions of silence, from request to report, so that Swift and libav do their one-time lookups now.
 enum Rehearsal {
@@ -10,7 +11,9 @@ enum Rehearsal {
         let coder = WireCoder()
         _ = try coder.message(RoomRequest.self, in: coder.bytes(RoomRequest.settle(RoomRules())))
         _ = try coder.bytes(RoomReply.hello(version: wireVersion, level: RoomLevel(sandbox: .bestEffort, user: 0)))
-        let (silence, sound, copy) = (try Descriptor.memory(), try Descriptor.memory(), try Descriptor.memory())
+        let (silence, sound, copy) = (
+            try SharedDescriptor.memory(), try SharedDescriptor.memory(), try SharedDescriptor.memory()
+        )
         guard ftruncate(silence.number, 2 * rates.sound) == 0 else {
             throw SystemError(call: "ftruncate", number: errno)
         }
@@ -24,8 +27,8 @@ enum Rehearsal {
 
     private static func carryOut(
         _ recipe: Recipe,
-        from source: Descriptor,
-        to destination: Descriptor,
+        from source: SharedDescriptor,
+        to destination: SharedDescriptor,
         _ coder: WireCoder
     ) throws {
         let request = try coder.bytes(RoomRequest.convert(job: 0, recipe: recipe, streams: false))

@@ -2,6 +2,7 @@ import Conversion
 import Dispatch
 import Glibc
 import Synchronization
+import System
 
 /// The request loop of a room: one thread receives requests, another carries them out in order and sends the replies.
 final class RequestLoop: Sendable {
@@ -17,7 +18,7 @@ final class RequestLoop: Sendable {
         let work: any StoppableWork
         let body: Body
         /// The only references to the descriptors, so dropping the job closes them.
-        let descriptors: [Descriptor]
+        let descriptors: [SharedDescriptor]
     }
 
     private struct State {
@@ -70,7 +71,7 @@ final class RequestLoop: Sendable {
             ("room listener", { self.listen() }), ("room worker", { self.work() }),
         ]
         for body in bodies {
-            RoomThread.start(body.name) { [self] in
+            SystemThread.detach(body.name) { [self] in
                 haveStarted.signal()
                 gate.wait()
                 body.run()
@@ -196,7 +197,7 @@ final class RequestLoop: Sendable {
         }
     }
 
-    private func take(_ bytes: [UInt8], _ descriptors: [Descriptor], _ coder: WireCoder) -> Heard {
+    private func take(_ bytes: [UInt8], _ descriptors: [SharedDescriptor], _ coder: WireCoder) -> Heard {
         let request: RoomRequest
         do {
             request = try coder.message(RoomRequest.self, in: bytes)

@@ -1,6 +1,7 @@
 import Conversion
 import Glibc
 import Media
+import System
 
 /// The process behind `sluice pump-room`: it carries out recipes and can reach nothing else.
 public enum RoomProcess {

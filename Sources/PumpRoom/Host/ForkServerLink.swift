@@ -1,19 +1,20 @@
 import Glibc
+import System
 
 /// The slot's connection to its fork server. Used only on the slot's thread; the fork server
 /// is its child, like the rooms.
 final class ForkServerLink {
-    private let socket: Descriptor
+    private let socket: SharedDescriptor
     /// Known once the first room has reported it.
     private var process: RoomChild?
     private var buffer = [UInt8](repeating: 0, count: Datagram.byteLimit)
 
     /// `socket` is our end. The first room has the other one, and reports over it the fork
     /// server that it leaves behind.
-    init(_ socket: Descriptor) { self.socket = socket }
+    init(_ socket: SharedDescriptor) { self.socket = socket }
 
     /// A new room that has `socket` and `words`; `nil` if there is no fork server or it does not answer within `limit`.
-    func child(socket room: Descriptor, words: Descriptor, limit: Duration) -> RoomChild? {
+    func child(socket room: SharedDescriptor, words: SharedDescriptor, limit: Duration) -> RoomChild? {
         hearOfIt()
         let sent = withExtendedLifetime((room, words)) {
             process == nil ? nil : Datagram.send([0], [room.number, words.number], to: socket.number, waits: false)
@@ -67,7 +68,7 @@ final class ForkServerLink {
         return number
     }
 
-    private func isReadable(_ descriptor: Descriptor, within limit: Duration) -> Bool {
+    private func isReadable(_ descriptor: SharedDescriptor, within limit: Duration) -> Bool {
         var waited = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
         return retryingInterrupts { Int(poll(&waited, 1, Int32(clamping: Int(limit / .milliseconds(1))))) } > 0
     }

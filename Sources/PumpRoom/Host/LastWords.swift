@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// Reads a room's standard error at a bounded rate, and keeps the end of it.
 final class LastWords {
@@ -13,10 +14,10 @@ final class LastWords {
     private var taken = 0
 
     /// `nil` once the room has closed its end.
-    private(set) var source: Descriptor?
+    private(set) var source: SharedDescriptor?
     private var kept: [UInt8] = []
 
-    init(from source: Descriptor) {
+    init(from source: SharedDescriptor) {
         source.stopsWaiting()
         self.source = source
     }

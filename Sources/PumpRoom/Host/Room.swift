@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// One child process and the jobs that it was given. Used only on its slot's thread.
 final class Room {
@@ -21,7 +22,7 @@ final class Room {
     let configuration: RoomConfiguration
     private let coder: WireCoder
     /// `nil` once either side has hung up.
-    private(set) var socket: Descriptor?
+    private(set) var socket: SharedDescriptor?
     let lastWords: LastWords
     private(set) var isReady = false
     /// How far it has locked itself, as it reports; `nil` until it is ready.

@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// The process of a room, started and not yet reaped.
 ///
@@ -17,7 +18,7 @@ final class RoomChild {
 
     let id: pid_t
     /// A pidfd: readable once the process has ended.
-    let handle: Descriptor
+    let handle: SharedDescriptor
 
     /// Adopts the child `id` of this thread; no other code may wait for it. Throws if it cannot
     /// be watched, after killing it.
@@ -25,7 +26,7 @@ final class RoomChild {
         // The room gets its own process group, because the worker decides how to pass on a terminal's signals. A
         // room started by `start` already has one.
         setpgid(id, id)
-        let handle = GNUFunctions.systemCall(KernelNumber.pidfdOpen, Int(id), 0)
+        let handle = SystemCall.processHandle(id)
         guard handle >= 0 else {
             let problem = errno
             _ = Glibc.kill(id, SIGKILL)
@@ -33,16 +34,16 @@ final class RoomChild {
             throw SystemError(call: "pidfd_open", number: problem)
         }
         self.id = id
-        self.handle = Descriptor(adopting: Int32(handle))
+        self.handle = SharedDescriptor(adopting: handle)
     }
 
     /// Starts `executable` as a room. It inherits `socket` and, if given, `forkServer` at their fixed numbers, `stderr`
     /// as its standard error, and no other descriptor.
     static func start(
         _ executable: String,
-        socket: Descriptor,
-        words stderr: Descriptor,
-        forkServer: Descriptor?
+        socket: SharedDescriptor,
+        words stderr: SharedDescriptor,
+        forkServer: SharedDescriptor?
     ) throws(SystemError) -> RoomChild {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -53,7 +54,10 @@ final class RoomChild {
         posix_spawn_file_actions_adddup2(&actions, stderr.number, 2)
         posix_spawn_file_actions_adddup2(&actions, socket.number, RoomProcess.socket)
         if let forkServer { posix_spawn_file_actions_adddup2(&actions, forkServer.number, ForkServer.socket) }
-        _ = GNUFunctions.addCloseFrom(&actions, (forkServer == nil ? RoomProcess.socket : ForkServer.socket) + 1)
+        SystemCall.closeDescriptors(
+            from: (forkServer == nil ? RoomProcess.socket : ForkServer.socket) + 1,
+            in: &actions
+        )
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

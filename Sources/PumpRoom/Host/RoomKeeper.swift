@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import System
 
 /// A slot's thread and the channel to it.
 ///
@@ -59,7 +60,7 @@ final class RoomKeeper: Sendable {
         inbox = Mutex(Inbox(wakeUp: wakeUp))
         // Only the inbox holds the pipe, so it closes when the slot ends.
         let ear = wakeUp.reading.number
-        RoomThread.start("room \(number)") { [self] in
+        SystemThread.detach("room \(number)") { [self] in
             SlotLoop(self, configuration, ear: ear).run()
         }
     }

@@ -1,3 +1,5 @@
+import System
+
 /// Makes a slot's rooms: from the fork server if there is one, otherwise by starting the program.
 /// Used only on the slot's thread.
 final class RoomOrigin {
@@ -7,7 +9,7 @@ final class RoomOrigin {
     init(_ configuration: RoomConfiguration) { self.configuration = configuration }
 
     /// A new room's process, which has `socket` and `words`.
-    func child(socket: Descriptor, words: Descriptor) throws(SystemError) -> RoomChild {
+    func child(socket: SharedDescriptor, words: SharedDescriptor) throws(SystemError) -> RoomChild {
         if let child = forkServer?.child(socket: socket, words: words, limit: configuration.obedienceLimit) {
             return child
         }
@@ -21,7 +23,7 @@ final class RoomOrigin {
             configuration.executable,
             socket: socket,
             words: words,
-            forkServer: try theirs.above(ForkServer.socket)
+            forkServer: try SharedDescriptor(copying: theirs.number, from: ForkServer.socket + 1)
         )
         forkServer = ForkServerLink(ours)
         return child

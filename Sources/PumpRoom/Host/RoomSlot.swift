@@ -2,6 +2,7 @@ public import Conversion
 import Dispatch
 import Glibc
 import Synchronization
+import System
 
 /// A place for one conversion at a time, in a separate process. Further work waits its turn, in order.
 public final class RoomSlot: Sendable {

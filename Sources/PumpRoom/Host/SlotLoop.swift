@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// The work of a slot, on one thread: gives jobs to its room, watches the room and replaces it.
 final class SlotLoop {

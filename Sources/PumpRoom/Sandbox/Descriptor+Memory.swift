@@ -1,11 +1,12 @@
 import CSandbox
 import Glibc
+import System
 
-extension Descriptor {
+extension SharedDescriptor {
     /// An empty file in memory, without a name in any file system.
-    static func memory() throws(SystemError) -> Descriptor {
+    static func memory() throws(SystemError) -> SharedDescriptor {
         let file = sluice_memory_file()
         guard file >= 0 else { throw SystemError(call: "memfd_create", number: errno) }
-        return Descriptor(adopting: file)
+        return SharedDescriptor(adopting: file)
     }
 }

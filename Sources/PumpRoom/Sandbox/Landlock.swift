@@ -1,5 +1,6 @@
 import CSandbox
 import Glibc
+import System
 
 /// The kernel's access rules for paths and sockets, used here with no exceptions: everything is denied.
 enum Landlock {

@@ -1,5 +1,6 @@
 import CSandbox
 import Glibc
+import System
 
 /// Resource limits of the process.
 enum ProcessLimits {

@@ -1,5 +1,6 @@
 import CSandbox
 import Glibc
+import System
 
 /// Locks the calling process for the rest of its life.
 package enum RoomLock {

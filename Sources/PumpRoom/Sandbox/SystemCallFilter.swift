@@ -1,5 +1,6 @@
 import CSandbox
 import Glibc
+import System
 
 /// The system calls that a locked room may make. Any other call ends it with SIGSYS.
 enum SystemCallFilter {

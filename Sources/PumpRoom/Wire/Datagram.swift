@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// Whole messages, optionally with descriptors, over a pair of connected sockets that preserve message boundaries.
 enum Datagram {
@@ -10,7 +11,7 @@ enum Datagram {
     enum Sent { case sent, full, gone, refused(SystemError) }
 
     enum Received {
-        case message([UInt8], [Descriptor])
+        case message([UInt8], [SharedDescriptor])
         case nothing
         /// The other end is closed and every message that it sent has been received.
         case ended
@@ -19,11 +20,11 @@ enum Datagram {
     }
 
     /// Two connected ends, both close-on-exec.
-    static func pair() throws(SystemError) -> (ours: Descriptor, theirs: Descriptor) {
+    static func pair() throws(SystemError) -> (ours: SharedDescriptor, theirs: SharedDescriptor) {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemError(call: "socketpair", number: errno) }
-        return (Descriptor(adopting: ends[0]), Descriptor(adopting: ends[1]))
+        return (SharedDescriptor(adopting: ends[0]), SharedDescriptor(adopting: ends[1]))
     }
 
     /// Whether `descriptor` is an end of such a pair.
@@ -151,14 +152,14 @@ private struct Control {
     }
 
     /// The descriptors in the first `size` bytes. The caller now owns them.
-    mutating func descriptors(in size: Int) -> [Descriptor] {
+    mutating func descriptors(in size: Int) -> [SharedDescriptor] {
         withBytes { bytes in
             guard size >= Self.headerSize else { return [] }
             let header = bytes.load(as: cmsghdr.self)
             guard header.cmsg_level == SOL_SOCKET, header.cmsg_type == Int32(SCM_RIGHTS) else { return [] }
             let end = min(Int(header.cmsg_len), size)
             return stride(from: Self.headerSize, through: end - Self.itemSize, by: Self.itemSize).map {
-                Descriptor(adopting: bytes.load(fromByteOffset: $0, as: Int32.self))
+                SharedDescriptor(adopting: bytes.load(fromByteOffset: $0, as: Int32.self))
             }
         }
     }

@@ -1,5 +1,6 @@
 import CCrypto
 import Glibc
+import System
 
 /// Identifies the contents of a finished file: its length and its SHA-256.
 public struct Fingerprint: Sendable, Hashable {

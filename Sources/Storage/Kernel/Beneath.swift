@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// Opens paths below a folder. Neither `..`, nor a link, nor a process that swaps folders meanwhile can lead out of it.
 struct Beneath: Sendable {
@@ -14,7 +15,7 @@ struct Beneath: Sendable {
 
     /// The means that works here, determined by opening `root`.
     static func available(in root: Int32) -> Beneath {
-        let tried = Beneath(means: .kernel).open(".", in: root, O_DIRECTORY | KernelFlag.placeOnly)
+        let tried = Beneath(means: .kernel).open(".", in: root, O_DIRECTORY | SystemFlag.placeOnly)
         guard tried < 0 else {
             close(tried)
             return Beneath(means: .kernel)
@@ -32,16 +33,10 @@ struct Beneath: Sendable {
     }
 
     private func byKernel(_ path: String, _ root: Int32, _ flags: Int32) -> Int32 {
-        // A `struct open_how`: flags, mode, and RESOLVE_BENEATH with RESOLVE_NO_MAGICLINKS.
-        var how: (UInt64, UInt64, UInt64) = (UInt64(UInt32(bitPattern: flags)), 0, 0x08 | 0x02)
         // EAGAIN: something below was renamed during the lookup. The limit stops a process that renames without end.
         for _ in 0..<128 {
-            let opened = retryingInterrupts {
-                withUnsafeMutableBytes(of: &how) { how in
-                    GNUFunctions.openat2(Self.openat2Number, Int(root), path, how.baseAddress, how.count)
-                }
-            }
-            if opened >= 0 || errno != EAGAIN { return Int32(truncatingIfNeeded: opened) }
+            let opened = retryingInterrupts { SystemCall.openBeneath(root, path, flags) }
+            if opened >= 0 || errno != EAGAIN { return opened }
         }
         return -1
     }
@@ -56,7 +51,7 @@ struct Beneath: Sendable {
                 return -1
             }
             let isLast = index == names.count - 1
-            let kind = isLast ? flags : O_DIRECTORY | KernelFlag.placeOnly | O_CLOEXEC
+            let kind = isLast ? flags : O_DIRECTORY | SystemFlag.placeOnly | O_CLOEXEC
             let opened = retryingInterrupts { openat(here.number, name, kind | O_NOFOLLOW, 0) }
             guard opened >= 0 else {
                 let number = errno
@@ -73,7 +68,4 @@ struct Beneath: Sendable {
         }
         return here.release()
     }
-
-    /// The number of the system call, the same on every architecture.
-    private static let openat2Number = 437
 }

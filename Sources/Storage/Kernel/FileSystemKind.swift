@@ -1,14 +1,13 @@
+import System
+
 /// The type of a file system.
 struct FileSystemKind {
     /// The number from <linux/magic.h>; 0 if the kernel does not report it.
     let magic: UInt64
 
     static func of(_ descriptor: Int32) -> FileSystemKind {
-        // A `struct statfs` has 120 bytes on every 64-bit Linux, and its first word is the type.
-        var words = [Int](repeating: 0, count: 32)
         // An unknown type is a valid result: a file system not known to be local is treated with more care.
-        guard GNUFunctions.fstatfs(descriptor, &words) == 0 else { return FileSystemKind(magic: 0) }
-        return FileSystemKind(magic: UInt64(UInt32(truncatingIfNeeded: words[0])))
+        FileSystemKind(magic: SystemCall.fileSystemMagic(of: descriptor))
     }
 
     /// Whether only this machine can access it. False for unknown types, network file systems and FUSE.

@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// The mounts that this process sees.
 struct MountTable {

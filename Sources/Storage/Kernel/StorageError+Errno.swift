@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// The end of a conversion to which a kernel error belongs.
 enum End {
@@ -17,18 +18,14 @@ extension StorageError {
             operation,
             Self.text(of: number),
             place: place,
-            errnoName: Self.name(of: number)
+            errnoName: systemName(number)
         )
     }
 
     private static func text(of number: Int32) -> String {
-        let text = String(cString: strerror(number))
+        let text = systemText(number)
         // glibc writes "No such file"; here the text stands in the middle of a sentence.
         return text.prefix(1).lowercased() + text.dropFirst()
-    }
-
-    private static func name(of number: Int32) -> String {
-        GNUFunctions.errnoName(number).map { String(cString: $0) } ?? "errno \(number)"
     }
 }
 

@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// A file opened for reading, closed when the value is dropped.
 public struct SourceFile: ~Copyable {

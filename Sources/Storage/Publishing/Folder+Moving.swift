@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 extension Folder {
     /// Renames `old` to `new`, replacing any file of that name.
@@ -10,7 +11,7 @@ extension Folder {
 
     /// Renames `old` to `new` unless `new` exists; returns whether it did so.
     func move(_ old: String, toFree new: String) throws(StorageError) -> Bool {
-        if GNUFunctions.renameat2(descriptor, old, descriptor, new, KernelFlag.withoutClobbering) == 0 { return true }
+        if SystemCall.renameKeepingOthers(old, in: descriptor, to: new, in: descriptor) == 0 { return true }
         switch errno {
         case EEXIST: return try finish(old, as: new)
         // The file system (NFS, much of FUSE) or the kernel does not support this rename.

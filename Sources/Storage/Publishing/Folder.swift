@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// An open folder. Lookups in it work even if the folder itself is renamed.
 final class Folder: Sendable {
@@ -27,7 +28,7 @@ final class Folder: Sendable {
         let readable = retryingInterrupts { Glibc.open(path, O_RDONLY | flags, 0) }
         if readable >= 0 { return Folder(adopting: Descriptor(adopting: readable), path: path, isReadable: true) }
         // Enough for everything but reading: a drop box lets users add files without listing it.
-        let opened = errno == EACCES ? Glibc.open(path, KernelFlag.placeOnly | flags, 0) : -1
+        let opened = errno == EACCES ? Glibc.open(path, SystemFlag.placeOnly | flags, 0) : -1
         guard opened >= 0 else {
             throw StorageError(errno: errno, .destination, at: .open, "open the folder", place: path)
         }
@@ -55,7 +56,7 @@ final class Folder: Sendable {
     /// Makes the names in this folder survive a power cut. `file` is an open file in it.
     func flush(with file: Int32) throws(StorageError) {
         // Never repeated after a failure: by then the kernel has forgotten what it could not write.
-        guard (isReadable ? fsync(descriptor) : GNUFunctions.syncfs(file)) != 0 else { return }
+        guard (isReadable ? fsync(descriptor) : SystemCall.flushFileSystem(of: file)) != 0 else { return }
         throw StorageError(errno: errno, .destination, at: .publish, "flush the folder", place: path)
     }
 }

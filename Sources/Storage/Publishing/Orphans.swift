@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 extension StorageRoot {
     /// Removes what dead workers left in the folder `below`, but not in its subfolders. Returns the removed names.

@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// Finished outputs of several jobs, made durable together and then linked under the names of their attempts.
 ///
@@ -89,7 +90,7 @@ public struct OutputGroup: ~Copyable {
         let devices = Dictionary(grouping: local) { FileFacts.of(members[$0].file.descriptor)?.identity.device }
         for (device, indices) in devices where device != nil && together ?? (indices.count >= cheaperTogether) {
             // After a failure each file is flushed by itself, which shows whose bytes were lost.
-            guard GNUFunctions.syncfs(members[indices[0]].file.descriptor) == 0 else { continue }
+            guard SystemCall.flushFileSystem(of: members[indices[0]].file.descriptor) == 0 else { continue }
             for index in indices { flushed[index] = members[index].file.lossAfterSyncfs() }
         }
         return members.indices.map { index in

@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// A record in an extended attribute of an output: the ledger and job that made it, from what, and its fingerprint.
 ///
@@ -57,15 +58,14 @@ extension OutputMark {
     static func read(from descriptor: Int32) -> Finding {
         // One byte longer than a mark, so that a longer value is recognised and rejected.
         var bytes = [UInt8](repeating: 0, count: byteCount + 1)
-        let count = GNUFunctions.fgetxattr(descriptor, name, &bytes, bytes.count)
+        let count = SystemCall.attribute(name, of: descriptor, into: &bytes)
         if count < 0 { return errno == EOPNOTSUPP || errno == ENOSYS ? .unsupported : .none }
         return OutputMark(Array(bytes.prefix(count))).map(Finding.mark) ?? .none
     }
 
     /// Marks an open file. Errors are ignored: an output without a mark is recognised by its bytes.
     func write(to descriptor: Int32) {
-        let bytes = bytes
-        _ = GNUFunctions.fsetxattr(descriptor, Self.name, bytes, bytes.count, 0)
+        _ = SystemCall.setAttribute(Self.name, of: descriptor, to: bytes)
     }
 }
 

@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// Who made the file that has a job's final name.
 public enum OutputOwner: Sendable, Hashable {

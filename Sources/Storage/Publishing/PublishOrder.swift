@@ -1,5 +1,6 @@
 public import Conversion
 import Glibc
+import System
 
 /// The ledger's order to publish one output, stored between the two transactions of publishing.
 public struct PublishOrder: Sendable, Hashable {

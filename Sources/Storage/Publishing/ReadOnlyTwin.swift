@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// A second, read-only descriptor of a file being written, by which the kernel tells whether a writer is left.
 ///
@@ -18,7 +19,7 @@ struct ReadOnlyTwin: ~Copyable {
         let twin = ReadOnlyTwin(descriptor: Descriptor(adopting: opened))
         // When a process opens the file for writing, the kernel signals the holder of the lease. SIGIO would end
         // this process; SIGURG is ignored by default.
-        guard fcntl(opened, KernelFlag.setSignal, SIGURG) == 0 else { return nil }
+        guard fcntl(opened, SystemFlag.setSignal, SIGURG) == 0 else { return nil }
         // At this point there is a writer: any other answer shows that leases prove nothing here.
         guard hasWriters(opened) == true else { return nil }
         return twin
@@ -26,8 +27,8 @@ struct ReadOnlyTwin: ~Copyable {
 
     /// Whether the file that `number` has open for reading still has a writer; `nil` if the kernel does not say.
     static func hasWriters(_ number: Int32) -> Bool? {
-        if fcntl(number, KernelFlag.setLease, Int32(F_RDLCK)) == 0 {
-            _ = fcntl(number, KernelFlag.setLease, Int32(F_UNLCK))
+        if fcntl(number, SystemFlag.setLease, Int32(F_RDLCK)) == 0 {
+            _ = fcntl(number, SystemFlag.setLease, Int32(F_UNLCK))
             return false
         }
         return errno == EAGAIN ? true : nil

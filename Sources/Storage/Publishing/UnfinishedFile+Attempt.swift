@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 extension UnfinishedFile {
     /// Gives the file the name of its attempt. The ledger then owns the file: dropping this value does not remove
@@ -35,7 +36,7 @@ extension UnfinishedFile {
     /// syncfs reports for the file system. A write error of one file is recorded with that file, and waiting for writes
     /// that have finished costs nothing and reports it. It is reported only once: a later fsync would not see it.
     func lossAfterSyncfs() -> Result<Void, StorageError>? {
-        if GNUFunctions.syncFileRange(descriptor, 0, 0, KernelFlag.waitBefore) == 0 { return .success(()) }
+        if SystemCall.waitForWrites(of: descriptor) == 0 { return .success(()) }
         switch errno {
         case ENOSYS, EINVAL, ESPIPE, EOPNOTSUPP: return nil
         case let number:

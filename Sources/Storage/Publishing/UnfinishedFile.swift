@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// A file being written in its destination's folder: unnamed, or under a hidden name if the file system requires one.
 ///
@@ -51,7 +52,7 @@ final class UnfinishedFile {
 
     /// An unnamed file; `nil` if the file system has none, or if it could not be linked later.
     private static func unnamed(in folder: Folder, for name: String) throws(StorageError) -> UnfinishedFile? {
-        let flags = KernelFlag.unnamedFile | O_RDWR | O_CLOEXEC
+        let flags = SystemFlag.unnamedFile | O_RDWR | O_CLOEXEC
         let opened = retryingInterrupts { openat(folder.descriptor, ".", flags, 0o666) }
         if opened < 0 {
             switch errno {

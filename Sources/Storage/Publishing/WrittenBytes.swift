@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// The size of a file, and whether all of it was written.
 public struct WrittenBytes: Sendable, Hashable {
@@ -18,7 +19,7 @@ public struct WrittenBytes: Sendable, Hashable {
             return WrittenBytes(byteCount: facts.byteCount, hasHoles: false)
         }
         // Every file has a hole at its end.
-        let hole = lseek(descriptor, 0, KernelFlag.seekHole)
+        let hole = lseek(descriptor, 0, SystemFlag.seekHole)
         return WrittenBytes(byteCount: facts.byteCount, hasHoles: hole >= 0 && hole < facts.byteCount)
     }
 }

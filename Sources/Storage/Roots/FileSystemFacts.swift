@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import System
 
 /// A file system and its free space.
 public struct FileSystemFacts: Sendable, Hashable {
@@ -36,7 +37,7 @@ public struct FileSystemFacts: Sendable, Hashable {
 
     /// The file system of the folder at `path`.
     public init?(path: String) {
-        let opened = retryingInterrupts { open(path, O_DIRECTORY | KernelFlag.placeOnly | O_CLOEXEC, 0) }
+        let opened = retryingInterrupts { open(path, O_DIRECTORY | SystemFlag.placeOnly | O_CLOEXEC, 0) }
         guard opened >= 0 else { return nil }
         let folder = Descriptor(adopting: opened)
         self.init(folder.number)

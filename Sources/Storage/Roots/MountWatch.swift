@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import System
 
 /// Tracks the mounts that this process has seen, and which of them are gone.
 ///
@@ -36,7 +37,7 @@ public final class MountWatch: Sendable {
         file = retryingInterrupts { open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0) }
         let table = MountTable.read()
         state = Mutex(State(table: table))
-        let root = retryingInterrupts { open("/", O_DIRECTORY | KernelFlag.placeOnly | O_CLOEXEC, 0) }
+        let root = retryingInterrupts { open("/", O_DIRECTORY | SystemFlag.placeOnly | O_CLOEXEC, 0) }
         let id = root >= 0 ? MountTable.mountID(of: root) : nil
         listsOpenFiles = table.mounts.contains { $0.id == id }
         if root >= 0 { close(root) }

@@ -1,5 +1,6 @@
 public import Conversion
 import Glibc
+import System
 
 /// A named folder below which sources are read and outputs are published. No path leads out of it.
 public final class StorageRoot: Sendable {
@@ -55,7 +56,7 @@ public final class StorageRoot: Sendable {
         if let problem = pathProblem(path) {
             throw StorageError(.invalidPath, at: .open, "open the root", problem, place: path)
         }
-        let opened = retryingInterrupts { Glibc.open(path, O_DIRECTORY | KernelFlag.placeOnly | O_CLOEXEC, 0) }
+        let opened = retryingInterrupts { Glibc.open(path, O_DIRECTORY | SystemFlag.placeOnly | O_CLOEXEC, 0) }
         guard opened >= 0 else {
             throw StorageError(errno: errno, .destination, at: .open, "open the root", place: path)
         }
@@ -83,7 +84,7 @@ public final class StorageRoot: Sendable {
     public func openSource(_ location: Location) throws(StorageError) -> SourceFile {
         guard rules.mayRead else { throw forbidden("open the source", "the root is write-only", location) }
         // Checked first: opening a device may have side effects.
-        let place = Descriptor(adopting: try open(location, KernelFlag.placeOnly))
+        let place = Descriptor(adopting: try open(location, SystemFlag.placeOnly))
         guard let facts = FileFacts.of(place.number) else { throw cannotOpen(errno, location) }
         guard facts.kind == .file else {
             let detail = "it is a \(facts.kind.rawValue)"
@@ -206,7 +207,7 @@ public final class StorageRoot: Sendable {
         let readable = beneath.open(path, in: descriptor, O_RDONLY | O_DIRECTORY)
         if readable >= 0 { return Folder(adopting: Descriptor(adopting: readable), path: shown, isReadable: true) }
         guard errno == EACCES else { return nil }
-        let searchable = beneath.open(path, in: descriptor, KernelFlag.placeOnly | O_DIRECTORY)
+        let searchable = beneath.open(path, in: descriptor, SystemFlag.placeOnly | O_DIRECTORY)
         guard searchable >= 0 else { return nil }
         return Folder(adopting: Descriptor(adopting: searchable), path: shown, isReadable: false)
     }

@@ -1,4 +1,5 @@
 import Glibc
+import System
 import Synchronization
 
 /// A thread reserved for heartbeats, so that they are not delayed when the threads shared by all Swift tasks are busy.
@@ -21,43 +22,20 @@ final class PulseThread: TaskExecutor, Sendable {
 
     private let state = Mutex(State())
     /// Wakes the thread.
-    private let pipe: (reading: Int32, writing: Int32)
+    private let pipe: Pipe
 
     init() {
-        var ends: [Int32] = [-1, -1]
-        precondition(Glibc.pipe(&ends) == 0, "a process that starts may open a pipe")
-        for end in ends {
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        do {
+            pipe = try Pipe.open()
+        } catch {
+            preconditionFailure("a process that starts may open a pipe: \(error.text)")
         }
-        pipe = (ends[0], ends[1])
-        let thread = Unmanaged.passRetained(Body { [weak self] in self?.turn() ?? false })
-        var (handle, attributes) = (pthread_t(), pthread_attr_t())
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        let problem = pthread_create(
-            &handle,
-            &attributes,
-            { raw in
-                let body = Unmanaged<Body>.fromOpaque(raw!).takeRetainedValue()
-                while body.turn() {}
-                return nil
-            },
-            thread.toOpaque()
-        )
-        pthread_attr_destroy(&attributes)
-        // A worker without its heartbeat would lose every job: better to end at the start.
-        precondition(problem == 0, "cannot start the heartbeat thread: \(String(cString: strerror(problem)))")
-    }
-
-    deinit {
-        close(pipe.reading)
-        close(pipe.writing)
-    }
-
-    private final class Body: Sendable {
-        let turn: @Sendable () -> Bool
-        init(_ turn: @escaping @Sendable () -> Bool) { self.turn = turn }
+        pipe.reading.stopsWaiting()
+        pipe.writing.stopsWaiting()
+        // Between two turns the thread holds no reference, so that the worker's end ends it, too.
+        SystemThread.detach("heartbeat") { [weak self] in
+            while self?.turn() == true {}
+        }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -108,7 +86,7 @@ final class PulseThread: TaskExecutor, Sendable {
     private func wake() {
         var one: UInt8 = 1
         // If the pipe is full, the thread wakes up anyway.
-        _ = write(pipe.writing, &one, 1)
+        _ = write(pipe.writing.number, &one, 1)
     }
 
     /// One turn of the thread's loop. Returns false if the thread should end.
@@ -125,10 +103,10 @@ final class PulseThread: TaskExecutor, Sendable {
         guard jobs.isEmpty, due.isEmpty else { return true }
         if isEnded { return false }
         let left = next.map { min($0 - now, .seconds(1)) } ?? .seconds(1)
-        var waited = pollfd(fd: pipe.reading, events: Int16(POLLIN), revents: 0)
+        var waited = pollfd(fd: pipe.reading.number, events: Int16(POLLIN), revents: 0)
         poll(&waited, 1, Int32((left / .milliseconds(1)).rounded(.up)))
         var scratch = [UInt8](repeating: 0, count: 64)
-        _ = read(pipe.reading, &scratch, scratch.count)
+        _ = read(pipe.reading.number, &scratch, scratch.count)
         return true
     }
 }

@@ -1,6 +1,7 @@
 import Conversion
 import Ledger
 import Synchronization
+import System
 
 /// Claims jobs from the ledger, one claim at a time.
 final class Claimer: Sendable {
@@ -13,7 +14,7 @@ final class Claimer: Sendable {
     func run() async {
         var nextLook = ContinuousClock.now
         var isInDoubt = false
-        var patience = Patience(first: .milliseconds(100), longest: .seconds(5))
+        var patience = BackOff(first: .milliseconds(100), longest: .seconds(5))
         while !Task.isCancelled {
             let seen = shop.board.signal.count
             let session = shop.sessions.current
@@ -25,7 +26,7 @@ final class Claimer: Sendable {
                 }
                 try await tellAbilities(of: session)
                 if try await claim(for: session) { continue }
-                patience = Patience(first: .milliseconds(100), longest: .seconds(5))
+                patience = BackOff(first: .milliseconds(100), longest: .seconds(5))
             } catch let error as LedgerError {
                 isInDoubt = isInDoubt || error.mayHaveHappened
                 if error.code == .ledgerLeaseOver {

@@ -3,6 +3,7 @@ import Glibc
 import Publishing
 import Storage
 import Synchronization
+import System
 
 /// The worker's roots, which may disappear and come back while it runs.
 ///

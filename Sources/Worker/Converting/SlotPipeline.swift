@@ -3,6 +3,7 @@ import Ledger
 import Publishing
 import PumpRoom
 import Storage
+import System
 
 /// One pipeline of a slot: takes one job after another, opens its files, and has the room convert.
 struct SlotPipeline: Sendable {

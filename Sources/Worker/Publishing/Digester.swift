@@ -2,6 +2,7 @@ import Conversion
 import Ledger
 import Publishing
 import Storage
+import System
 
 /// Computes the digests of finished outputs while the slots go on converting.
 struct Digester: Sendable {

@@ -2,6 +2,7 @@ import Conversion
 import Ledger
 import Publishing
 import Storage
+import System
 
 /// Publishes outputs and reports results to the ledger. A group is everything that is ready
 /// when the last group is done.

@@ -2,6 +2,7 @@ import Conversion
 import Ledger
 import Publishing
 import Storage
+import System
 
 /// The periodic chores that each worker does for the whole cluster: finishing publications, sweeping and housekeeping.
 struct Caretaker: Sendable {

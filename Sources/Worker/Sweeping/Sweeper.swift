@@ -3,6 +3,7 @@ import Ledger
 import Publishing
 import Storage
 import Synchronization
+import System
 
 /// Removes files that dead workers left in the folders that this worker writes to.
 final class Sweeper: Sendable {

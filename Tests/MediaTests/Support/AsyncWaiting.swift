@@ -1,4 +1,5 @@
 import Dispatch
+import System
 
 @testable import Media
 

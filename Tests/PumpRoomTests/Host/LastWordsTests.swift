@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import System
 
 @testable import PumpRoom
 
@@ -12,7 +13,7 @@ struct LastWordsTests {
     init() throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw SupportError("make a pipe", errno: errno) }
-        words = LastWords(from: Descriptor(adopting: ends[0]))
+        words = LastWords(from: SharedDescriptor(adopting: ends[0]))
         writing = ends[1]
     }
 

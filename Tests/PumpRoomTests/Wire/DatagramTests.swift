@@ -2,13 +2,14 @@ import Conversion
 import Foundation
 import TestSupport
 import Testing
+import System
 
 @testable import PumpRoom
 
 /// Messages over a real pair of sockets.
 @Suite struct DatagramTests {
-    private let ours: Descriptor
-    private let theirs: Descriptor
+    private let ours: SharedDescriptor
+    private let theirs: SharedDescriptor
 
     init() throws {
         let pair = try Datagram.pair()
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test func whatAnEndSaidBeforeItsDeathIsHeardAfterIt() throws {
-        var pair: (ours: Descriptor, theirs: Descriptor)? = try Datagram.pair()
+        var pair: (ours: SharedDescriptor, theirs: SharedDescriptor)? = try Datagram.pair()
         let listener = try #require(pair?.ours)
         // Because of the unread message, the kernel reports an error before the queued message.
         guard let speaker = pair?.theirs.number, case .sent = Datagram.send([9], to: listener.number, waits: false),

@@ -1,0 +1,54 @@
+// What Swift's Glibc module lacks: functions that need _GNU_SOURCE or are variadic, and macros. Contains no logic.
+#ifndef SLUICE_CSYSTEM_SHIM_H
+#define SLUICE_CSYSTEM_SHIM_H
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <malloc.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <wchar.h>
+
+// glibc declares these only for _GNU_SOURCE, which Swift's Glibc module does without. A module that defines it would see
+// other structures than that one.
+int pipe2(int ends[2], int flags);
+int renameat2(int old_folder, const char *old_name, int new_folder, const char *new_name, unsigned int flags);
+int syncfs(int descriptor);
+int sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned int flags);
+const char *strerrorname_np(int number);
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+int wcwidth(wchar_t character);
+
+// prctl and syscall are variadic in C, so Swift cannot call them.
+static inline int sluice_name_thread(const char *name) { return prctl(PR_SET_NAME, name, 0UL, 0UL, 0UL); }
+// glibc 2.35 and earlier have no function for pidfd_open; its number is the same on every architecture.
+static inline int sluice_pidfd_open(pid_t process) { return (int)syscall(434, process, 0U); }
+// glibc has no function for openat2.
+static inline int sluice_openat2(int folder, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {
+    struct open_how how = {flags, mode, resolve};
+    return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+}
+// The magic number of the descriptor's file system; 0 if it cannot be read. The structure's fields have other types
+// on other architectures.
+static inline int64_t sluice_file_system_magic(int descriptor) {
+    struct statfs facts;
+    return fstatfs(descriptor, &facts) == 0 ? (int64_t)(uint32_t)facts.f_type : 0;
+}
+
+// Values that depend on the architecture, or that need _GNU_SOURCE.
+static const int32_t SLUICE_O_TMPFILE = 020000000 | O_DIRECTORY;
+static const int32_t SLUICE_O_PATH = 010000000;
+static const int32_t SLUICE_F_SETSIG = 10;
+static const int32_t SLUICE_F_SETLEASE = 1024;
+static const int32_t SLUICE_SEEK_HOLE = 4;
+static const uint32_t SLUICE_RENAME_NOREPLACE = 1;
+static const uint32_t SLUICE_SYNC_FILE_RANGE_WAIT_BEFORE = 1;
+
+#endif

@@ -1,0 +1,66 @@
+import CSystem
+import Glibc
+
+/// Functions of glibc and the kernel that Swift's Glibc module lacks. Each returns what the C function returns, and
+/// leaves the reason for a failure in `errno`.
+package enum SystemCall {
+    /// A descriptor of `path` below `folder`, which neither `..` nor a link can leave (openat2, since Linux 5.6).
+    package static func openBeneath(_ folder: Int32, _ path: String, _ flags: Int32) -> Int32 {
+        // RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS.
+        sluice_openat2(folder, path, UInt64(UInt32(bitPattern: flags)), 0, 0x08 | 0x02)
+    }
+
+    /// Renames a file, and fails with EEXIST if the new name is taken.
+    package static func renameKeepingOthers(_ old: String, in folder: Int32, to new: String, in other: Int32) -> Int32 {
+        renameat2(folder, old, other, new, SLUICE_RENAME_NOREPLACE)
+    }
+
+    /// Flushes the file system of `descriptor`.
+    package static func flushFileSystem(of descriptor: Int32) -> Int32 { syncfs(descriptor) }
+
+    /// Waits for the pages of a file that are being written to the disk already.
+    package static func waitForWrites(of descriptor: Int32) -> Int32 {
+        sync_file_range(descriptor, 0, 0, SLUICE_SYNC_FILE_RANGE_WAIT_BEFORE)
+    }
+
+    /// The number from <linux/magic.h> of the file system of `descriptor`; 0 if the kernel does not report it.
+    package static func fileSystemMagic(of descriptor: Int32) -> UInt64 {
+        UInt64(sluice_file_system_magic(descriptor))
+    }
+
+    package static func attribute(_ name: String, of descriptor: Int32, into bytes: inout [UInt8]) -> Int {
+        fgetxattr(descriptor, name, &bytes, bytes.count)
+    }
+
+    package static func setAttribute(_ name: String, of descriptor: Int32, to bytes: [UInt8]) -> Int32 {
+        fsetxattr(descriptor, name, bytes, bytes.count, 0)
+    }
+
+    /// A descriptor that is readable once the process has ended (pidfd_open, since Linux 5.3).
+    package static func processHandle(_ process: Int32) -> Int32 { sluice_pidfd_open(process) }
+
+    /// Makes a process that is started with `actions`, a `posix_spawn_file_actions_t`, close all descriptors from `first`
+    /// on. The type cannot be named here: for importers it is Glibc's, and in this module the C door's.
+    package static func closeDescriptors(from first: Int32, in actions: UnsafeMutableRawPointer) {
+        // It fails only if there is no memory for the action, and then starting the process fails, too.
+        _ = posix_spawn_file_actions_addclosefrom_np(
+            actions.assumingMemoryBound(to: posix_spawn_file_actions_t.self),
+            first
+        )
+    }
+
+    /// How many columns a terminal gives to a character; -1 for one that cannot be printed.
+    package static func columns(of scalar: Unicode.Scalar) -> Int { Int(wcwidth(wchar_t(scalar.value))) }
+}
+
+/// Flags of system calls that Swift's Glibc module lacks.
+package enum SystemFlag {
+    /// O_TMPFILE: a file without a name.
+    package static let unnamedFile = SLUICE_O_TMPFILE
+    /// O_PATH: a descriptor that refers to a path but cannot read.
+    package static let placeOnly = SLUICE_O_PATH
+    /// F_SETSIG and F_SETLEASE.
+    package static let setSignal = SLUICE_F_SETSIG
+    package static let setLease = SLUICE_F_SETLEASE
+    package static let seekHole = SLUICE_SEEK_HOLE
+}
