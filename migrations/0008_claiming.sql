@@ -13,7 +13,8 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 
 -- MARK: Shares
 
--- The oldest generation that counts. Rows of a claim that committed later than four foldings after it began are not counted.
+-- The oldest generation of `service` rows that counts. If more than four foldings happen between the start of a claim and its commit,
+-- the rows of that claim are not counted.
 create function first_generation() returns bigint
 language plpgsql volatile security definer set search_path from current
 as $$ begin return (select last_value - 4 from service_generation); end $$;
@@ -21,8 +22,8 @@ as $$ begin return (select last_value - 4 from service_generation); end $$;
 -- Adds the service that claims have given to the finish tags of queues and submitters, and to the virtual times. Returns the number
 -- of rows folded.
 --
--- A tag grows by cost x 100 / weight, starting from its old value or from the virtual time, whichever is later: unused service is
--- not owed later. `ranked`: also ranks the lanes again, if there are more of them than a claim looks at.
+-- A tag grows by cost x 100 / weight, starting from its old value or from the virtual time, whichever is later, so that
+-- unused service cannot be saved up. With `ranked`, this also ranks the lanes again, if there are more of them than a claim looks at.
 create function fold_service(ranked boolean default false) returns integer
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set jit = off
@@ -87,18 +88,17 @@ create type open_lane as (
     lane integer, queue integer, share integer, priority smallint,
     -- The turn of its first job.
     head bigint,
-    -- The number of its queue's jobs that may still be claimed; null: no limit.
+    -- The number of its queue's jobs that may still be claimed; null means no limit.
     capacity integer,
     -- The start tags of the next job of its queue and of its submitter, the weights by which these advance, and the virtual times.
     queue_tag bigint, queue_weight integer, root_clock bigint, share_tag bigint, share_weight integer, queue_clock bigint,
-    -- The floor was raised a while ago and is below the head, so dead rows may lie between the two.
+    -- Whether the floor was last raised a while ago and is below the head, so that dead rows may lie between the two.
     lags boolean
 );
 
--- Lanes in which jobs wait and from which a worker with these abilities may take, of queues that are below their limits: about
--- `most` of those that come next by priority and by the shares as of the last folding. Tags and times are as of the last folding
--- too. `capacity` is the queue's limit. The number of a queue's running jobs includes counts that are not yet folded, as of the last
--- commit.
+-- The lanes in which jobs wait, from which a worker with these abilities may take, and whose queues are below their limits. Returns
+-- about `most` of them, in order of priority and then of shares. Shares, tags and times are as of the last folding. `capacity` is the
+-- queue's limit. The number of a queue's running jobs includes counts that are committed but not yet folded.
 create function open_lanes(abilities text[], queue_names text[], most integer, t timestamptz) returns setof open_lane
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
@@ -214,7 +214,7 @@ end $$;
 --
 -- `queue_names` restricts the claim to these queues. Throws SQLSTATE SL001 if the worker has been ended; an expired lease is
 -- revived. Epoch and lease id are the fence, which every later write repeats. `claim_number` grows with every claim of a worker. A
--- worker gives up a claim that was not answered with bar_claims(), after which held() lists for good what the claim took.
+-- worker gives up an unanswered claim with bar_claims(); from then on held() lists all that the claim took.
 create function claim(
     worker_id bigint, worker_secret uuid, wanted integer, queue_names text[] default null, claim_number bigint default null
 )
@@ -231,7 +231,7 @@ declare
     t timestamptz := ledger_time();
     due_from timestamptz;
     me worker;
-    -- The open lanes. The claim does not look before their heads: jobs that returned to earlier turns since are left to the next
+    -- The open lanes. The claim does not look before their heads: it leaves jobs that have returned to earlier turns since to the next
     -- claim.
     lanes open_lane[];
     here open_lane[];
@@ -242,7 +242,7 @@ declare
     limited integer[];
     is_shared boolean;
     has_limits boolean;
-    -- There are so many lanes that claims must not look at empty ones.
+    -- Whether there are so many lanes that claims must not look at empty ones.
     is_crowded boolean;
     oldest bigint;
     lane_id integer;
@@ -273,7 +273,7 @@ begin
         perform wake_delayed(100);
     end if;
 
-    -- More than enough: each lane has a job, and counts that are not yet folded have raised no more than some two hundred lanes.
+    -- More lanes than needed: each has a job, and service that is not yet folded changes the order of at most some two hundred.
     lanes := array(select l from open_lanes(me.abilities, claim.queue_names, missing + 256, t) l);
     is_shared := (select count(distinct l.share) > 1 from unnest(lanes) l);
     if is_shared then
@@ -397,7 +397,7 @@ begin
         end if;
     end loop;
 
-    -- In case no process does the housekeeping, or claims are many.
+    -- In case no process does the housekeeping, or there are many claims.
     oldest := first_generation();
     if is_shared and (select count(*) > 200 from (
         select from service s where s.generation >= oldest limit 201

@@ -1,15 +1,15 @@
--- Why: the history of a destination: whether a submission repeats work that is done or in progress, and which jobs made a file that
--- `check` compares. Each span has a separate index by destination, so the functions search the spans from the newest on until
--- nothing is left to find, and release the locks of each span.
+-- Why: looks up the jobs of a destination. `submit` asks whether a submission repeats work that is done or in progress, and `check`
+-- asks which jobs made a file. Each span has a separate index by destination, so the functions search one span after another, from the
+-- newest on, until nothing is left to find. They release the locks of each span before the next.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- A job with the destination that is number `place` in the caller's list.
+-- A job, with the destination that it shares with entry number `place` of the caller's list.
 create type job_at as (
     place integer, location text, job bigint, batch bigint, work bigint, on_conflict text, source_bytes bigint,
     source_modified bigint
 );
 
--- The jobs of a span for some destinations, as far as the caller may see them: the latest `most` for each; null: all.
+-- The jobs of a span for some destinations, as far as the caller may see them: the latest `most` for each, or all if `most` is null.
 create function jobs_at(places integer[], locations text[], first bigint, next bigint, most bigint) returns setof job_at
 language plpgsql stable security definer set search_path from current
     set plan_cache_mode = force_custom_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -32,8 +32,8 @@ begin
         ) j;
 end $$;
 
--- For each of these jobs, the latest earlier output in a span that has the same destination and was made by the same work, as far as
--- the caller may see it.
+-- For each of the jobs in `later`, the latest earlier output in a span that has the same destination and was made by the same work, as
+-- far as the caller may see it.
 create type output_at as (place integer, size bigint, digest bytea);
 create function outputs_at(later job_at[], first bigint, next bigint) returns setof output_at
 language plpgsql stable security definer set search_path from current

@@ -1,4 +1,4 @@
--- Why: shows jobs to people, as rows of a list or with their whole history, and failures by kind.
+-- Why: lists jobs for users, as rows of a list or with their whole history, and failures by kind.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- A page of jobs with the columns of a list. Filter, cursor and order as in find_jobs().
@@ -59,10 +59,10 @@ begin
         order by s.place;
 end $$;
 
--- The details of some jobs, and why they are not yet done. Ids of missing jobs are left out.
+-- The details of some jobs, and why they do not run yet. Ids of missing jobs are left out.
 --
--- `why`, for a job that does not run: `paused` (its queue), `unable` (no living worker has all of `needs`), `limit` (its queue's),
--- `run_at`, `back_off`, or `line` (other jobs come first).
+-- `why`, for a job that does not run: `paused` (its queue is), `unable` (no running worker has all of `needs`), `limit` (its queue has
+-- reached its limit), `run_at` (it is not yet due), `back_off` (its next attempt is not yet due), or `line` (other jobs come first).
 create function show_jobs(job_ids bigint[])
 returns table (
     job bigint, state job_state, batch bigint, batch_name text, queue text, priority smallint, source text, recipe jsonb,
@@ -197,7 +197,7 @@ end $$;
 -- Failures by code, class and stage, the most frequent first. `jobs` is the number of jobs that ended so; `attempts` includes those
 -- that were retried since.
 --
--- Uses the counts by the hour if `batch_id` is null. For a batch it counts the jobs.
+-- Without `batch_id` this reads the hourly counts. For a batch it counts the jobs themselves.
 create function list_failures(since timestamptz default null, queue_name text default null, batch_id bigint default null)
 returns table (
     code text, class failure_class, stage text, jobs bigint, attempts bigint, last_at timestamptz, example bigint,
@@ -233,7 +233,7 @@ begin
         order by k.jobs desc, k.attempts desc, k.code;
 end $$;
 
--- Lanes with waiting jobs that no living worker can do, with the missing needs: for `doctor`.
+-- Lanes with waiting jobs that no running worker can do, with the missing needs: for `doctor`.
 create function list_unable()
 returns table (queue text, priority smallint, needs text[], missing text[], example bigint)
 language sql volatile security definer set search_path from current set jit = off
@@ -251,7 +251,7 @@ as $$
     order by q.name, l.priority desc, l.id
 $$;
 
--- The state of the chores: what is due, what was done last, and errors. `began_at`: when the round in progress began; `pages`,
+-- The state of the chores: what is due, what was done last, and errors. `began_at` is when the round in progress began; `pages`,
 -- `affected` and `took_ms` belong to that round, or to the last one. `remaining` is the work that is left, up to 100,000, where it
 -- is known.
 create function list_chores()

@@ -1,7 +1,7 @@
--- Why: the changes that people may make: cancel, retry and reprioritise jobs by id, batch or any filter; pause and limit queues;
--- quiet workers. Submitters change jobs of their own batches; everything else is for operators. Jobs are changed one chunk per call,
--- each in a separate transaction, so that a million of them do not block other sessions. The answer holds the cursor for the next
--- call, null at the end. count_jobs() tells beforehand how many there are.
+-- Why: the changes that users may make: cancel, retry and reprioritise jobs by id, batch or any filter; pause and limit queues;
+-- quiet workers. Submitters change jobs of their own batches; everything else is for operators. Each call changes one chunk of jobs in
+-- a separate transaction, so that a change of a million jobs does not block other sessions. The answer holds the cursor for the next
+-- call, or null at the end. count_jobs() returns beforehand how many jobs there are.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- Restricts a filter to the states in which the change is possible.
@@ -73,8 +73,8 @@ end $$;
 -- Jobs whose publication is overdue are handed out again at once to processes that can finish them (`publishing`); nothing else
 -- about them changes.
 --
--- With `new_damage` (`strict`, `conceal`, `skip`) all these jobs treat damage in that way from now on. With `conceal_seconds` as
--- well, `conceal` adds at most that many seconds of silence.
+-- With `new_damage` (`strict`, `conceal`, `skip`) all these jobs treat damage in that way from now on. `conceal_seconds` limits the
+-- silence that `conceal` inserts.
 create function retry_jobs(
     filter jsonb, behind jsonb default null, page integer default 1000, new_damage text default null,
     conceal_seconds integer default null
@@ -102,7 +102,7 @@ begin
         raise exception 'conceal_seconds is more than 0 and goes with conceal, not % with "%"', conceal_seconds, new_damage
             using errcode = 'invalid_parameter_value';
     end if;
-    -- Not while drop_old() counts or drops old jobs.
+    -- Excludes drop_old(), which counts and drops old jobs.
     perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), (array_agg(f.next order by f.place desc))[1]

@@ -3,7 +3,7 @@ import BenchNames
 import Foundation
 import TestSupport
 
-/// Ten hours compared with ten minutes: whether memory grows with the length of the source.
+/// Compares ten hours with ten minutes, to show whether memory grows with the length of the source.
 enum MemoryBench {
     private static let targetKiB = 48 * 1024
     /// The difference between two runs of the same conversion, from pages that the kernel happened to map or not.
@@ -40,7 +40,7 @@ enum MemoryBench {
 
     private static func mebibytes(_ kibibytes: Int) -> String { (Double(kibibytes) / 1024).fixed(1) }
 
-    // MARK: One length
+    // MARK: Measuring one length
 
     private struct Peak {
         let name: String
@@ -54,7 +54,7 @@ enum MemoryBench {
         let wavBytes = frames * 4
         let isRoomy = try bench.largeFolder.freeBytes > wavBytes * 3 / 2
         if !isRoomy { Bench.complain("not enough space for a WAV of \(wavBytes >> 20) MiB: using 8 kHz mono instead") }
-        // The slowest come first; the others fill the other cores meanwhile.
+        // The slowest start first, while the other cores work on the rest.
         let fromPipe: [TargetFormat] = [.aac, .opus, .mp3, .flac, isRoomy ? .wav : .wav8k]
         let kept: [TargetFormat] = [.opus, .aac, .mp3, .flac]
         @Sendable func folder(_ format: TargetFormat) throws -> String {

@@ -2,7 +2,7 @@
 
     drain.py URL --server 4711 --jobs 50000 --batch 100 --connections 4 --processes 2
 
-Its tables are created anew, and the jobs are queued and the table is analyzed before the clock starts. Each
+Before the clock starts, pgqueuer's tables are created anew, the jobs are queued and the table is analyzed. Each
 connection is a separate PgQueuer in drain mode, as in pgqueuer's own benchmark; the job function does nothing. Tables
 are durable, which is its default. The clock stops when the last worker has written its last result. Prints one line
 of JSON: the wall-clock seconds, and the processor seconds of the workers and of the server whose first process is

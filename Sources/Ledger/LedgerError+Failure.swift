@@ -1,7 +1,7 @@
 public import Conversion
 
 extension LedgerError {
-    /// The error as a failure, for people.
+    /// The error as a `Failure`, whose message is for users.
     public var failure: Failure {
         Failure(
             code,

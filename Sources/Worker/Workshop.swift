@@ -91,7 +91,7 @@ final class Workshop: Sendable {
             + codecs.filter { $0 != .copy }.map(AbilityWord.codec).sorted()
     }
 
-    // MARK: - Wishes
+    // MARK: - Orders from the ledger
 
     /// Whether the worker may claim: no stop was ordered, and the last heartbeat's reply allows it.
     var mayClaim: Bool { !stopOrder.isGiven && wish.withLock { $0 == .run } }

@@ -40,7 +40,7 @@ struct LockOrderTests {
                         } catch let error as LedgerError where error.sqlState == "40P01" {
                             outcome.deadlocks.append("\(error.detail): \(sql)")
                         } catch let error as LedgerError where [.ledgerLeaseOver, .ledgerRefused].contains(error.code) {
-                            // The worker has been ended meanwhile, or the ledger to number holds jobs.
+                            // The worker has been ended meanwhile, or `number_ledger` found jobs in the ledger.
                         } catch let error as LedgerError
                             where error.sqlState == "55P03" && sql.contains("number_ledger")
                         {

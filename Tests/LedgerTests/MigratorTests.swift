@@ -54,7 +54,7 @@ struct MigratorTests {
         #expect(name == "a")
     }
 
-    /// Every service starts with a plan, and must be able to start while a server is just restarting.
+    /// Every service reads the plan first, and must be able to start while the server restarts.
     @Test func aConnectionThatBreaksUnderThePlanIsReplaced() async throws {
         let name = PrivatePostgres.freshName()
         let configuration = try configuration(url: PrivatePostgres.shared().url() + "?application_name=\(name)")

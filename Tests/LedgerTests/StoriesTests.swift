@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// Stories read together equal stories read one by one.
+/// The stories of many jobs, read in one call, equal those read one by one.
 struct StoriesTests {
     @Test func storiesOfAPageAreThoseOfEachJob() async throws {
         let lab = try await LedgerLab()

@@ -91,7 +91,7 @@ import Testing
         #expect(outcome.remarks.first { $0.kind == .samplesClipped }?.count == Int64(beyond))
     }
 
-    /// A lossy source may be louder than its recording was. It has no bit depth that could be lost.
+    /// A decoded lossy source may be louder than the original recording. It has no bit depth that could be lost.
     @Test func loudMP3IsCountedAndHasNoDepthToLose() throws {
         let noise = Signal.noise(seed: 2, rate: 44_100, frames: 44_100, channels: 2, amplitude: 1)
         let mp3 = folder.path("loud.mp3")

@@ -189,7 +189,7 @@ struct CheckPage {
         }
     }
 
-    /// `12,408 outputs checked, 1.9 TB: 12,405 as they were written, 2 missing, 1 of other content`
+    /// `12,408 outputs checked, 1.9 TB: 12,405 unchanged, 2 missing, 1 with different content`
     func show(_ tally: OutputCheck.Tally) throws {
         let checked = tally.done - tally.unseen
         if isJSON {

@@ -10,11 +10,11 @@ struct OutputCheck: Sendable {
     struct Tally: Sendable {
         /// Outputs that match the filter, counted before the check starts.
         var total = 0
-        /// Outputs examined so far. `fine` counts those that are as they were written, `bytes` is their total size.
+        /// Outputs examined so far. `fine` counts the unchanged ones, and `bytes` is their total size.
         var done = 0
         var bytes: Int64 = 0
         var fine = 0
-        /// Those of `fine` that a later job made than the one the filter found.
+        /// Those of `fine` that were made by a later job than the one that the filter found.
         var replaced = 0
         /// Outputs that changed during the check, so that their state is unknown.
         var busy = 0
@@ -35,7 +35,7 @@ struct OutputCheck: Sendable {
 
     private static let pageSize: Int32 = 1_000
 
-    /// Calls `report` after each page, and `find` once for each output that is not as it was written.
+    /// Calls `report` after each page, and `find` once for each output that has changed or is missing.
     func run(
         _ filter: JobFilter,
         report: @Sendable (Tally) -> Void,
@@ -113,14 +113,13 @@ struct OutputCheck: Sendable {
         return OutputReading.look(at: path, bytes: bytes, digest: digest) { !isStopped.value }
     }
 
-    // MARK: - Whether it is so
+    // MARK: - Confirming findings
 
-    /// Findings for those of `suspects` that no later job explains.
+    /// Findings for those of `suspects` that no later job has replaced or is about to replace.
     ///
-    /// A later job with the same destination may have replaced the file, or may be about to. So this asks the
-    /// ledger which job made the file last, compares the file with what that job recorded, and asks the ledger
-    /// again. The output counts as damaged only if nothing changed in between; one that keeps changing counts as
-    /// busy after three rounds.
+    /// This asks the ledger which job made the file last, compares the file with what that job recorded, and asks the
+    /// ledger again. The output counts as damaged only if nothing changed in between; one that keeps changing counts
+    /// as busy after three rounds.
     private func confirmed(_ suspects: [RecordedOutput], _ tally: inout Tally) async throws -> [OutputFinding] {
         var (open, findings): ([RecordedOutput], [OutputFinding]) = (suspects, [])
         let rootsHere = Set(roots.roots.map(\.name))

@@ -21,7 +21,7 @@ struct EffectiveSetting: Sendable, Hashable {
         case file(String)
         case fallback
 
-        /// The word for programs.
+        /// The word in the output of `--json`.
         var name: String {
             switch self {
             case .option: "option"

@@ -56,7 +56,7 @@ struct UnknownContext: Error, Hashable {
     }
 }
 
-// MARK: - As it is written down
+// MARK: - JSON
 
 extension ContextBook {
     /// Why the text of a book is invalid, without quoting it: an address in it may hold a password.

@@ -77,7 +77,7 @@ enum ContextCommands {
         run: forget
     )
 
-    // MARK: - Which is current
+    // MARK: - Switching
 
     @Sendable private static func choose(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         try refuse(LedgerOptions.forms, in: invocation)
@@ -113,7 +113,7 @@ enum ContextCommands {
         console.warn("\(variable) is set in the environment and overrides the current context")
     }
 
-    // MARK: - Which there are
+    // MARK: - Listing
 
     /// The JSON form of a context.
     private struct Record: Encodable {

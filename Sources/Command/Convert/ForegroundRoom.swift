@@ -117,7 +117,7 @@ extension RoomFailure {
 }
 
 extension Failure {
-    /// The failure after three rooms in a row ended before they began the conversion.
+    /// The failure after four rooms ended before they began the conversion.
     fileprivate static var notBegun: Failure {
         Failure(.roomStart, at: .open, "the pump rooms crashed before they began")
     }

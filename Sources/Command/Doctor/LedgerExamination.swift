@@ -172,7 +172,7 @@ struct LedgerExamination: Sendable {
         return [.ok("role", "\(report.user.printable): \(roles.joined(separator: ", "))")]
     }
 
-    // MARK: - Life
+    // MARK: - Housekeeping and workers
 
     private func house(_ ledger: JobLedger) async throws -> [Finding] {
         var findings: [Finding] = []

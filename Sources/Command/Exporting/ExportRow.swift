@@ -6,7 +6,7 @@ import Ledger
 struct ExportRow {
     private let cells: [String]
 
-    /// The columns that lists also show, and those that take the job's attempts and recipe.
+    /// The columns that lists also show. The columns after them need the job's attempts and recipe.
     private static let briefColumns = [
         "seq", "job", "state", "worker", "ended", "attempts", "bytes", "sha256", "code", "class", "stage", "source",
     ]
@@ -43,6 +43,6 @@ struct ExportRow {
             ]
     }
 
-    /// Control characters, tabs and line ends among them, are escaped, so that a job stays on one line.
+    /// Control characters, including tabs and line ends, are escaped, so that a job stays on one line.
     var line: String { cells.map(\.printable).joined(separator: "\t") }
 }

@@ -86,7 +86,7 @@ enum JobsCommand {
         return .success
     }
 
-    /// What the list printed, and the unable lines of its queues: jobs that no worker can do.
+    /// What the list printed, and the lanes of its queues whose jobs no worker can do.
     private struct Listed: Sendable {
         let shown: Int
         let hasMore: Bool
@@ -94,7 +94,7 @@ enum JobsCommand {
         let unable: [UnableLine]
     }
 
-    /// The cursor behind the job given with `--after`. A list by source also needs the job's source.
+    /// The cursor that continues after the job given with `--after`. A list sorted by source also needs its source.
     private static func cursor(_ invocation: Invocation, _ ledger: JobLedger) async throws -> JobCursor? {
         guard let job = invocation[after] else { return nil }
         struct Place: Encodable {

@@ -40,7 +40,7 @@ struct StoryPage {
         return head + lines.joined(separator: "\n" + String(repeating: " ", count: 9))
     }
 
-    // MARK: - What was asked
+    // MARK: - The recipe
 
     private var asked: [String] {
         let recipe: Recipe
@@ -108,7 +108,7 @@ struct StoryPage {
         parts.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "   ")
     }
 
-    // MARK: - Where it stands
+    // MARK: - State and times
 
     /// `20 Nov 09:12   started 09:31:04   ended 09:31:09`
     private var times: String {

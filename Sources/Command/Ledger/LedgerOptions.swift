@@ -115,7 +115,7 @@ enum LedgerOptions {
         return (.standard, .fallback)
     }
 
-    // MARK: - What else a context says
+    // MARK: - Other settings of a context
 
     /// The context in use; `nil` if the ledger was selected in another way.
     static func contextInUse(_ invocation: Invocation) throws -> LedgerContext? { try place(invocation).contextInUse }

@@ -64,7 +64,7 @@ enum ContextsStatus {
         }
     }
 
-    // MARK: - What is printed
+    // MARK: - Output
 
     private static func table(_ looks: [Look], current: String?) -> TextTable {
         var table = TextTable([

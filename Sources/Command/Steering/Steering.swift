@@ -71,7 +71,7 @@ struct Steering: Sendable {
         return try carryOut(prospect, invocation, console)
     }
 
-    // MARK: - Which
+    // MARK: - Selecting jobs
 
     private func wantedIDs(_ invocation: Invocation) throws -> [Int64]? {
         let ids = try invocation.ids(Self.ids)
@@ -123,7 +123,7 @@ struct Steering: Sendable {
         )
     }
 
-    // MARK: - Doing it
+    // MARK: - Changing them
 
     private func carryOut(_ prospect: Prospect, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let sofar = Latest<ChangeTally?>(nil)

@@ -151,7 +151,7 @@ struct SubmitPage {
         )
     }
 
-    // MARK: - What stands in its way
+    // MARK: - Refusals
 
     /// The error that the plan's names cause; `nil` if there is none.
     func refusal(of plan: SubmitPlan) -> Refusal? {

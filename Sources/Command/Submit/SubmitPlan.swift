@@ -152,7 +152,7 @@ struct SubmitPlan: Sendable {
         }
     }
 
-    // MARK: - What stands in the way
+    // MARK: - Conflicts
 
     private mutating func compare() {
         var makers: [Location: Int] = [:]

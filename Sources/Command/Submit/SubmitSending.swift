@@ -26,7 +26,7 @@ struct SubmitOutcome: Sendable {
         return batches.sorted()
     }
 
-    /// Whether some of the requested outputs are missing, and no batch to wait for will make them.
+    /// Whether some requested outputs are missing and no batch in progress will make them.
     var isWanting: Bool {
         let isRefused = receipt?.isRepetition == true && !survey.chosen.isEmpty
         return survey.failed.count > 0 || survey.cancelled > 0 || isRefused
@@ -79,8 +79,8 @@ struct SubmitSending: Sendable {
                 return try await repeated(key, standing, ledger)
             }
             var outcome = try await sendOnce(ledger)
-            // Another process submitted the same at the same time. Look again, now that its batch is visible;
-            // it may even be gone again.
+            // Another process submitted the same jobs at the same time. Look again: its batch is visible now, or has
+            // already been removed.
             if outcome.key != nil, invocation[SubmitOptions.key] == nil, outcome.receipt?.isRepetition == true {
                 outcome = try await sendOnce(ledger)
             }
@@ -112,7 +112,7 @@ struct SubmitSending: Sendable {
         return SubmitOutcome(survey: survey, asked: plan.items.count, receipt: receipt, key: key)
     }
 
-    /// The batch that belongs to a key of the user's. Adds nothing, whatever has happened to the outputs.
+    /// The batch that was submitted before with the user's key. Adds nothing, even if outputs are missing by now.
     private func repeated(
         _ key: String,
         _ standing: SubmissionReceipt,
@@ -162,7 +162,7 @@ struct SubmitSending: Sendable {
         return survey
     }
 
-    // MARK: - Rehearsing
+    // MARK: - Dry runs
 
     /// What would be submitted. If the ledger does not answer, this prints a note and ignores earlier jobs.
     func rehearse() throws -> SubmitSurvey {

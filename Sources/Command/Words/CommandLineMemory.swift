@@ -2,8 +2,8 @@ import Ledger
 
 /// The command line in this process's memory, which every user of the machine can read with `ps`.
 public enum CommandLineMemory {
-    /// Overwrites the passwords in database addresses. They are visible for the first milliseconds: a password
-    /// belongs in a variable or in a file.
+    /// Overwrites the passwords in database addresses. Until then, for some milliseconds, other users can read them, so
+    /// a password belongs in an environment variable or in a file.
     public static func hidePasswords() {
         for place in 1..<max(1, Int(CommandLine.argc)) {
             guard let word = CommandLine.unsafeArgv[place], let text = String(validatingCString: word) else { continue }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Ledger
 
-/// `sluice workers`: lists the workers with their state and load, and steers them.
+/// `sluice workers`: lists the workers with their state and load, and quiets, drains or resumes them.
 enum WorkersCommand {
     private static let ids = Argument(
         name: "ID",

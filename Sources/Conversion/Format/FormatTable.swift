@@ -31,7 +31,7 @@ public enum FormatTable {
     }
 }
 
-// MARK: - Samples as they are
+// MARK: - PCM, mu-law and A-law
 
 extension FormatTable {
     /// The limit of RIFF's 32-bit length fields; AIFF and AU have the same.

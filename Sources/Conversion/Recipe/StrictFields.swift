@@ -28,7 +28,8 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
         try container.strictlyDecode(type, at: AnyName(name.rawValue))
     }
 
-    /// One of the enumeration's words. The error for any other word lists them.
+    /// A case of the enumeration `Word`; `nil` if the field is missing. For any other text, throws an error that lists
+    /// the cases.
     func word<Word: RawRepresentable & CaseIterable>(
         _ name: Name,
         as type: Word.Type = Word.self

@@ -2,7 +2,7 @@
 ///
 /// Programs branch on `code`, `stage` and `kind`; `message` and `hint` are for the user and may be reworded.
 public struct Failure: Error, Sendable, Hashable, Codable {
-    /// What another attempt is worth.
+    /// Whether another attempt can succeed.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         /// The same request on the same bytes fails in the same way.
         case permanent
@@ -42,9 +42,9 @@ public struct Failure: Error, Sendable, Hashable, Codable {
     public var stage: String
     /// A sentence without a full stop.
     public var message: String
-    /// The number of the stream in its container, where one is concerned.
+    /// The number of the stream in its container, if the failure concerns one stream.
     public var stream: Int?
-    /// Where, on the source's clock.
+    /// The position in the source, on its clock, if the failure has one.
     public var position: MediaTime?
     /// The same position in frames of the source.
     public var frame: Int64?

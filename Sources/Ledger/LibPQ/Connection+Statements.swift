@@ -43,7 +43,7 @@ extension Connection {
             switch answer.status {
             case PGRES_SINGLE_TUPLE:
                 guard problem == nil else { continue }
-                // Read and drop the rest. Otherwise the next statement would receive it.
+                // After an error, read and drop the rest. Otherwise the next statement would receive it.
                 do { try body(Row(answer: answer, number: 0, operation: operation)) } catch { problem = error }
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK: continue
             default: problem = problem ?? failure(of: answer, on: link)
@@ -62,7 +62,7 @@ extension Connection {
 
     /// Runs statements in one round trip and one transaction. Returns the number of rows that each changed or returned.
     ///
-    /// Inside an open transaction they become part of it. The first error ends them all.
+    /// Inside an open transaction they become part of it. The first error makes the whole transaction fail.
     @discardableResult
     func pipeline(_ statements: [Statement]) throws -> [Int] {
         let link = try begin()
@@ -81,7 +81,7 @@ extension Connection {
     private func runPipeline(_ statements: [Statement], on link: Link) throws -> [Int] {
         for statement in statements {
             try send(statement, on: link)
-            // Send full buffers and take answers that have arrived: thousands of statements need not fit the buffers.
+            // Thousands of statements may not fit into the buffers, so send and receive in between.
             try flush(link)
         }
         guard PQpipelineSync(link.pointer) == 1 else { throw sendingFailed(link) }

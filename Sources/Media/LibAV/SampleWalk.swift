@@ -67,7 +67,7 @@ final class SampleWalk {
         return entry
     }
 
-    // MARK: Is it as it should be?
+    // MARK: Checking the index
 
     private static let codecs = [AV_CODEC_ID_AAC, AV_CODEC_ID_ALAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC]
 

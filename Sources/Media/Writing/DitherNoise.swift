@@ -1,7 +1,7 @@
 /// Numbered noise with a triangular distribution: the same number always gives the same noise, in any block.
 ///
-/// One hash supplies two independent uniform 16-bit values. The numbers wrap after 2^32 samples, twelve hours of
-/// stereo; noise that repeats after so long is still noise.
+/// One hash supplies two independent uniform 16-bit values. The noise repeats after 2^32 samples, which is twelve hours
+/// of stereo at 48 kHz. A repetition after so long is inaudible.
 enum DitherNoise {
     /// A 32-bit hash with good avalanche ("lowbias32" by Chris Wellons), whose operations vectorise.
     @inline(__always)

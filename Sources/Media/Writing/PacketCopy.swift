@@ -105,7 +105,7 @@ final class PacketCopy {
         throw refusal("its frames define their own channel layout")
     }
 
-    // MARK: In the words of each container
+    // MARK: Side data for each container
 
     private func mark(_ packet: inout Packet, _ start: Int, _ end: Int) throws {
         switch (format.container, format.codec) {
@@ -128,7 +128,7 @@ final class PacketCopy {
         if end > 0 || packet.hasSkip { try packet.setSkip(start: 0, end: end) }
     }
 
-    // MARK: What cannot be carried
+    // MARK: What a container cannot store
 
     private func checkCarried(_ skip: (start: Int, end: Int)) throws {
         guard skip.start > 0 || skip.end > 0 || (!hasBegun && priming > 0) else { return }

@@ -8,8 +8,8 @@ import System
 final class RequestLoop: Sendable {
     /// A job that this room has received and not finished.
     private struct ReceivedJob {
-        /// Carries the job out, and returns the reply to send. It holds the numbers of the descriptors, but does not own
-        /// them.
+        /// Carries the job out, and returns the reply to send. It holds the numbers of the descriptors, but does not
+        /// own them.
         typealias Body =
             @Sendable (_ report: @escaping (ConversionProgress) -> Void, WireCoder) throws(Failure)
             -> (WireCost) -> RoomReply
@@ -60,8 +60,8 @@ final class RequestLoop: Sendable {
         }
     }
 
-    /// Starts the thread that receives requests and the thread that carries them out. On return both wait for the
-    /// hello, and until then they make no system call that the lock could forbid.
+    /// Starts the thread that receives requests and the thread that carries them out. Both wait until `open` has sent
+    /// the hello message, and until then they make no system call that the lock could forbid.
     ///
     /// The process's first thread does neither. In a room made by the fork server it is a copy, which Swift's locks
     /// know by the thread id that it had in the fork server.
@@ -80,7 +80,7 @@ final class RequestLoop: Sendable {
         }
     }
 
-    /// Sends the hello and lets the threads work, until the other end hangs up.
+    /// Sends the hello message and lets both threads work, until the other end hangs up.
     func open(_ level: RoomLevel) -> Never {
         say(.hello(version: wireVersion, level: level.bounded), WireCoder())
         for _ in 0..<2 { gate.signal() }
@@ -149,7 +149,7 @@ final class RequestLoop: Sendable {
         }
     }
 
-    // MARK: - Listening
+    // MARK: - Receiving
 
     private func listen() -> Never {
         let coder = WireCoder()
@@ -264,7 +264,7 @@ final class RequestLoop: Sendable {
         if hadNotBegun { say(.failed(job: job, .cancelledBeforeItBegan, .now()), coder) }
     }
 
-    // MARK: - Speaking
+    // MARK: - Sending
 
     private func say(_ reply: RoomReply, _ coder: WireCoder, waits: Bool = true) {
         let bytes: [UInt8]

@@ -17,7 +17,7 @@ struct JobWatch {
     private(set) var spentAtBegin: WireCost?
     private var cpuAtBegin: Int64?
     private(set) var last: ConversionProgress?
-    /// Whether the caller has its outcome already, and only the room has not finished with the job.
+    /// Whether the caller already has the outcome, although the room has not finished with the job.
     var isAbandoned = false
     /// The answer for the caller, held back until the room is gone.
     var answer: RoomAnswer?
@@ -63,7 +63,7 @@ struct JobWatch {
         if stop != nil { sinceStop += time }
     }
 
-    /// How long it may take no frame.
+    /// How long it may go without taking a frame.
     func stallLimit(_ configuration: RoomConfiguration) -> Duration {
         let own = job.work.limits?.stallSeconds.map { Duration.seconds($0) }
         return min(own ?? configuration.stallLimit, configuration.stallLimit)

@@ -1,7 +1,7 @@
 import Conversion
 import Glibc
 
-/// What is left to deal with after a room has ended.
+/// What a room leaves behind when it has ended.
 struct RoomRemains {
     /// Jobs that it was given and had not begun, in order.
     var unbegun: [RoomJob] = []

@@ -87,7 +87,7 @@ final class Room {
 
     var isOver: Bool { rest != nil || isStuck }
 
-    // MARK: - Saying
+    // MARK: - Sending
 
     /// Sends `job`, or fails it if it cannot be sent.
     func give(_ job: RoomJob) {
@@ -251,7 +251,7 @@ final class Room {
         }
     }
 
-    // MARK: - Listening
+    // MARK: - Receiving
 
     /// Reads and handles the room's messages. `buffer` is scratch space.
     func listen(into buffer: inout [UInt8], upTo limit: Int = 64) {

@@ -67,7 +67,7 @@ public struct RoomCost: Sendable, Hashable, Codable {
     }
 }
 
-// MARK: - Any work
+// MARK: - Conversions and probes
 
 /// The result of any work.
 enum RoomAnswer: Sendable {

@@ -6,7 +6,7 @@ import System
 final class SlotLoop {
     /// Failed starts in a row after which the waiting jobs fail.
     private static let startAttempts = 3
-    /// Rooms that may end before they begin a job; after that, the job is handed back.
+    /// How many rooms may end before they begin a job. If one more does, the job is handed back.
     private static let moveLimit = 3
     private static let longestPause = Duration.seconds(10)
 
@@ -29,7 +29,7 @@ final class SlotLoop {
     /// Killed, but still there. The loop does not wait for them, but reaps them once they end.
     private var stuck: [Room] = []
 
-    /// The room whose level the keeper has.
+    /// The room whose sandbox level was last reported to the keeper.
     private var levelOf: pid_t?
     /// Rooms in a row that ended without working.
     private var uselessCount = 0
@@ -117,7 +117,7 @@ final class SlotLoop {
 
     private func startRooms() {
         guard !isClosing else { return }
-        // A killed room stays `current` until it has ended, because its remains decide what comes next.
+        // A killed room stays `current` until it has ended: only then is it known which jobs move to the next room.
         if let spent = current, spent.isSpent, spent.endReason == nil, spent.inFlight.isEmpty {
             spent.dismiss()
             leaving.append(spent)
@@ -164,7 +164,7 @@ final class SlotLoop {
         while current.takesJobs, let job = waiting.popFirst() { current.give(job) }
     }
 
-    /// Deals with the remains of a room that has ended.
+    /// Moves or hands back the jobs that an ended room did not begin.
     private func bury(_ room: Room) {
         let remains = room.remains()
         if isClosing {

@@ -3,8 +3,8 @@ import Glibc
 
 /// The largest numbers that a room's message may hold, whatever its job.
 ///
-/// Both ends apply them. The room leaves out larger values, which a broken file can make it compute, so a slot that
-/// receives one knows that the room is lying. Sums and products of a few of these numbers fit into 64 bits.
+/// Both ends apply them. The room leaves out larger values, which a broken file can make it compute. So a slot that
+/// receives one knows that the room is compromised. Sums and products of a few of these numbers fit into 64 bits.
 enum FigureBound {
     /// Eleven years at 768 kHz.
     static let frames: Int64 = 1 << 48

@@ -28,12 +28,12 @@ enum RoomReply: Codable {
 /// binary was replaced in between.
 let wireVersion = 3
 
-/// What work took, in whole numbers, so that a lying room cannot cause an unnoticed overflow.
+/// What work took, in whole numbers, so that a compromised room cannot cause an unnoticed overflow.
 struct WireCost: Codable, Hashable {
     var cpuMicroseconds: Int64
     var peakBytes: Int64
 
-    /// At most a century of processor time and an exbibyte; a larger value is a lie.
+    /// At most a century of processor time and an exbibyte. The slot rejects larger values as false.
     var isCredible: Bool {
         (0...3_155_760_000_000_000).contains(cpuMicroseconds) && (0...(1 << 60)).contains(peakBytes)
     }
@@ -54,7 +54,7 @@ struct WireCoder {
     }
 }
 
-// MARK: - What may leave
+// MARK: - Removing paths
 
 extension Recipe {
     /// The recipe without its paths, which a room does not need: it works on descriptors. File extensions stay,

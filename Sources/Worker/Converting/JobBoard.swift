@@ -60,7 +60,7 @@ final class JobBoard: Sendable {
         state = Mutex(State(planner: ClaimPlanner(slots: configuration.slots, workAhead: configuration.workAhead)))
     }
 
-    // MARK: - Coming
+    // MARK: - Adding jobs
 
     func add(_ claims: [Claim], of session: Session) {
         state.withLock { state in
@@ -90,7 +90,7 @@ final class JobBoard: Sendable {
         }
     }
 
-    // MARK: - Working
+    // MARK: - Converting
 
     /// The next job for one of a slot's pipelines; `nil` if there is none for it now.
     ///
@@ -234,7 +234,7 @@ final class JobBoard: Sendable {
         signal.send()
     }
 
-    // MARK: - Looking
+    // MARK: - Reading the board
 
     var isEmpty: Bool { state.withLock { $0.jobs.isEmpty } }
     var fences: [Fence] { state.withLock { Array($0.jobs.keys) } }

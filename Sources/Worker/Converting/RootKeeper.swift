@@ -86,7 +86,7 @@ final class RootKeeper: Sendable {
     var areAllAway: Bool { state.withLock { $0.areAllAway } }
     var absences: [String: Absence] { state.withLock { $0.absent } }
 
-    // MARK: - Going
+    // MARK: - Setting aside
 
     /// Sets a root aside; `full` is its file system, if the reason is that it is full. Returns the time until the
     /// first check, or `nil` if the root was set aside already or is unknown.
@@ -112,7 +112,7 @@ final class RootKeeper: Sendable {
 
     private func pause(after looks: Int) -> Duration { min(longestPause, firstPause * (1 << min(looks, 16))) }
 
-    // MARK: - Coming back
+    // MARK: - Checking again
 
     /// When to check the root next; `nil` if it is not set aside.
     func due(_ name: String) -> ContinuousClock.Instant? { state.withLock { $0.absent[name]?.due } }

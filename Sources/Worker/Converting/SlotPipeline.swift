@@ -53,7 +53,7 @@ struct SlotPipeline: Sendable {
     private func tellBeginning(of job: JobInHand) async {
         guard job.claim.losses > 0 else { return }
         let begun = RunningJob(job.fence, slot: Int16(clamping: slot))
-        // On failure the job begins all the same: conversions go on while the ledger is away.
+        // If the report fails, the job begins all the same: conversions continue while the ledger is out of reach.
         try? await shop.ledger.begin([begun], of: job.session.worker, within: .seconds(5))
     }
 

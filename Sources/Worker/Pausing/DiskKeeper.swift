@@ -42,7 +42,7 @@ final class DiskKeeper: Sendable {
     var isAnythingAside: Bool { state.withLock { !$0.aside.isEmpty } }
     var isAnythingShort: Bool { state.withLock { !$0.short.isEmpty } }
 
-    // MARK: - Going
+    // MARK: - Setting aside
 
     /// Records that `job` ran out of space on a file system. Returns whether to put off jobs to it.
     ///
@@ -89,7 +89,7 @@ final class DiskKeeper: Sendable {
 
     private func pause(after looks: Int) -> Duration { min(longestPause, firstPause * (1 << min(looks, 16))) }
 
-    // MARK: - Coming back
+    // MARK: - Checking again
 
     /// When to check next; `nil` if nothing is set aside.
     var due: ContinuousClock.Instant? { state.withLock { $0.aside.values.map(\.due).min() } }

@@ -296,7 +296,7 @@ struct Publisher: Sendable {
         if let problem { shop.say(.trouble(problem.failure)) }
     }
 
-    // MARK: - The rest
+    // MARK: - Failed and returned jobs
 
     private func fail(_ failures: [AttemptFailure]) async {
         guard !failures.isEmpty else { return }

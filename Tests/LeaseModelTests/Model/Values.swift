@@ -84,7 +84,7 @@ enum Violation: String, Hashable, Sendable, CaseIterable {
     // The files.
     case publishedWithoutRight = "a file has its final name without the ledger's leave"
     case tornFile = "a file under its final name is not whole"
-    case foreignFileTouched = "a file that was there before is gone, though nobody asked to replace it"
+    case foreignFileTouched = "a file that was there before is gone, and no job was to replace it"
     case wrongFile = "a completed job's file is not the one that the ledger records"
     case missingFile = "a completed job's file is not there"
     case publishedTwice = "one job showed two different files under its final name"

@@ -189,10 +189,10 @@ extension World {
         let before = ledger
         if dice & 4 == 0 {
             ledger.retry(job, at: t, under: guards)
-            tell { _ in "somebody retries job \(job)" }
+            tell { _ in "a user retries job \(job)" }
         } else {
             ledger.cancel(job)
-            tell { _ in "somebody cancels job \(job)" }
+            tell { _ in "a user cancels job \(job)" }
         }
         remember(before)
         return true

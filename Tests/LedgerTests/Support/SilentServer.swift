@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A TCP server on this machine that is no PostgreSQL.
+/// A TCP server on this machine that does not speak PostgreSQL's protocol.
 final class SilentServer: Sendable {
     let port: Int
     private let descriptor: Int32

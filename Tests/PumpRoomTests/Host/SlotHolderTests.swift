@@ -52,7 +52,7 @@ import Testing
         #expect(took > .seconds(1) && took < .seconds(30), "\(took)")
     }
 
-    /// It claims 40 times the pace that it needs. But a source of 1 kB earns only 8 seconds.
+    /// It reports 40 times the speed that it needs. But the size of the source, 1 kB, earns it only 8 seconds.
     @Test func roomThatInventsMoreThanItsSourceHoldsIsEnded() async throws {
         let (failure, took) = try await failure(of: inventing(8_000), sourceBytes: 1_024) {
             $0.speedGrace = .seconds(1)
