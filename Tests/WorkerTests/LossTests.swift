@@ -54,9 +54,9 @@ struct LossTests {
         let worker = try lab.worker()
         for round in 1...3 {
             try await lab.wait("some more are done") { try lab.truth()["completed", default: 0] > round * 100 }
+            let noticed = worker.lines("ledger_away").count
             try server.stop(.immediate)
-            // The length of the outage.
-            try await Task.sleep(for: .milliseconds(500))
+            try await worker.waits(for: "ledger_away", noticed + 1)
             try server.start()
         }
         try await lab.wait(for: 1_500, "completed")
