@@ -54,9 +54,9 @@ struct LossTests {
         let worker = try lab.worker()
         for round in 1...3 {
             try await lab.wait("some more are done") { try lab.truth()["completed", default: 0] > round * 100 }
-            let noticed = worker.lines("ledger_away").count
             try server.stop(.immediate)
-            try await worker.waits(for: "ledger_away", noticed + 1)
+            // The length of the outage. The worker logs a second outage only if it has claimed jobs since the first.
+            try await Task.sleep(for: .milliseconds(500))
             try server.start()
         }
         try await lab.wait(for: 1_500, "completed")
