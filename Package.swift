@@ -165,7 +165,8 @@ let package = Package(
         .testTarget(
             name: "PumpRoomTests",
             dependencies: [
-                "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "System", "TestSupport", "sluice", "slot-process",
+                "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "System", "TestSupport", "sluice",
+                "slot-process",
                 "hostile-process",
             ],
             swiftSettings: house

@@ -9,7 +9,7 @@ struct DatabaseDeathTests {
         let cluster = try await Cluster()
         let cuts = Rounds.scaled(100)
         let (jobs, processes) = try await underLoad(cluster) { round, generator in
-            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<200)))
+            try await RandomMoment.wait(milliseconds: 20..<200, &generator)
             try cluster.server.run(
                 """
                 select pg_terminate_backend(pid) from pg_stat_activity
@@ -30,7 +30,7 @@ struct DatabaseDeathTests {
         let cluster = try await Cluster()
         let crashes = Rounds.scaled(10)
         let (jobs, processes) = try await underLoad(cluster) { _, generator in
-            try await Task.sleep(for: .milliseconds(generator.whole(in: 200..<800)))
+            try await RandomMoment.wait(milliseconds: 200..<800, &generator)
             // The server may still be recovering from the last crash.
             try await cluster.server.untilItAnswers()
             let victims = try cluster.server.run(
@@ -51,7 +51,7 @@ struct DatabaseDeathTests {
         let cluster = try await Cluster()
         let restarts = Rounds.scaled(10)
         let (jobs, processes) = try await underLoad(cluster) { _, generator in
-            try await Task.sleep(for: .milliseconds(generator.whole(in: 200..<800)))
+            try await RandomMoment.wait(milliseconds: 200..<800, &generator)
             try cluster.server.restart(.immediate)
         } rounds: {
             restarts
@@ -70,8 +70,7 @@ struct DatabaseDeathTests {
         try await cluster.submit(12, "through")
         try await cluster.untilEnded(1)
         try cluster.server.stop(.immediate)
-        // The length of the outage, which the lease outlasts.
-        try await Task.sleep(for: .seconds(2))
+        try await worker.waits(for: "ledger_away")
         try cluster.server.start()
         try await cluster.untilAllEnded()
         try worker.stop()
@@ -79,7 +78,7 @@ struct DatabaseDeathTests {
         let counts = try Checker(cluster: cluster).check(jobs: 12)
         // No job was started twice.
         #expect(counts.attempts == 12)
-        FaultTable.note("outage of 2 s, lease of 30 s", times: 1, counts)
+        FaultTable.note("outage until the worker notices it, lease of 30 s", times: 1, counts)
     }
 
     /// `SLUICE_OUTAGE_SECONDS` makes the outages longer.
@@ -124,7 +123,7 @@ struct DatabaseDeathTests {
             jobs += 60
             try await cluster.untilEnded(jobs - 50)
             try begin()
-            // The length of the outage.
+            // The length of the outage is the test's input: the workers measure their leases in real time.
             try await Task.sleep(for: .seconds(seconds))
             try end()
         }

@@ -17,7 +17,9 @@ struct DiskTests {
         )
         try await cluster.submit(2, "full")
         try await cluster.untilEnded(1)
-        try await untilSaid(cluster, "disk_full")
+        try await cluster.until("an attempt has failed by a full disk", within: .seconds(60)) {
+            try cluster.server.run("select count(*) from sluice.attempt where code = 'disk_full'") != "0"
+        }
         let codes = try cluster.server.run(
             "select distinct code, class, stage from sluice.attempt where outcome = 'failed'"
         )
@@ -55,14 +57,4 @@ struct DiskTests {
     /// A command prefix that gives a program its own mount namespace, in which it may mount file systems.
     private static let namespace =
         ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--user", "--map-root-user"])
-
-    private func untilSaid(_ cluster: Cluster, _ code: String) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try cluster.server.run("select count(*) from sluice.attempt where code = '\(code)'") == "0" {
-            guard ContinuousClock.now < deadline else {
-                throw SupportError("wait for \(code)", try cluster.whereTheyAre())
-            }
-            try await Task.sleep(for: .milliseconds(50))
-        }
-    }
 }

@@ -19,7 +19,7 @@ struct WorkerDeathTests {
                 try await cluster.submit(40, "kill\(round)")
                 jobs += 40
             }
-            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<400)))
+            try await RandomMoment.wait(milliseconds: 20..<400, &generator)
             let victim = generator.whole(in: 0..<workers.count)
             workers[victim].kill()
             workers[victim] = try cluster.startWorker("w\(victim)")
@@ -48,7 +48,7 @@ struct WorkerDeathTests {
                 try await cluster.submit(40, "room\(jobs)")
                 jobs += 40
             }
-            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<200)))
+            try await RandomMoment.wait(milliseconds: 20..<200, &generator)
             let rooms = try workers.flatMap { try $0.rooms() }
             guard !rooms.isEmpty else { continue }
             killed += Glibc.kill(rooms[generator.whole(in: 0..<rooms.count)], SIGKILL) == 0 ? 1 : 0
@@ -71,7 +71,7 @@ struct WorkerDeathTests {
         for round in 0..<deploys {
             try await cluster.submit(30, "deploy\(round)")
             jobs += 30
-            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<500)))
+            try await RandomMoment.wait(milliseconds: 20..<500, &generator)
             let old = workers[round % 2]
             try old.askToEnd()
             workers[round % 2] = try cluster.startWorker("w\(round % 2)")
@@ -93,8 +93,9 @@ struct WorkerDeathTests {
         let worker = try cluster.startWorker("w")
         try await cluster.submit(200, "c")
         let kills = Rounds.scaled(20)
+        var generator = SeededGenerator(seed: 10)
         for round in 0..<kills {
-            try await Task.sleep(for: .milliseconds(100))
+            try await RandomMoment.wait(milliseconds: 20..<180, &generator)
             coordinators[round % 3].kill()
             coordinators[round % 3] = try cluster.startCoordinator("c\(round % 3)")
         }

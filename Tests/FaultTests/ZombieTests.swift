@@ -16,10 +16,12 @@ struct ZombieTests {
         for round in 0..<naps {
             try await cluster.submit(20, "nap\(round)")
             jobs += 20
-            try await Task.sleep(for: .milliseconds(generator.whole(in: 20..<300)))
-            let sleeper = workers[round % 3]
+            try await RandomMoment.wait(milliseconds: 20..<300, &generator)
+            let (name, sleeper) = ("w\(round % 3)", workers[round % 3])
+            // A worker that has not registered yet has no lease to lose.
+            try await cluster.until("\(name) is registered") { try registrations(of: name, in: cluster) == 1 }
             sleeper.send(SIGSTOP)
-            try await Task.sleep(for: .milliseconds(1_600))
+            try await cluster.until("\(name) is lost") { try registrations(of: name, in: cluster) == 0 }
             sleeper.send(SIGCONT)
         }
         try await cluster.untilAllEnded()
@@ -30,6 +32,14 @@ struct ZombieTests {
         FaultTable.note("SIGSTOP of a worker beyond its lease", times: naps, counts)
     }
 
+    /// How many workers of this name hold a lease, as far as the ledger knows.
+    private func registrations(of name: String, in cluster: Cluster) throws -> Int {
+        let count = try cluster.server.run(
+            "select count(*) from sluice.worker where name = '\(name)' and ended_at is null"
+        )
+        return try #require(Int(count))
+    }
+
     /// The worker is stopped exactly at the call that gives the finished file the name of its attempt or its final
     /// name. It continues after another worker has done the job.
     @Test(arguments: ["linkat", "renameat2"])
@@ -37,27 +47,34 @@ struct ZombieTests {
         let cluster = try await Cluster(lease: .seconds(1), clips: [0.5])
         let coordinator = try cluster.startCoordinator()
         try await cluster.submit(1, "zombie")
+        let trace = cluster.folder.path("trace")
+        try Bytes.write([], to: trace)
         let zombie = try cluster.startWorker(
             "zombie",
             slots: 1,
-            behind: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(call):signal=SIGSTOP:when=1"]
+            behind: [
+                "strace", "-f", "-qq", "-o", trace, "-e", "trace=\(call)", "-e",
+                "inject=\(call):signal=SIGSTOP:when=1",
+            ]
         )
-        let traced = try await untilStopped(zombie)
+        try #require(try await stops(in: trace, exceed: 0, of: zombie), "the worker never reached \(call)")
+        let traced = try #require(try zombie.rooms().first)
         let other = try cluster.startWorker("other", slots: 1)
         try await cluster.untilAllEnded()
-        // Each of its threads stops at its first such call, so the worker needs several SIGCONT.
+        // Each thread stops the worker at its first such call, so the worker needs several SIGCONT.
         let waker = Task {
-            while !Task.isCancelled {
+            var seen = 0
+            repeat {
+                seen = try Self.stops(in: trace)
                 _ = Glibc.kill(traced, SIGCONT)
-                try await Task.sleep(for: .milliseconds(50))
-            }
+            } while try await stops(in: trace, exceed: seen, of: zombie)
         }
         // The worker notices, registers anew, and can do more jobs.
         try await cluster.submit(10, "later")
         try await cluster.untilAllEnded()
         _ = Glibc.kill(traced, SIGTERM)
         try zombie.waitForGoodEnd()
-        waker.cancel()
+        try await waker.value
         try other.stop()
         try coordinator.stop()
         let counts = try Checker(cluster: cluster).check(jobs: 11)
@@ -65,23 +82,15 @@ struct ZombieTests {
         FaultTable.note("SIGSTOP at \(call), continued after the job was done elsewhere", times: 1, counts)
     }
 
-    /// Waits until the traced process stays stopped, and returns its id.
-    private func untilStopped(_ tracer: ClusterProcess) async throws -> pid_t {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            for id in try tracer.rooms() {
-                let status = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
-                // `t` is the state of a traced process that a signal has stopped.
-                let state = status.split(separator: "\n").first { $0.hasPrefix("State:") } ?? ""
-                if state.contains("T (stopped)") || state.contains("t (tracing stop)") {
-                    // Ordinary tracing stops are short; a stop that lasts is the injected one.
-                    try await Task.sleep(for: .milliseconds(300))
-                    let again = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
-                    if again.contains("T (stopped)") || again.contains("t (tracing stop)") { return id }
-                }
-            }
-            try await Task.sleep(for: .milliseconds(20))
+    /// How often strace has seen a thread stop. A stop of the process stops each of its threads.
+    private static func stops(in trace: String) throws -> Int {
+        String(decoding: try Bytes.read(trace), as: UTF8.self).components(separatedBy: "stopped by SIGSTOP").count - 1
+    }
+
+    /// Waits until there have been more than `count` stops. Returns false if the tracer ends before.
+    private func stops(in trace: String, exceed count: Int, of tracer: ClusterProcess) async throws -> Bool {
+        try await EventWait.until(.now + .seconds(240), changesOf: [trace], endOf: [tracer.id]) {
+            try Self.stops(in: trace) > count
         }
-        throw SupportError("wait for the zombie to stop", try tracer.said())
     }
 }

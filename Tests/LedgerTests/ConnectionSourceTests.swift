@@ -53,6 +53,7 @@ struct ConnectionSourceTests {
         #expect(try await failure { try await lab.run { try $0.execute("select 1") } }.code == .cancelled)
         let watcher = try await Lab()
         let deadline = ContinuousClock.now + Lab.farTooLong
+        // The server ends the session after the client has gone, and sends no event.
         while try await watcher.run({ connection in
             try connection.value(
                 "select count(*) from pg_stat_activity where application_name = \(lab.name)",

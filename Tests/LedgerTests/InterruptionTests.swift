@@ -46,7 +46,8 @@ struct InterruptionTests {
         let lab = try await Lab()
         let schema = lab.schema
         let task = Task {
-            while !Task.isCancelled { await Task.yield() }
+            // The iteration ends when the task is cancelled.
+            for await _ in AsyncStream.makeStream(of: Void.self).stream {}
             return try await lab.run { try $0.execute("create table \(schema).t (n bigint)") }
         }
         task.cancel()
@@ -108,6 +109,7 @@ struct InterruptionTests {
             try await lab.run { connection in
                 try connection.execute("insert into \(schema).t values (1)")
                 tell.yield()
+                // A synchronous closure cannot suspend until its task is cancelled.
                 while !Task.isCancelled {}
                 try connection.execute("insert into \(schema).t values (2)")
             }
@@ -123,18 +125,24 @@ struct InterruptionTests {
         let lab = try await Lab {
             $0.connectionLimit = 40
         }
-        // Each session goes on until it sees all forty at once.
-        let meeting = """
-            do $$ begin
-                while (select count(*) from pg_stat_activity
-                       where application_name = current_setting('application_name') and query like '%the meeting%') < 40
-                loop
-                    perform pg_stat_clear_snapshot(), pg_sleep(0.02);
-                end loop;  -- the meeting
-            end $$
-            """
+        let gate = try await Connection.open(lab.configuration, until: .now + Lab.farTooLong)
+        let schema = lab.schema
+        try await gate.run("close the gate", within: Lab.farTooLong) { gate in
+            _ = try gate.execute("select pg_advisory_lock(hashtext('\(schema)'))")
+        }
         try await withThrowingTaskGroup { group in
-            for _ in 0..<40 { group.addTask { try await lab.run { try $0.script(meeting) } } }
+            for _ in 0..<40 {
+                group.addTask {
+                    try await lab.run {
+                        _ = try $0.execute("select pg_advisory_xact_lock_shared(hashtext('\(schema)'))")
+                    }
+                }
+            }
+            // All forty wait at the gate at once.
+            try await lab.untilRunning("%pg_advisory_xact_lock_shared%", waitsFor: "advisory", sessions: 40)
+            try await gate.run("open the gate", within: Lab.farTooLong) { gate in
+                _ = try gate.execute("select pg_advisory_unlock_all()")
+            }
             try await group.waitForAll()
         }
     }

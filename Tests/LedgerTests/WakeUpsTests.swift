@@ -68,6 +68,7 @@ struct WakeUpsTests {
         let lab = try await Lab { $0.pollInterval = .seconds(3_600) }
         for await _ in WakeUps(configuration: lab.configuration, channel: lab.name) { break }
         let deadline = ContinuousClock.now + Lab.farTooLong
+        // The server ends the session after the client has gone, and sends no event.
         while try await lab.run({ connection in
             try connection.value(
                 "select count(*) from pg_stat_activity where application_name = \(lab.name)",

@@ -54,6 +54,7 @@ import Testing
         // The read must not end while the writer is open. The test waits this long to see that it does not.
         #expect(reading.ended.wait(timeout: .now() + .milliseconds(200)) == .timedOut)
         let before = reading.computed
+        // The time over which its use of the processor is measured.
         #expect(reading.ended.wait(timeout: .now() + .milliseconds(500)) == .timedOut)
         let spent = reading.computed - before
         #expect(spent < 50_000_000, "\(spent) ns of 500 ms")
@@ -69,8 +70,8 @@ import Testing
         for start in stride(from: 0, to: bytes.count, by: 7_001) {
             let part = Array(bytes[start..<min(start + 7_001, bytes.count)])
             #expect(write(pipe.writing, part, part.count) == part.count)
-            // Waits until the reader has consumed the bytes and waits again.
             var left: Int32 = 1
+            // Waits until the reader has consumed the bytes. The kernel sends no event when a pipe becomes empty.
             while left > 0, ioctl(pipe.reading, UInt(FIONREAD), &left) == 0 { sched_yield() }
         }
         pipe.closeWriting()

@@ -136,7 +136,8 @@ ssize_t sendmsg(int socket, const struct msghdr *message, int flags) {
     }
     ssize_t sent = syscall(SYS_sendmsg, socket, message, flags);
     if (ends && afterwards) {
-        // Waits until the output has its name and its digest is in the ledger.
+        // A worker that trusts the room publishes the output in this time; a correct worker does not. A locked room
+        // can observe neither the name of its output nor the ledger.
         poll(NULL, 0, 500);
         afterwards();
         afterwards = NULL;

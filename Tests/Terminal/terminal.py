@@ -97,6 +97,7 @@ class Terminal:
                 return answer
             assert goes_on, f"it ended before {what}:\n{self.text()}"
             assert time.monotonic() < deadline, f"no {what}:\n{self.text()}"
+            # Output ends the wait at once. A condition on the ledger or on files sends no event.
             goes_on = self.listen()
 
     def wait_for_text(self, text):

@@ -106,7 +106,7 @@ def test_long_and_wide_names_leave_room_for_the_bar(folder, sound):
 def test_no_bar_where_standard_error_is_no_terminal(folder, sound):
     with Terminal(["sh", "-c", f"{SLUICE} {PART} 2>talk"], folder) as terminal:
         sound.feed_to(30, terminal)
-        # A bar would appear after 0.2 s.
+        # No event shows that no bar appears; it would appear after 0.2 s.
         terminal.listen(0.5)
         assert finish(sound, terminal) == 0
         assert terminal.text().startswith("out.flac  1:00  flac")
@@ -124,6 +124,7 @@ def test_bar_stays_where_standard_output_is_no_terminal(folder, sound):
 def test_no_bar_without_progress(folder, sound):
     with Terminal([*WORDS, "--progress", "none"], folder) as terminal:
         sound.feed_to(30, terminal)
+        # No event shows that no bar appears; it would appear after 0.2 s.
         terminal.listen(0.5)
         assert terminal.raw == b""
         assert finish(sound, terminal) == 0

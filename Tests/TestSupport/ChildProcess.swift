@@ -63,7 +63,7 @@ package struct ChildProcess: Sendable {
     /// Waits for the program to end. Returns `nil` if the deadline passes first.
     package func wait(until deadline: ContinuousClock.Instant?) -> Run.Status? {
         var status: Int32 = 0
-        var nap: Int32 = 1
+        var end: ProcessEnd?
         while true {
             let answer = waitpid(id, &status, deadline == nil ? 0 : WNOHANG)
             if answer == id { break }
@@ -71,11 +71,10 @@ package struct ChildProcess: Sendable {
                 precondition(errno == EINTR, "nobody else waits for our child")
                 continue
             }
-            // With a deadline there is nothing to block on: poll again soon. The outputs are usually closed by now.
-            let left = Self.milliseconds(until: deadline)
-            if left == 0 { return nil }
-            poll(nil, 0, min(nap, left))
-            nap = min(nap * 2, 20)
+            guard Self.milliseconds(until: deadline) > 0 else { return nil }
+            let awaited = end ?? ProcessEnd(of: id)
+            end = awaited
+            _ = awaited.wait(until: deadline)
         }
         let signal = status & 0x7F
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)

@@ -26,7 +26,23 @@ public final class DroppingProxy: Sendable {
     private let socketPath: String
     private let order = Mutex<Order?>(nil)
     private let lossCount = Atomic<Int>(0)
-    private let isCut = Atomic<Bool>(false)
+    private let network = Network()
+
+    /// Holds up all threads while the network is cut.
+    private final class Network: @unchecked Sendable {
+        // Every access to `isCut` holds the lock of `mended`.
+        private let mended = NSCondition()
+        private var isCut = false
+
+        func cut(_ isCut: Bool) {
+            mended.withLock {
+                self.isCut = isCut
+                mended.broadcast()
+            }
+        }
+
+        func waitUntilMended() { mended.withLock { while isCut { mended.wait() } } }
+    }
 
     /// Listens on a free port of 127.0.0.1 and forwards to `server`.
     public init(before server: PrivatePostgres) throws {
@@ -69,7 +85,7 @@ public final class DroppingProxy: Sendable {
 
     /// Holds up all traffic in both directions, as a broken network does. After `cut(false)` everything sent
     /// meanwhile arrives.
-    public func cut(_ isCut: Bool) { self.isCut.store(isCut, ordering: .sequentiallyConsistent) }
+    public func cut(_ isCut: Bool) { network.cut(isCut) }
 
     /// The number of messages and answers lost so far.
     public var losses: Int { lossCount.load(ordering: .relaxed) }
@@ -87,7 +103,7 @@ public final class DroppingProxy: Sendable {
                 pollfd(fd: server, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&waited, 2, -1) > 0 else { continue }
-            while isCut.load(ordering: .sequentiallyConsistent) { poll(nil, 0, 10) }
+            network.waitUntilMended()
             if waited[1].revents != 0 {
                 let count = read(server, &buffer, buffer.count)
                 guard count > 0, send(buffer[..<count], to: client) else { return }

@@ -27,6 +27,12 @@ enum GNUFunctions {
     static let setxattr = look(for: "setxattr", as: SetAttribute.self)
     static let getxattr = look(for: "getxattr", as: GetAttribute.self)
 
+    typealias SystemCall = @convention(c) (Int, Int, Int) -> Int
+
+    /// A system call for which older glibc versions have no function. The real function is variadic, which changes
+    /// nothing for whole numbers on x86-64 and arm64.
+    static let systemCall = look(for: "syscall", as: SystemCall.self)
+
     private static func look<Function>(for name: String, as type: Function.Type) -> Function {
         guard let address = dlsym(nil, name) else { preconditionFailure("this glibc has no \(name)") }
         return unsafeBitCast(address, to: type)

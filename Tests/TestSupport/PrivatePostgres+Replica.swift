@@ -32,6 +32,7 @@ extension PrivatePostgres {
 
     private func wait(_ what: String, until condition: () throws -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(60)
+        // The server's statistics send no events. Each check runs psql, which takes longer than a useful pause.
         while try !condition() {
             guard ContinuousClock.now < deadline else { throw SupportError("wait until \(what)", log) }
         }

@@ -191,11 +191,12 @@ public final class PrivatePostgres: Sendable {
 
     /// Waits until the server accepts connections again after one of its processes crashed. Throws after a minute.
     public func untilItAnswers() async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try !Run.program(Self.program("pg_isready"), ["-q", "-d", url()]).succeeded {
-            guard ContinuousClock.now < deadline else { throw SupportError("wait for PostgreSQL to recover", log) }
-            try await Task.sleep(for: .milliseconds(20))
+        // The server writes to this file once it accepts connections.
+        let file = folder + "/data/postmaster.pid"
+        let answers = try await EventWait.until(.now + .seconds(60), changesOf: [file]) { [self] in
+            try Run.program(Self.program("pg_isready"), ["-q", "-d", url()]).succeeded
         }
+        guard answers else { throw SupportError("wait for PostgreSQL to recover", log) }
     }
 
     /// Stops all its processes with SIGSTOP, like a suspended machine: connections stay open, but no answer comes.
@@ -256,6 +257,7 @@ public final class PrivatePostgres: Sendable {
             until start_once; do
                 tries=$((tries + 1))
                 [ $tries -lt "$1" ] || return 1
+                # The processes of a killed server are no children of this shell, so it cannot wait for their end.
                 sleep 0.05
             done
         }
@@ -265,6 +267,7 @@ public final class PrivatePostgres: Sendable {
             # The file may still be that of a killed server.
             until [ "$(sed -n '1p; 8s/ *$//p' data/postmaster.pid | tr '\\n' ' ')" = "$server ready " ]; do
                 kill -0 "$server" || return 1
+                # A shell cannot wait for a change of a file; pg_ctl polls this file too.
                 sleep 0.01
             done
         }

@@ -47,6 +47,7 @@ public final class PrivatePostgresBouncer: Sendable {
                     until [ -S .s.PGSQL.6432 ]; do
                         tries=$((tries + 1))
                         [ $tries -lt 10000 ] && kill -0 "$bouncer" || return 1
+                        # A shell cannot wait for a socket to appear.
                         sleep 0.02
                     done ;;
                 *) return 2 ;;

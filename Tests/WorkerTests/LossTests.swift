@@ -55,7 +55,7 @@ struct LossTests {
         for round in 1...3 {
             try await lab.wait("some more are done") { try lab.truth()["completed", default: 0] > round * 100 }
             try server.stop(.immediate)
-            // The length of the outage.
+            // The length of the outage. The worker logs a second outage only if it has claimed jobs since the first.
             try await Task.sleep(for: .milliseconds(500))
             try server.start()
         }

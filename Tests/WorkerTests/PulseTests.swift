@@ -1,5 +1,6 @@
 import Foundation
 import Ledger
+import Synchronization
 import TestSupport
 import Testing
 
@@ -8,6 +9,10 @@ import Testing
 /// The heartbeat's thread, and what must not delay it.
 @Suite(.serialized)
 struct PulseTests {
+    private final class Beating: Sendable {
+        let isOver = Atomic(false)
+    }
+
     @Test func beatGoesOnWhileAllSharedThreadsAreBusy() async throws {
         let lab = try await WorkerLab()
         let heartbeat = try Heartbeat(lab.configuration)
@@ -16,14 +21,19 @@ struct PulseTests {
         )
         let pulse = PulseThread()
         defer { pulse.end() }
-        // Keeps all shared threads busy for longer than the beats take.
+        // Keeps all shared threads busy until the beats are done, or until they are late.
         let end = ContinuousClock.now + .seconds(5)
+        let beating = Beating()
         let spinners = (0..<4 * ProcessInfo.processInfo.activeProcessorCount).map { _ in
-            Task.detached { while ContinuousClock.now < end {} }
+            // A pause would give the thread to other tasks, and to the beats.
+            Task.detached { while ContinuousClock.now < end, !beating.isOver.load(ordering: .relaxed) {} }
         }
         let beats = Task(executorPreference: pulse) { () async throws -> [ContinuousClock.Instant] in
             var answered: [ContinuousClock.Instant] = []
+            // A beat that fails must not keep the threads busy either.
+            defer { beating.isOver.store(true, ordering: .relaxed) }
             for _ in 0..<20 {
+                // The rate of the beats.
                 await pulse.sleep(until: .now + .milliseconds(100))
                 _ = try await heartbeat.beat(entry.worker)
                 answered.append(.now)
@@ -43,8 +53,9 @@ struct PulseTests {
         let start = ContinuousClock.now
         let waiting = Task { await pulse.sleep(until: start + .seconds(3_600)) }
         let poking = Task {
-            while !waiting.isCancelled, ContinuousClock.now - start < .seconds(60) {
+            while !Task.isCancelled, ContinuousClock.now - start < .seconds(60) {
                 pulse.poke()
+                // Whether the other task waits yet cannot be observed, so poke it until it has ended.
                 await Task.yield()
             }
         }
@@ -63,7 +74,7 @@ struct PulseTests {
         pulse.poke()
         await pulse.sleep(until: start + .seconds(3_600), since: seen)
         #expect(.now - start < .seconds(600))
-        // There was no poke since, so it waits.
+        // There was no poke since, so it waits. This pause is what the test is about.
         await pulse.sleep(until: .now + .milliseconds(50), since: pulse.pokes)
         #expect(.now - start >= .milliseconds(50))
     }

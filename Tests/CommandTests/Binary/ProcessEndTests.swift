@@ -98,12 +98,14 @@ private final class Watched {
             output: null,
             errors: null
         ).id
+        // Looks at /proc, which sends no events, without pause: a child may end soon after its start.
         while descendants.isEmpty, !hasEnded { look() }
         onRoom(self)
     }
 
     /// Waits until one of the processes has used a tenth of a second of processor time, so that it is a working room.
     func untilRoomWorks() {
+        // The kernel sends no event for processor time, and `look` must not miss a child that ends soon.
         while !hasEnded {
             look()
             for room in descendants {
@@ -129,6 +131,7 @@ private final class Watched {
     }
 
     func end() throws -> End {
+        // Without pause, for the same reason.
         while !hasEnded { look() }
         var (status, usage) = (Int32(0), rusage())
         guard wait4(id, &status, 0, &usage) == id else { throw SupportError("wait for sluice", errno: errno) }

@@ -40,10 +40,8 @@ struct LocalClusterTests {
 
         /// Waits until the process `id` is gone.
         func untilGone(_ id: Int32) throws {
-            let deadline = ContinuousClock.now + .seconds(200)
-            while runs(id) {
-                guard ContinuousClock.now < deadline else { throw SupportError("wait for \(id)", "it goes on") }
-                usleep(10_000)
+            guard ProcessEnd(of: id).wait(until: .now + .seconds(200)) else {
+                throw SupportError("wait for \(id)", "it goes on")
             }
         }
 
@@ -56,13 +54,18 @@ struct LocalClusterTests {
 
         /// Waits until `part` runs again under a process id other than `old`.
         func untilReplaced(_ part: String, _ old: Int32) throws -> Facts {
-            let deadline = ContinuousClock.now + .seconds(200)
-            while true {
-                let facts = try up()
-                if let now = facts.processes[part], now != old, runs(now) { return facts }
-                guard ContinuousClock.now < deadline else { throw SupportError("wait for \(part)", "\(facts)") }
-                usleep(50_000)
+            let place = try ClusterPlace(environment: ["XDG_DATA_HOME": folder.path])
+            // The supervisor records each part that it has started. Only a command starts another supervisor.
+            let isRecorded = try EventWait.until(.now + .seconds(200), changesOf: [place.folder]) {
+                let state = ClusterState.read(place)
+                let parts = ["worker": state.worker, "coordinator": state.coordinator, "postgres": state.postgres]
+                return part == "supervisor" || parts[part].flatMap { $0 }.map { $0.id != old } ?? false
             }
+            let facts = try up()
+            guard isRecorded, let now = facts.processes[part], now != old, runs(now) else {
+                throw SupportError("wait for \(part)", "\(facts)")
+            }
+            return facts
         }
     }
 

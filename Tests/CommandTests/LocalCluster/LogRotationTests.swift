@@ -43,9 +43,10 @@ struct LogRotationTests {
             let done = try run("submit", "-r", "in", "--to", "out/{stem}.flac", "--again", "--wait")
             #expect(done.status == .exited(3), "\(done.errorText)")
             // The supervisor checks the sizes once a second.
-            let deadline = ContinuousClock.now + .seconds(60)
-            func size() -> Int { FileManager.default.contents(atPath: logs + "/worker.log")?.count ?? 0 }
-            while size() >= 20_000, ContinuousClock.now < deadline { usleep(20_000) }
+            let isRotated = try EventWait.until(.now + .seconds(60), changesOf: [logs]) {
+                (FileManager.default.contents(atPath: logs + "/worker.log")?.count ?? 0) < 20_000
+            }
+            try #require(isRotated)
         }
         #expect(try names("worker.log").contains("worker.log.3"))
         var jobs: [Int] = []
@@ -86,8 +87,9 @@ struct LogRotationTests {
         try complain(0..<100)
         var text = ""
         let deadline = ContinuousClock.now + .seconds(100)
-        while !text.contains("marker-99;"), ContinuousClock.now < deadline {
+        _ = try EventWait.until(deadline, changesOf: [place.serverLogs]) {
             text = try logs().map { try String(contentsOfFile: "\(place.serverLogs)/\($0)", encoding: .utf8) }.joined()
+            return text.contains("marker-99;")
         }
         for number in 0..<100 { #expect(text.contains("\"marker-\(number);\"")) }
         // Log files are named by the second. A file that fills within one second continues under its name.
@@ -97,7 +99,9 @@ struct LogRotationTests {
             names.formUnion(try logs())
             wave += 1
         }
-        while try logs().count > PartLog.generations + 1, ContinuousClock.now < deadline { usleep(20_000) }
+        _ = try EventWait.until(deadline, changesOf: [place.serverLogs]) {
+            try logs().count <= PartLog.generations + 1
+        }
         #expect(names.count > PartLog.generations + 1)
         #expect((2...PartLog.generations + 1).contains(try logs().count))
     }

@@ -58,7 +58,7 @@ final class RunningSluice {
                 bytes.withUnsafeBytes { write(feed.writing, $0.baseAddress! + sent, $0.count - sent) }
             }
             if count < 0, errno == EPIPE { return }
-            if count > 0 { sent += count } else { try wait(for: "taking what it is fed") }
+            if count > 0 { sent += count } else { try wait(for: "taking what it is fed", feeding: true) }
         }
     }
 
@@ -75,9 +75,10 @@ final class RunningSluice {
         while !outputText.contains(text) { try wait(for: "printing \"\(text)\"") }
     }
 
-    /// Polls until `condition` holds.
+    /// Polls until `condition` holds, every 10 ms: it concerns the process's threads, files or time, of which /proc
+    /// sends no events.
     func wait(until condition: () -> Bool, for what: String) throws {
-        while !condition() { try wait(for: what) }
+        while !condition() { try wait(for: what, until: .now + .milliseconds(10)) }
     }
 
     /// Sends a signal to the process, or to its whole group.
@@ -91,14 +92,20 @@ final class RunningSluice {
         return status
     }
 
-    /// Reads pending output. Blocks for at most 10 ms if there is none.
-    private func wait(for what: String) throws {
-        guard ContinuousClock.now < deadline else { throw SupportError("wait for \(what)", errorText) }
+    /// Waits until there is output, or room in the pipe that is being fed, or until `moment`. Reads the output.
+    private func wait(
+        for what: String,
+        feeding: Bool = false,
+        until moment: ContinuousClock.Instant? = nil
+    ) throws {
+        let isOver = output.reading < 0 && errors.reading < 0 && !feeding && moment == nil
+        guard ContinuousClock.now < deadline, !isOver else { throw SupportError("wait for \(what)", errorText) }
         var waited = [
             pollfd(fd: output.reading, events: Int16(POLLIN), revents: 0),
             pollfd(fd: errors.reading, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: feeding ? feed.writing : -1, events: Int16(POLLOUT), revents: 0),
         ]
-        poll(&waited, 2, 10)
+        poll(&waited, 3, ChildProcess.milliseconds(until: min(moment ?? deadline, deadline)))
         Self.take(output, &said)
         Self.take(errors, &complained)
     }

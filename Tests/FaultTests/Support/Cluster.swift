@@ -114,32 +114,32 @@ final class Cluster: Sendable {
 
     // MARK: - Waiting
 
-    /// Waits until no job is open. Throws after `limit`.
-    func untilAllEnded(within limit: Duration = .seconds(240)) async throws {
+    /// Checks `condition`, which asks the ledger, until it holds. Throws after `limit`.
+    func until(
+        _ what: String,
+        within limit: Duration = .seconds(240),
+        _ condition: () async throws -> Bool
+    ) async throws {
         let deadline = ContinuousClock.now + limit
-        while true {
-            let open = try await ledger.status().jobs.open
-            if open == 0 { return }
+        while try await !condition() {
             guard ContinuousClock.now < deadline else {
-                throw SupportError("wait for the jobs", "\(open) are open still\n\(try whereTheyAre())")
+                throw SupportError("wait until \(what)", try whereTheyAre())
             }
-            try await Task.sleep(for: .milliseconds(50))
+            // The ledger sends no notification when a job, an attempt or a worker ends.
+            try await Task.sleep(for: .milliseconds(20))
         }
     }
 
+    /// Waits until no job is open.
+    func untilAllEnded() async throws {
+        try await until("no job is open") { try await ledger.status().jobs.open == 0 }
+    }
+
     /// Waits until `count` jobs have ended.
-    func untilEnded(_ count: Int, within limit: Duration = .seconds(240)) async throws {
-        let deadline = ContinuousClock.now + limit
-        while true {
+    func untilEnded(_ count: Int) async throws {
+        try await until("\(count) jobs have ended") {
             let jobs = try await ledger.status().jobs
-            if jobs.total - jobs.open >= count { return }
-            guard ContinuousClock.now < deadline else {
-                throw SupportError(
-                    "wait for \(count) jobs",
-                    "\(jobs.total - jobs.open) have ended\n\(try whereTheyAre())"
-                )
-            }
-            try await Task.sleep(for: .milliseconds(20))
+            return jobs.total - jobs.open >= count
         }
     }
 

@@ -36,6 +36,17 @@ final class ClusterProcess: @unchecked Sendable {
     /// The log of this process so far.
     func said() throws -> String { String(decoding: try Bytes.read(log).dropFirst(before), as: UTF8.self) }
 
+    /// Waits until it has logged `event` more than `count` times.
+    func waits(for event: String, moreThan count: Int = 0) async throws {
+        let isLogged = try await EventWait.until(.now + .seconds(60), changesOf: [log], endOf: [id]) { [self] in
+            try self.count(of: event) > count
+        }
+        guard isLogged else { throw SupportError("wait for \"\(event)\" of process \(id)", try said()) }
+    }
+
+    /// How often it has logged `event`.
+    func count(of event: String) throws -> Int { try said().components(separatedBy: "\"\(event)\"").count - 1 }
+
     /// Sends a signal to this process alone, not to its rooms.
     func send(_ signal: Int32) { _ = Glibc.kill(id, signal) }
 
@@ -61,10 +72,10 @@ final class ClusterProcess: @unchecked Sendable {
         }
     }
 
-    /// Whether it has ended.
-    func hasEnded() throws -> Bool {
+    /// Whether it has ended, or ends within `limit`.
+    func hasEnded(within limit: Duration = .zero) -> Bool {
         lock.withLock {
-            if status == nil { status = child.wait(until: .now) }
+            if status == nil { status = child.wait(until: .now + limit) }
             return status != nil
         }
     }
@@ -78,14 +89,10 @@ final class ClusterProcess: @unchecked Sendable {
 
     /// Sends SIGTERM once it has started: a process that does not handle the signal yet would simply die.
     func askToEnd() throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try !said().contains("\"started\"") {
-            guard try !hasEnded(), ContinuousClock.now < deadline else {
-                throw SupportError("wait until process \(id) has started", try said())
-            }
-            // A log file gives no event when it grows.
-            usleep(5_000)
+        let hasStarted = try EventWait.until(.now + .seconds(60), changesOf: [log], endOf: [id]) {
+            try said().contains("\"started\"")
         }
+        guard hasStarted else { throw SupportError("wait until process \(id) has started", try said()) }
         send(SIGTERM)
     }
 

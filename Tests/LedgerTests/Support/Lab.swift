@@ -52,21 +52,22 @@ struct Lab {
         try await source.run("test", body)
     }
 
-    /// Polls until a server process of this lab runs a statement like `pattern` and waits for `event`.
-    func untilRunning(_ pattern: String, waitsFor event: String = "%") async throws {
+    /// Polls until `sessions` of this lab run a statement like `pattern` and wait for `event`.
+    func untilRunning(_ pattern: String, waitsFor event: String = "%", sessions: Int = 1) async throws {
         let deadline = ContinuousClock.now + Self.farTooLong
         let watcher = try ConnectionSource(.patient(url: server.url()))
+        // pg_stat_activity sends no events. Each look is a round trip to the server.
         while true {
             try #require(ContinuousClock.now < deadline, "no statement like \(pattern) ran in time")
-            if try await watcher.run("watch", { try isRunning(pattern, event, on: $0) }) { break }
+            if try await watcher.run("watch", { try running(pattern, event, on: $0) >= sessions }) { break }
         }
         await watcher.close()
     }
 
-    private func isRunning(_ pattern: String, _ event: String, on connection: isolated Connection) throws -> Bool {
+    private func running(_ pattern: String, _ event: String, on connection: isolated Connection) throws -> Int {
         try connection.value(
             """
-            select count(*) > 0 from pg_stat_activity
+            select count(*) from pg_stat_activity
             where application_name = \(name) and state = 'active' and query like \(pattern)
                 and coalesce(wait_event, '') like \(event) and pid <> pg_backend_pid()
             """

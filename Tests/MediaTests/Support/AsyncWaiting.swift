@@ -7,6 +7,7 @@ import System
 func until(_ condition: () async throws -> Bool) async throws {
     while try await !condition() {
         try Task.checkCancellation()
+        // The conditions are states inside the tested types, which send no events.
         await Task.yield()
     }
 }

@@ -134,7 +134,7 @@ import Testing
         let (room, killed) = (try #require(slot.process), try forkServer(beside: slot))
         kill(killed, SIGKILL)
         let deadline = ContinuousClock.now + .seconds(100)
-        // The slot's thread reaps it without notifying, so the test has to poll.
+        // A pidfd reports the end of a process, but the slot's thread reaps it later, and that is no event.
         while ProcessFacts.isThere(killed), .now < deadline { try await Task.sleep(for: .milliseconds(5)) }
         #expect(try bench.family() == [room])
         #expect(await SlotRun(try bench.short("on.wav"), in: slot).isConverted)

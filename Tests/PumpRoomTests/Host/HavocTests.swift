@@ -26,6 +26,7 @@ import Testing
         var count = 0
         var random = SeededGenerator(seed: 1)
         for _ in 0..<12 {
+            // The random moment is the test's input. It must not depend on any event in the rooms.
             try await Task.sleep(for: .milliseconds(Int.random(in: 20...400, using: &random)))
             if let process = try bench.family().sorted().filter(isRoom).randomElement(using: &random),
                 let signal = signals.randomElement(using: &random)

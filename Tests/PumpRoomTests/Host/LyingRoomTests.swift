@@ -168,7 +168,7 @@ import Testing
         }
         // Pauses of 50, 100 and 200 ms.
         #expect(ContinuousClock.now - start > .milliseconds(350))
-        // No job waits, so the slot starts no room.
+        // No job waits, so the slot starts no room. No event shows that: it would start one after 400 ms.
         try await Task.sleep(for: .milliseconds(600))
         #expect(startCount == 4)
         await slot.close()

@@ -85,6 +85,7 @@ import Testing
         var count = 0
         while count != 12, ContinuousClock.now < deadline {
             count = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(room)/fd").count
+            // /proc sends no event when a process receives a descriptor.
             try await Task.sleep(for: .milliseconds(5))
         }
         #expect(count == 12)

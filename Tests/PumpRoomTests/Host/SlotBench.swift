@@ -168,6 +168,7 @@ enum ProcessFacts {
     /// that was sent after the signal.
     static func stop(group: Int32) {
         guard kill(-group, SIGSTOP) == 0 else { return }
+        // The kernel reports a stop only to the parent, which the fork server may be; /proc sends no events.
         while isAlive(group), !hasStopped(group) { sched_yield() }
     }
 
@@ -194,13 +195,6 @@ enum ProcessFacts {
         return Set(lists.flatMap { $0.split(separator: " ").compactMap { Int32($0) } })
     }
 
-    /// Polls until the process has ended. Returns false after 200 seconds.
-    static func waitForEnd(of process: Int32) -> Bool {
-        let deadline = ContinuousClock.now + .seconds(200)
-        while isAlive(process) {
-            guard ContinuousClock.now < deadline else { return false }
-            poll(nil, 0, 10)
-        }
-        return true
-    }
+    /// Waits until the process has ended. Returns false after 200 seconds.
+    static func waitForEnd(of process: Int32) -> Bool { ProcessEnd(of: process).wait(until: .now + .seconds(200)) }
 }

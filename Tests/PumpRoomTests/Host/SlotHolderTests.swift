@@ -11,7 +11,7 @@ import Testing
 
     init() throws { liar = try LyingBench() }
 
-    /// A script that reports `count` more frames ten times a second until it is killed.
+    /// A script that reports `count` more frames ten times a second until it is killed. The rate is the test's input.
     private func inventing(_ count: Int) -> String {
         """
         hello()
@@ -20,7 +20,7 @@ import Testing
         while True:
             frames += \(count)
             progress(job, frames)
-            time.sleep(0.1)
+            time.sleep(0.1)  # the rate
         """
     }
 

@@ -132,6 +132,7 @@ final class WorkerLab: Sendable {
                 Issue.record("timed out waiting until \(what): \((try? truth()) ?? [:])", sourceLocation: location)
                 throw SupportError("wait until \(what)", "time is over")
             }
+            // Most conditions ask the ledger, which sends no notification when a job or an attempt ends.
             try await Task.sleep(for: .milliseconds(20))
         }
     }

@@ -1,10 +1,11 @@
 import Foundation
+import Synchronization
 import TestSupport
 
 /// A running `sluice` service, and the log lines that it has written.
 final class WorkerProcess: @unchecked Sendable {
     private let child: ChildProcess
-    private let log: String
+    private let log: LogFile
     private var hasEnded = false
 
     static let program = BuiltProgram.path("sluice")
@@ -39,9 +40,9 @@ final class WorkerProcess: @unchecked Sendable {
         in folder: TemporaryFolder,
         program: String = WorkerProcess.program
     ) throws {
-        log = folder.path("\(PrivatePostgres.freshName("log")).jsonl")
-        let output = open(log, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
-        guard output >= 0 else { throw SupportError("open \(log)", errno: errno) }
+        log = LogFile(folder.path("\(PrivatePostgres.freshName("log")).jsonl"))
+        let output = open(log.path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
+        guard output >= 0 else { throw SupportError("open \(log.path)", errno: errno) }
         defer { close(output) }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let line = behind + [program] + words
@@ -60,21 +61,18 @@ final class WorkerProcess: @unchecked Sendable {
 
     var id: pid_t { child.id }
 
-    var text: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+    var text: String { (try? String(contentsOfFile: log.path, encoding: .utf8)) ?? "" }
 
-    var lines: [Line] {
-        text.split(separator: "\n").compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
-    }
+    var lines: [Line] { log.lines }
 
     func lines(_ event: String) -> [Line] { lines.filter { $0.event == event } }
 
     /// Waits until it has logged `event` at least `count` times.
     func waits(for event: String, _ count: Int = 1, within limit: Duration = .seconds(60)) async throws {
-        let deadline = ContinuousClock.now + limit
-        while lines(event).count < count {
-            guard .now < deadline else { throw SupportError("wait for \"\(event)\"", text) }
-            try await Task.sleep(for: .milliseconds(20))
+        let isLogged = try await EventWait.until(.now + limit, changesOf: [log.path], endOf: [id]) { [self] in
+            lines(event).count >= count
         }
+        guard isLogged else { throw SupportError("wait for \"\(event)\"", text) }
     }
 
     /// The process ids of its children, the pump rooms and fork servers.
@@ -100,19 +98,44 @@ final class WorkerProcess: @unchecked Sendable {
     /// Waits until it has ended.
     func end(within limit: Duration = .seconds(60)) async throws -> Run.Status {
         let deadline = ContinuousClock.now + limit
-        while .now < deadline {
-            if let status = child.wait(until: .now) {
-                hasEnded = true
-                return status
-            }
-            try await Task.sleep(for: .milliseconds(20))
+        guard let status = try await SeparateThread.run({ [child] in child.wait(until: deadline) }) else {
+            throw SupportError("wait for the end of a worker", text)
         }
-        throw SupportError("wait for the end of a worker", text)
+        hasEnded = true
+        return status
     }
 
     /// Sends SIGTERM and waits for the end.
     func stop(within limit: Duration = .seconds(60)) async throws -> Run.Status {
         signal(SIGTERM)
         return try await end(within: limit)
+    }
+}
+
+/// The lines of a log that grows, each read once.
+private final class LogFile: Sendable {
+    let path: String
+    private let heard = Mutex<(offset: UInt64, rest: Data, lines: [WorkerProcess.Line])>((0, Data(), []))
+
+    init(_ path: String) { self.path = path }
+
+    /// The lines so far, without those that are no events.
+    var lines: [WorkerProcess.Line] {
+        heard.withLock { heard in
+            // A log that cannot be read has no lines; the test that waits for one says so.
+            guard let file = FileHandle(forReadingAtPath: path), (try? file.seek(toOffset: heard.offset)) != nil,
+                let news = try? file.readToEnd()
+            else { return heard.lines }
+            heard.offset += UInt64(news.count)
+            heard.rest.append(news)
+            while let end = heard.rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = heard.rest[heard.rest.startIndex..<end]
+                if let event = try? JSONDecoder().decode(WorkerProcess.Line.self, from: line) {
+                    heard.lines.append(event)
+                }
+                heard.rest = heard.rest[(end + 1)...]
+            }
+            return heard.lines
+        }
     }
 }
