@@ -164,6 +164,8 @@ create table batch (
     skipped bigint not null default 0,
     failed bigint not null default 0,
     cancelled bigint not null default 0,
+    -- How many of the completed jobs have remarks.
+    remarked bigint not null default 0,
     unique (key, submitter),
     check (first_job <= last_job)
 ) with (fillfactor = 70);
@@ -308,9 +310,11 @@ create table finished (
     spent smallint not null,
     lost smallint not null,
     room_deaths smallint not null,
-    -- The priority of its last lane, for a retry: it may have been changed since the job was submitted. The column takes two bytes
-    -- that alignment would leave empty.
+    -- The priority of its last lane, for a retry: it may have been changed since the job was submitted. The column and the next one
+    -- take bytes that alignment would leave empty.
     priority smallint not null,
+    -- Whether the report of the conversion has remarks: damage, or something that the output lacks or that was assumed.
+    has_remarks boolean not null default false,
     ended_at timestamptz not null,
     worker bigint,
     -- Of the output, if there is one.
@@ -325,11 +329,14 @@ create table finished (
     check ((state = 'completed') = (digest is not null and size is not null)),
     check ((state = 'skipped') = (placement is not distinct from 'skipped')),
     check (state in ('completed', 'skipped') or placement is null),
+    check (state = 'completed' or not has_remarks),
     check ((state = 'failed') = (code is not null and class is not null and stage is not null)),
     primary key (job)
 ) partition by range (job);
 create index finished_state on finished (queue, state, job);
 create index finished_code on finished (code, job) where code is not null;
+-- Most jobs have no remarks and do not pay for it.
+create index finished_remarks on finished (queue, job) where has_remarks;
 -- Rows are appended as jobs end, so the index needs only a few bytes for every fifteen thousand rows to narrow down a time. With
 -- smaller ranges, a ledger at full speed would complete more of them between two rounds of autovacuum than the server records for
 -- summarizing.

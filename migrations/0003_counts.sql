@@ -17,6 +17,8 @@ create table count_delta (
     -- The highest turn that a submission gave out in a lane.
     lane integer,
     tail bigint,
+    -- How many of these jobs were completed with remarks.
+    remarked integer,
     at timestamptz not null
 );
 -- Serves the running limits of queues.
@@ -132,9 +134,9 @@ begin
         set delayed = b.delayed + n.delayed, waiting = b.waiting + n.waiting, running = b.running + n.running,
             publishing = b.publishing + n.publishing, completed = b.completed + n.completed, skipped = b.skipped + n.skipped,
             failed = b.failed + n.failed,
-            cancelled = b.cancelled + n.cancelled
+            cancelled = b.cancelled + n.cancelled, remarked = b.remarked + n.remarked
         from (
-            select g.batch,
+            select g.batch, coalesce(sum(g.remarked), 0) as remarked,
                    coalesce(sum(g.jobs) filter (where g.state = 'delayed'), 0) as delayed,
                    coalesce(sum(g.jobs) filter (where g.state = 'waiting'), 0) as waiting,
                    coalesce(sum(g.jobs) filter (where g.state = 'running'), 0) as running,

@@ -88,6 +88,13 @@ begin
         left join unnest(moved) as m (job) on m.job = g.job;
 end $$;
 
+-- Whether the report of a conversion tells of damage or has remarks. The path is lax: a report of another form has none.
+create function tells_remarks(report jsonb) returns boolean
+language sql immutable parallel safe
+as $$
+    select report @? '$.conversion ? (exists(@.remarks[*].kind) || @.damage.stretchCount > 0 || @.damage.frames > 0)'
+$$;
+
 -- Moves jobs from `publishing` to `finished`: the output has its final name or, according to `placements`, is not wanted. Any
 -- process that holds the fence may call it; the first call counts.
 create function finish(jobs bigint[], epochs integer[], lease_ids uuid[], placements text[] default null)
@@ -112,7 +119,8 @@ begin
     ), gone as (
         delete from publishing p using given g
         where p.job = any (finish.jobs) and p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id
-        returning p.*, g.placement
+        returning p.*, g.placement,
+                  g.placement is distinct from 'skipped' and coalesce(tells_remarks(p.report), false) as has_remarks
     ), recorded as (
         insert into attempt (job, epoch, lease_id, worker, slot, started_at, ended_at, outcome, frames_in, frames_out,
                              audio_ms, cpu_ms, peak_bytes, report)
@@ -120,21 +128,23 @@ begin
                p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
         from gone p
     ), moved as (
-        insert into finished as f (job, batch, queue, state, epoch, spent, lost, room_deaths, priority, ended_at, worker, digest,
-                                   size, placement)
+        insert into finished as f (job, batch, queue, state, epoch, spent, lost, room_deaths, priority, has_remarks, ended_at,
+                                   worker, digest, size, placement)
         select p.job, p.batch, l.queue,
                (case when p.placement is distinct from 'skipped' then 'completed' else 'skipped' end)::job_state, p.epoch,
-               p.spent + 1, p.lost, p.room_deaths, l.priority, t, p.worker,
+               p.spent + 1, p.lost, p.room_deaths, l.priority, p.has_remarks, t, p.worker,
                case when p.placement is distinct from 'skipped' then p.digest end,
                case when p.placement is distinct from 'skipped' then p.size end, p.placement
         from gone p join lane l on l.id = p.lane
         returning f.job
     ), counted as (
-        insert into count_delta (queue, batch, state, jobs, audio_ms, began, at)
-        select l.queue, n.batch, s.state, s.sign * n.jobs, case s.sign when 1 then n.audio_ms end, n.began, t
+        insert into count_delta (queue, batch, state, jobs, audio_ms, began, remarked, at)
+        select l.queue, n.batch, s.state, s.sign * n.jobs, case s.sign when 1 then n.audio_ms end, n.began,
+               case s.sign when 1 then nullif(n.remarked, 0) end, t
         from (
             select p.lane, p.batch, p.placement is not distinct from 'skipped' as was_skipped, count(*)::integer as jobs,
-                   bounded(sum(p.audio_ms), 9000000000000000000) as audio_ms, min(p.started_at) as began
+                   bounded(sum(p.audio_ms), 9000000000000000000) as audio_ms, min(p.started_at) as began,
+                   (count(*) filter (where p.has_remarks))::integer as remarked
             from gone p group by 1, 2, 3
         ) n join lane l on l.id = n.lane
         cross join lateral (

@@ -31,6 +31,8 @@ create table leaving_count (
     queue integer not null,
     state job_state not null,
     jobs integer not null,
+    -- How many of them have remarks.
+    remarked integer not null,
     primary key (batch, queue, state)
 );
 
@@ -69,11 +71,13 @@ declare
 begin
     execute format($sql$
         with page as materialized (
-            select job, batch, queue, state, ended_at from %I where job > $1 order by job limit $2
+            select job, batch, queue, state, has_remarks, ended_at from %I where job > $1 order by job limit $2
         ), counted as (
-            insert into leaving_count as c (batch, queue, state, jobs)
-            select p.batch, p.queue, p.state, count(*) from page p where p.ended_at <= $3 group by 1, 2, 3
-            on conflict (batch, queue, state) do update set jobs = c.jobs + excluded.jobs
+            insert into leaving_count as c (batch, queue, state, jobs, remarked)
+            select p.batch, p.queue, p.state, count(*), count(*) filter (where p.has_remarks)
+            from page p where p.ended_at <= $3 group by 1, 2, 3
+            on conflict (batch, queue, state) do update
+            set jobs = c.jobs + excluded.jobs, remarked = c.remarked + excluded.remarked
         )
         select max(p.job) as last_job, count(*) as jobs, count(*) filter (where p.ended_at > $3) as stays from page p
         $sql$, 'finished_' || l.first_id) into seen using l.counted_to, page, l.ended_by;
@@ -184,9 +188,9 @@ begin
     )
     update batch b
     set completed = b.completed - n.completed, skipped = b.skipped - n.skipped, failed = b.failed - n.failed,
-        cancelled = b.cancelled - n.cancelled
+        cancelled = b.cancelled - n.cancelled, remarked = b.remarked - n.remarked
     from (
-        select g.batch,
+        select g.batch, sum(g.remarked) as remarked,
                coalesce(sum(g.jobs) filter (where g.state = 'completed'), 0) as completed,
                coalesce(sum(g.jobs) filter (where g.state = 'skipped'), 0) as skipped,
                coalesce(sum(g.jobs) filter (where g.state = 'failed'), 0) as failed,

@@ -82,13 +82,13 @@ as $$
     group by q.id order by q.name
 $$;
 
--- Batches from the newest on: those before `before`, or only `only_batch`.
+-- Batches from the newest on: those before `before`, or only `only_batch`. `remarked` is the number of completed jobs with remarks.
 create function list_batches(before bigint default null, page integer default 50, only_batch bigint default null)
 returns table (
     batch bigint, name text, key text, queue text, priority smallint, weight integer, labels jsonb, submitter text,
     created_at timestamptz, first_job bigint, last_job bigint, jobs bigint,
     delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, skipped bigint,
-    failed bigint, cancelled bigint
+    failed bigint, cancelled bigint, remarked bigint
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
@@ -99,7 +99,7 @@ as $$
         union all
         select b.* from batch b where b.id = only_batch and ((select sees_all()) or b.submitter = session_user)
     ), newer as materialized (
-        select d.batch, d.state, sum(d.jobs) as jobs from count_delta d
+        select d.batch, d.state, sum(d.jobs) as jobs, sum(d.remarked) as remarked from count_delta d
         where d.batch in (select id from chosen) group by d.batch, d.state
     )
     select c.id, c.name, c.key, q.name, c.priority, c.weight, c.labels, c.submitter, c.created_at, c.first_job, c.last_job,
@@ -111,7 +111,8 @@ as $$
            c.completed + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'completed'), 0)::bigint,
            c.skipped + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'skipped'), 0)::bigint,
            c.failed + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'failed'), 0)::bigint,
-           c.cancelled + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'cancelled'), 0)::bigint
+           c.cancelled + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'cancelled'), 0)::bigint,
+           c.remarked + coalesce((select n.remarked from newer n where n.batch = c.id and n.state = 'completed'), 0)::bigint
     from chosen c join queue q on q.id = c.queue
     order by c.id desc
 $$;

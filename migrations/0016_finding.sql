@@ -1,6 +1,8 @@
 -- Why: the jobs that a filter finds. A filter is a JSON object; all fields are optional, and all those given must match:
---   ids [..], states [..], batch, queue, codes [..], classes [..], stages [..], source_prefix,
+--   ids [..], states [..], batch, queue, codes [..], classes [..], stages [..], source_prefix, source_contains, remarks,
 --   submitted_from, submitted_before, ended_from, ended_before, submitter.
+-- `remarks`: true finds only jobs that were completed with remarks. `source_contains` is case-sensitive, as file names are.
+--
 -- Pages go from the newest job to the oldest; with a source_prefix they go by the first 640 characters of the source, which are what
 -- its index holds. The `next` of each row is the cursor for the page that begins behind it. Pages follow an index by key, so that
 -- the ten-millionth job costs what the first does.
@@ -18,7 +20,9 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 create type job_search as (
     ids bigint[], states job_state[], batch bigint, codes text[], classes failure_class[], stages text[],
     submitted_from timestamptz, submitted_before timestamptz, submitter text, ended_from timestamptz, ended_before timestamptz,
-    source_prefix text,
+    source_prefix text, source_contains text,
+    -- Whether only jobs with remarks match.
+    remarks boolean,
     -- The queue of the filter. Without one: all queues, and null for lanes.
     queues integer[], lanes integer[],
     -- The codes that match the filter's conditions on failures; null if it has none.
@@ -35,7 +39,7 @@ language plpgsql stable security definer set search_path from current set jit = 
 as $$
 declare
     known constant text[] := array['ids', 'states', 'batch', 'queue', 'codes', 'classes', 'stages', 'source_prefix',
-                                   'submitted_from', 'submitted_before', 'ended_from', 'ended_before', 'submitter'];
+                                   'source_contains', 'remarks', 'submitted_from', 'submitted_before', 'ended_from', 'ended_before', 'submitter'];
     wrong text := (select k from jsonb_object_keys(filter) k where not k = any (known) limit 1);
     f job_search;
 begin
@@ -59,6 +63,12 @@ begin
     f.ended_from := (filter ->> 'ended_from')::timestamptz;
     f.ended_before := (filter ->> 'ended_before')::timestamptz;
     f.source_prefix := filter ->> 'source_prefix';
+    -- Every source contains the empty text.
+    f.source_contains := nullif(filter ->> 'source_contains', '');
+    f.remarks := coalesce((filter ->> 'remarks')::boolean, false);
+    if f.remarks then
+        f.states := array(select s from unnest(f.states) s where s = 'completed');
+    end if;
     f.queues := array(select q.id from queue q where not filter ? 'queue' or q.name = filter ->> 'queue');
     f.lanes := case when filter ? 'queue' then array(select l.id from lane l where l.queue = any (f.queues)) end;
     if f.codes is not null then
@@ -198,7 +208,19 @@ begin
             select e.job, e.state, null::text, e.ended
             from unnest(f.failures) as c (code) cross join lateral (
                 select t.job, t.state, case when f.with_rows then t end as ended from finished t
-                where t.code = c.code and t.state = any (f.states) and (f.lanes is null or t.queue = any (f.queues))
+                where t.code = c.code and t.state = any (f.states) and (not f.remarks or t.has_remarks)
+                  and (f.lanes is null or t.queue = any (f.queues))
+                  and is_sought(f, t.job, t.batch, t.code, t.class, t.stage, t.ended_at)
+                  and (not f.by_batch
+                       or exists (select from batch b where b.id = t.batch and is_sought(f, b.created_at, b.submitter)))
+                order by t.job desc limit page
+            ) e order by e.job desc limit page;
+    elsif f.ids is null and f.remarks then
+        return query
+            select e.job, e.state, null::text, e.ended
+            from unnest(f.queues) as q (id) cross join lateral (
+                select t.job, t.state, case when f.with_rows then t end as ended from finished t
+                where t.queue = q.id and t.has_remarks and t.state = any (f.states)
                   and is_sought(f, t.job, t.batch, t.code, t.class, t.stage, t.ended_at)
                   and (not f.by_batch
                        or exists (select from batch b where b.id = t.batch and is_sought(f, b.created_at, b.submitter)))
@@ -218,7 +240,7 @@ begin
     else
         return query
             select t.job, t.state, null::text, case when f.with_rows then t end from finished t
-            where t.state = any (f.states) and (f.lanes is null or t.queue = any (f.queues))
+            where t.state = any (f.states) and (not f.remarks or t.has_remarks) and (f.lanes is null or t.queue = any (f.queues))
               and is_sought(f, t.job, t.batch, t.code, t.class, t.stage, t.ended_at)
               and (not f.by_batch
                    or exists (select from batch b where b.id = t.batch and is_sought(f, b.created_at, b.submitter)))
@@ -247,7 +269,7 @@ as $$
 begin
     return (
         select count(*) from finished t
-        where t.state = any (f.states) and (f.lanes is null or t.queue = any (f.queues))
+        where t.state = any (f.states) and (not f.remarks or t.has_remarks) and (f.lanes is null or t.queue = any (f.queues))
           and (f.failures is null or t.code = any (f.failures))
           and is_sought(f, t.job, t.batch, t.code, t.class, t.stage, t.ended_at)
           and (not f.by_batch
@@ -270,14 +292,15 @@ begin
             select j.id, s.state, left(j.source, 640), s.ended
             from job j cross join lateral (
                 select l.state, l.lane, l.code, l.class, l.stage, null::timestamptz as ended_at, null::integer as queue,
-                       null::finished as ended
+                       false as has_remarks, null::finished as ended
                 from live_job() l where l.job = j.id
                 union all
-                select e.state, null, e.code, e.class, e.stage, e.ended_at, e.queue, case when f.with_rows then e end
+                select e.state, null, e.code, e.class, e.stage, e.ended_at, e.queue, e.has_remarks, case when f.with_rows then e end
                 from finished e where e.job = j.id and e.job >= f.lowest and e.job <= f.highest
             ) s
             where is_in_line(f, left(j.source, 640), j.source, j.id, after, before)
-              and s.state = any (f.states) and (f.lanes is null or s.lane = any (f.lanes) or s.queue = any (f.queues))
+              and s.state = any (f.states) and (not f.remarks or s.has_remarks)
+              and (f.lanes is null or s.lane = any (f.lanes) or s.queue = any (f.queues))
               and is_sought(f, j.id, j.batch, s.code, s.class, s.stage, s.ended_at)
               and (not f.by_batch
                    or exists (select from batch b where b.id = j.batch and is_sought(f, b.created_at, b.submitter)))
@@ -316,157 +339,4 @@ begin
     end loop;
 end $$;
 
--- MARK: Pages
-
--- A page of jobs from the newest on.
-create function find_by_id(f job_search, page bigint) returns setof found_job
-language plpgsql stable security definer set search_path from current set jit = off
-as $$
-declare
-    live found_job[] := array(select l from find_live(f, page) l);
-    missing bigint := page;
-    part job_search;
-    found_jobs bigint;
-begin
-    for part in select p.* from parts_of(f) p order by p.lowest desc loop
-        begin
-            return query
-                select n.* from (
-                    select l.* from unnest(live) l where l.job between part.lowest and part.highest
-                    union all
-                    select e.* from find_ended(part, missing) e where f.states && '{completed,skipped,failed,cancelled}'
-                ) n order by n.job desc limit missing;
-            get diagnostics found_jobs = row_count;
-            -- Rolling the block back releases its locks, because a filter that finds little goes through all spans. It has written
-            -- nothing.
-            raise exception using errcode = 'SL002';
-        exception when sqlstate 'SL002' then
-            null;
-        end;
-        missing := missing - found_jobs;
-        exit when missing <= 0;
-    end loop;
-end $$;
-
--- The same by source, for jobs behind `after`.
-create function find_by_source(f job_search, after found_job, page bigint) returns setof found_job
-language plpgsql stable security definer set search_path from current set jit = off
-as $$
-declare
-    found_jobs found_job[] := '{}';
-    part job_search;
-begin
-    -- Any span may hold a source that comes before those already found. Names mostly grow with time, as ids do: after the oldest
-    -- span little is left to find in the others.
-    for part in select p.* from parts_of(f) p order by p.lowest loop
-        begin
-            found_jobs := array(
-                select n from unnest(found_jobs || array(select b from find_by_source(part, after, found_jobs[page], page) b)) n
-                order by n.source, n.job limit page
-            );
-            raise exception using errcode = 'SL002';
-        exception when sqlstate 'SL002' then
-            null;
-        end;
-    end loop;
-    return query select n.* from unnest(found_jobs) n order by n.source, n.job;
-end $$;
-
--- A page of jobs, with the rows of those that have ended if `with_rows` is set.
-create function find_page(filter jsonb, behind jsonb, page bigint, with_rows boolean) returns setof found_job
-language plpgsql stable security definer set search_path from current set jit = off
-as $$
-declare
-    f job_search := read_filter(filter);
-    after found_job;
-begin
-    f.with_rows := with_rows;
-    after.job := (behind ->> 'job')::bigint;
-    after.source := left(behind ->> 'source', 640);
-    if f.source_prefix is not null then
-        return query select n.* from find_by_source(f, after, page) n;
-    else
-        f.highest := least(f.highest, after.job - 1);
-        return query select n.* from find_by_id(f, page) n;
-    end if;
-end $$;
-
--- The cursor for the page behind a job. The planner inlines it.
-create function cursor_behind(job bigint, source text) returns jsonb
-language sql stable
-as $$
-    select case when source is null then jsonb_build_object('job', job) else jsonb_build_object('job', job, 'source', source) end
-$$;
-
--- Ids and states of a page of jobs, with the cursor behind each.
-create function find_jobs(filter jsonb default '{}', behind jsonb default null, page integer default 50)
-returns table (job bigint, state job_state, next jsonb)
-language plpgsql stable security definer set search_path from current set jit = off
-as $$
-#variable_conflict use_column
-begin
-    return query select n.job, n.state, cursor_behind(n.job, n.source) from find_page(filter, behind, page, false) n;
-end $$;
-
--- Restricts a filter to the jobs that the caller may change: submitters change their own batches only.
-create function steerable(filter jsonb) returns jsonb
-language plpgsql stable security definer set search_path from current
-as $$
-declare
-    owner text;
-begin
-    if is_operator() then
-        return filter;
-    end if;
-    -- A value that is not an object could not take the field that is added below.
-    if jsonb_typeof(filter) <> 'object' then
-        raise exception 'a filter is an object' using errcode = 'invalid_parameter_value';
-    end if;
-    if filter ? 'batch' then
-        select b.submitter into owner from batch b where b.id = (filter ->> 'batch')::bigint;
-        if owner <> session_user then
-            raise exception 'batch % belongs to %', filter ->> 'batch', owner
-                using errcode = 'insufficient_privilege', hint = 'ask for the role sluice_operator';
-        end if;
-    end if;
-    return coalesce(filter, '{}') || jsonb_build_object('submitter', session_user);
-end $$;
-
--- How many jobs a filter finds. Uses the folded counts if the filter allows it, and counts otherwise. With `to_steer` only jobs that
--- the caller may change.
-create function count_jobs(filter jsonb default '{}', to_steer boolean default false) returns bigint
-language plpgsql stable security definer set search_path from current set jit = off
-as $$
-declare
-    f job_search;
-    part job_search;
-    found_jobs bigint := 0;
-begin
-    if to_steer then
-        filter := steerable(filter);
-    end if;
-    f := read_filter(filter);
-    if (filter - '{states,queue}'::text[]) = '{}' and f.submitter is null then
-        return coalesce((select sum(c.jobs) from counts() c where c.state = any (f.states)
-                         and (not filter ? 'queue' or c.queue = filter ->> 'queue')), 0);
-    end if;
-    if f.source_prefix is null then
-        found_jobs := count_live(f);
-    end if;
-    for part in select p.* from parts_of(f) p loop
-        begin
-            -- Releases its locks as find_by_id() does.
-            found_jobs := found_jobs + case when f.source_prefix is null then count_ended(part)
-                else (select count(*) from find_by_source(part, null, null, null)) end;
-            raise exception using errcode = 'SL002';
-        exception when sqlstate 'SL002' then
-            null;
-        end;
-    end loop;
-    return found_jobs;
-end $$;
-
-select allow('sluice_viewer', 'find_jobs', 'count_jobs');
-select allow('sluice_operator', 'find_jobs', 'count_jobs');
-select allow('sluice_submitter', 'find_jobs', 'count_jobs');
 select set_config('role', 'none', true);

@@ -23,7 +23,7 @@ public enum CommandLineTool {
                 return .success
             case .help(let path):
                 let page = HelpPage(path: path).lines(width: console.data.width, paint: console.data.paint)
-                try console.print(page.joined(separator: "\n"))
+                try Pager(console: console, environment: environment).show(page)
                 return .success
             case .run(let command, var invocation):
                 let own = Console(

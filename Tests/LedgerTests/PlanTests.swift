@@ -54,6 +54,24 @@ struct PlanTests {
         }
     }
 
+    /// A million finished jobs may have the text in their sources. A call reads twenty thousand of them by their keys,
+    /// and says where the next call continues.
+    @Test func aSearchInsideSourcesReadsABoundedNumberOfJobs() async throws {
+        let lab = try await PlanLab.shared()
+        let search = GuardedCall(
+            name: "search",
+            rules: PlanGuard(indexes: ["finished_pkey", "job_pkey"])
+        ) { books, number in
+            let cursor = #"{"job": \#(books.finished / 2)}"#
+            return "select count(*) + \(number) from sluice.list_jobs('{\"source_contains\":\"no text\"}', '\(cursor)')"
+        }
+        for plan in try await lab.large.plans(of: search) {
+            #expect(search.rules.violations(in: plan).isEmpty)
+            // About four pages of indexes and tables for each job.
+            #expect(plan.blocks < 200_000, "\(plan.blocks)")
+        }
+    }
+
     @Test func noticesAPlanThatCountsJobs() async throws {
         let lab = try await PlanLab.shared()
         for table in ["finished", "waiting", "job"] {
@@ -296,6 +314,17 @@ extension GuardedCall {
             #"{"states":["waiting"]}"#,
             uses: ["waiting_pkey"],
             breakages: ["alter table sluice.waiting drop constraint waiting_pkey"]
+        ),
+        // None of the million finished jobs has remarks.
+        page(
+            #"{"remarks":true}"#,
+            uses: ["finished_queue_job_idx"],
+            breakages: ["drop index sluice.finished_remarks"]
+        ),
+        page(
+            #"{"remarks":true,"batch":1}"#,
+            uses: ["finished_queue_job_idx"],
+            breakages: ["drop index sluice.finished_remarks"]
         ),
         page(
             #"{"ids":[17]}"#,

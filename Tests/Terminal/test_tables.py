@@ -3,7 +3,7 @@
 import pytest
 from wcwidth import wcswidth
 
-from terminal import COLOUR, run
+from terminal import COLOUR, SLUICE, Terminal, run
 
 TABLES = [
     ["formats"],
@@ -32,8 +32,59 @@ def test_nothing_is_cut_where_there_is_room(folder):
 
 @pytest.mark.parametrize("words", [["help", "convert"], ["convert", "--help"], ["--help"]], ids=" ".join)
 def test_help_fits_eighty_columns(folder, words):
-    for line in run(words, folder).said():
+    for line in run(words, folder, PAGER="cat").said():
         assert wcswidth(line) <= 80, line
+
+
+@pytest.mark.parametrize("words", [["help", "submit"], ["submit", "--help"], ["--help"]], ids=" ".join)
+def test_long_help_is_shown_in_parts(folder, words):
+    whole = run(words, folder, PAGER="").said()
+    assert len(whole) > 24
+    with Terminal([SLUICE, *words], folder) as terminal:
+        terminal.wait_for_text("\n:")
+        assert terminal.lines()[:23] == whole[:23]
+        terminal.send(" ")
+        terminal.wait_for_text(whole[24])
+        terminal.send("q")
+        assert terminal.end() == 0
+
+
+def test_ctrl_c_is_a_key_of_the_pager(folder, tmp_path):
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\ntrap 'kill $!; echo interrupted; exit 0' INT\ncat >page\nsleep 60 &\necho ready\nwait\n")
+    pager.chmod(0o755)
+    with Terminal([SLUICE, "help", "submit"], folder, PAGER=str(pager)) as terminal:
+        terminal.wait_for_text("ready")
+        terminal.send("\x03")
+        terminal.wait_for_text("interrupted")
+        assert terminal.end() == 0
+
+
+def test_the_pager_is_chosen_by_variables(folder, tmp_path):
+    pager = tmp_path / "own pager"
+    pager.write_text("#!/bin/sh\nprintf 'LESS=%s\\n' \"$LESS\"; exec sed 's/^/>/'\n")
+    pager.chmod(0o755)
+    said = run(["help", "submit"], folder, PAGER="false", SLUICE_PAGER=f"'{pager}'").said()
+    assert said[0] == "LESS=FRX"
+    whole = run(["help", "submit"], folder, PAGER="cat").said()
+    assert said[1:] == [f">{line}" for line in whole]
+    # A pager that cannot be started hides nothing.
+    assert run(["help", "submit"], folder, PAGER="no-such-pager").said()[-len(whole) :] == whole
+    assert run(["help", "submit"], folder, TERM="dumb").said() == whole
+
+
+def test_short_help_and_pipes_need_no_pager(folder):
+    assert run(["help", "completion"], folder, PAGER="false").said()[0].startswith("sluice completion: ")
+    piped = run(["help", "submit"], folder, PAGER="cat").said()
+    shell = Terminal(["sh", "-c", f"PAGER=false '{SLUICE}' help submit | cat"], folder)
+    with shell:
+        assert shell.end() == 0
+        assert shell.said() == piped
+
+
+def test_a_pager_may_end_before_it_has_read_all(folder):
+    terminal = run(["help", "submit"], folder, PAGER="head -n 1")
+    assert terminal.status == 0 and len(terminal.said()) == 1
 
 
 @pytest.mark.parametrize("columns", [40, 80])
@@ -58,7 +109,7 @@ def test_marks_are_ascii_outside_utf8(folder):
 @pytest.mark.parametrize("words", [["formats"], ["help", "convert"], ["probe", "talk.wav"], ["convert", "no.wav", "x.wav"]])
 def test_terminals_have_colour_unless_told_otherwise(folder, words):
     def is_coloured(*more, **variables):
-        return COLOUR.search(run([*words, *more], folder, **variables).raw.decode()) is not None
+        return COLOUR.search(run([*words, *more], folder, PAGER="cat", **variables).raw.decode()) is not None
 
     assert is_coloured()
     assert not is_coloured(NO_COLOR="1")

@@ -149,6 +149,22 @@ def test_filter_story_and_help(ledger):
         assert terminal.end() == 0
 
 
+def test_help_scrolls_on_a_small_screen(ledger):
+    with ledger.terminal("watch", columns=80, lines=12) as terminal:
+        terminal.wait_for_text("no running jobs")
+        terminal.send("?")
+        terminal.wait_for_text("esc back   up/down move")
+        assert "reported speed" not in terminal.text()
+        terminal.send("\x1b[6~ ")
+        terminal.wait_for_text("reported speed")
+        terminal.send("g")
+        terminal.wait_for_text("sluice watch")
+        terminal.send("q")
+        terminal.wait_for_text("no running jobs")
+        terminal.send("q")
+        assert terminal.end() == 0
+
+
 def test_pasted_text_answers_nothing(ledger):
     with ledger.terminal("watch") as terminal:
         terminal.wait_for_text("no running jobs")

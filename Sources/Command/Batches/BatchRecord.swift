@@ -15,6 +15,7 @@ struct BatchRecord: Encodable {
     let firstJob: Int64
     let lastJob: Int64
     let jobs: JobCounts
+    let jobsWithRemarks: Int
     let isDone: Bool
 
     init(_ batch: BatchSummary) {
@@ -22,6 +23,7 @@ struct BatchRecord: Encodable {
         (queue, priority, weight) = (batch.queue, batch.priority, batch.weight)
         (labels, submitter, createdAt) = (batch.labels, batch.submitter, batch.createdAt)
         (firstJob, lastJob, jobs) = (batch.firstJob, batch.lastJob, batch.jobs)
+        jobsWithRemarks = batch.jobsWithRemarks
         isDone = batch.jobs.open == 0
     }
 }

@@ -22,6 +22,10 @@ enum BatchesCommand {
     static let value = Subcommand(
         name: "batches",
         summary: "list batches and their progress",
+        discussion: [
+            "REMARKS counts the completed jobs with remarks, such as concealed damage, lost tags or clipped samples; "
+                + "\"sluice jobs --batch BATCH --remarks\" lists them."
+        ],
         arguments: [numbers],
         options: LedgerOptions.forms
             + [limit.form, all.form, before.form, ListOptions.json.form, ListOptions.quiet.form],
@@ -74,6 +78,7 @@ enum BatchesCommand {
 
     private static func table(_ batches: [BatchSummary], _ now: Date, _ console: Console) -> TextTable {
         let hasSkipped = batches.contains { $0.jobs.skipped > 0 }
+        let hasRemarks = batches.contains { $0.jobsWithRemarks > 0 }
         var columns: [TextTable.Column] = [
             .init(title: "ID", isNumber: true), .init(title: "NAME", isElastic: true),
             .init(title: "QUEUE", mayGo: true),
@@ -82,8 +87,9 @@ enum BatchesCommand {
         if hasSkipped { columns.append(.init(title: "SKIPPED", isNumber: true)) }
         columns += [
             .init(title: "FAILED", isNumber: true), .init(title: "OPEN", isNumber: true, mayGo: true),
-            .init(title: "SUBMITTED", mayGo: true),
         ]
+        if hasRemarks { columns.append(.init(title: "REMARKS", isNumber: true)) }
+        columns.append(.init(title: "SUBMITTED", mayGo: true))
         var table = TextTable(columns)
         for batch in batches {
             let jobs = batch.jobs
@@ -95,8 +101,11 @@ enum BatchesCommand {
             if hasSkipped { cells.append(.init(Figures.grouped(jobs.skipped))) }
             cells += [
                 .init(Figures.grouped(jobs.failed), jobs.failed > 0 ? .bad : nil), .init(Figures.grouped(jobs.open)),
-                .init(TimeWords.ago(batch.createdAt, at: now)),
             ]
+            if hasRemarks {
+                cells.append(.init(Figures.grouped(batch.jobsWithRemarks), batch.jobsWithRemarks > 0 ? .careful : nil))
+            }
+            cells.append(.init(TimeWords.ago(batch.createdAt, at: now)))
             table.add(cells)
         }
         return table

@@ -18,7 +18,7 @@ enum CheckCommand {
 
     private static let filters: [OptionForm] = [
         JobFilterOptions.batch.form, JobFilterOptions.queue.form, JobFilterOptions.source.form,
-        JobFilterOptions.since.form, JobFilterOptions.endedSince.form,
+        JobFilterOptions.sourceContains.form, JobFilterOptions.since.form, JobFilterOptions.endedSince.form,
     ]
 
     static let value = Subcommand(

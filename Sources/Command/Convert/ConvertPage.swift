@@ -67,20 +67,7 @@ struct ConvertPage {
     }
 
     private func remarks(_ report: ConversionReport) -> [String] {
-        var remarks: [String] = []
-        if !report.damage.isEmpty {
-            let done = invocation[SourceOptions.onDamage] == .conceal ? "filled with silence" : "left out"
-            remarks.append(
-                "\(input.printable) is damaged in \(Figures.count(report.damage.stretchCount, "place")): "
-                    + "\(Figures.count(report.damage.frames, "frame")) \(done)"
-            )
-            for stretch in report.damage.stretches.prefix(5) {
-                let time = MediaTime(frames: stretch.start, rate: report.source.sampleRateHz)
-                remarks.append("  \(Figures.count(stretch.frames, "frame")) from \(time.short): \(stretch.code)")
-            }
-            if report.damage.stretchCount > 5 { remarks.append("  and others; --json lists all") }
-        }
-        return remarks + report.remarks.map(\.detail.printable)
+        report.remarkLines(source: input, onDamage: invocation[SourceOptions.onDamage])
     }
 
     // MARK: For programs

@@ -12,6 +12,10 @@ enum HelpCommand {
         Subcommand(
             name: "help",
             summary: "show the help of a command",
+            discussion: [
+                "On a terminal, a page that is longer than the screen goes through the pager: SLUICE_PAGER, PAGER, or "
+                    + "less. An empty variable, or cat, turns it off."
+            ],
             arguments: [topic],
             options: [manual.form],
             examples: [
@@ -35,7 +39,7 @@ enum HelpCommand {
                     try console.print(ManualPage(path: path).roff)
                 } else {
                     let page = HelpPage(path: path).lines(width: console.data.width, paint: console.data.paint)
-                    try console.print(page.joined(separator: "\n"))
+                    try Pager(console: console, environment: invocation.environment).show(page)
                 }
                 return .success
             }

@@ -6,11 +6,13 @@ import Ledger
 struct AttemptLines {
     private let attempt: AttemptRecord
     private let job: JobSummary
+    private let damageMode: DamageMode?
     private let now: Date
     private let console: Console
 
-    init(_ attempt: AttemptRecord, of job: JobSummary, now: Date, console: Console) {
-        (self.attempt, self.job, self.now, self.console) = (attempt, job, now, console)
+    init(_ attempt: AttemptRecord, of story: JobStory, now: Date, console: Console) {
+        (self.attempt, job, self.now, self.console) = (attempt, story.summary, now, console)
+        damageMode = story.damageMode(ofAttempt: attempt.epoch)
     }
 
     var lines: [String] {
@@ -32,8 +34,9 @@ struct AttemptLines {
             lines.append("  " + facts.joined(separator: ", "))
         }
         if let report = attempt.facts.report {
-            if let damage = report.briefDamage { lines += folded("note: \(damage)") }
-            for remark in report.remarks { lines += folded("note: \(remark.detail.printable)") }
+            for line in report.remarkLines(source: job.source, onDamage: damageMode) {
+                lines += line.hasPrefix(" ") ? ["    " + line] : folded("note: \(line)")
+            }
         }
         return lines
     }

@@ -52,9 +52,22 @@ enum JobFilterOptions {
         "only jobs whose source begins with this: a path, or archive:2024/",
         in: .jobs
     )
+    static let sourceContains = Option<String>(
+        "source-contains",
+        .text.named("TEXT"),
+        "only jobs whose source contains this text; case matters",
+        in: .jobs
+    )
+    /// Only for lists: the commands that change jobs do not change completed ones.
+    static let remarks = Switch(
+        "remarks",
+        "only jobs that were completed with remarks, such as damage or lost tags",
+        in: .jobs
+    )
 
     static let forms: [OptionForm] = [
         state.form, batch.form, queue.form, code.form, kind.form, stage.form, since.form, endedSince.form, source.form,
+        sourceContains.form,
     ]
 
     /// The filter that the options describe. `now` must be the ledger's time, because its clock dates the jobs.
@@ -69,13 +82,17 @@ enum JobFilterOptions {
             classes: some(invocation.all(kind).flatMap { $0 }),
             stages: some(invocation.all(stage).map(\.rawValue)),
             sourcePrefix: prefix,
+            sourceContains: invocation[sourceContains],
+            hasRemarks: invocation[remarks] ? true : nil,
             submittedFrom: invocation[since].map { $0.past(from: now) },
             endedFrom: invocation[endedSince].map { $0.past(from: now) }
         )
     }
 
     /// Whether any of these options was given.
-    static func isSaid(_ invocation: Invocation) -> Bool { forms.contains { invocation.origin(of: $0) != nil } }
+    static func isSaid(_ invocation: Invocation) -> Bool {
+        (forms + [remarks.form]).contains { invocation.origin(of: $0) != nil }
+    }
 
     /// The options as words for another command line.
     static func words(_ invocation: Invocation) -> String {
@@ -90,6 +107,8 @@ enum JobFilterOptions {
         add(kind.form, some(invocation.all(kind).flatMap { $0 }.map(\.rawValue).joined(separator: ",")))
         add(stage.form, invocation.all(stage).map(\.rawValue))
         add(source.form, invocation.all(source))
+        add(sourceContains.form, invocation.all(sourceContains))
+        if invocation[remarks] { words.append(remarks.form.word) }
         return words.joined(separator: " ")
     }
 

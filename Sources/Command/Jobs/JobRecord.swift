@@ -11,7 +11,7 @@ struct JobRecord: Encodable {
     private enum CodingKeys: String, CodingKey {
         case id, state, batch, queue, priority, source, since, attempts, maxAttempts, losses, roomDeaths
         case code, kind = "class", stage, readyAt, worker, slot, frames, totalFrames, isToBeCancelled, digest, bytes,
-            placement
+            placement, hasRemarks, damage, remarks
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -39,5 +39,18 @@ struct JobRecord: Encodable {
         try record.encodeIfPresent(job.digest, forKey: .digest)
         try record.encodeIfPresent(job.bytes, forKey: .bytes)
         if let placement = job.placement, placement != .published { try record.encode(placement, forKey: .placement) }
+        if job.hasRemarks { try record.encode(true, forKey: .hasRemarks) }
+        if let told = job.remarks {
+            if !told.damage.isEmpty { try record.encode(Damage(told.damage), forKey: .damage) }
+            try record.encode(told.remarks, forKey: .remarks)
+        }
+    }
+
+    /// Damage without its stretches, which only the job's report lists.
+    private struct Damage: Encodable {
+        let frames: Int64
+        let stretchCount: Int
+
+        init(_ damage: DamageReport) { (frames, stretchCount) = (damage.frames, damage.stretchCount) }
     }
 }

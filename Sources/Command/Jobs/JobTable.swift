@@ -8,6 +8,7 @@ struct JobTable {
     let now: Date
     /// Whether to show the state: there is no need if the user asked for a single one.
     let showsState: Bool
+    var showsRemarks = false
     /// Whether to keep columns that are empty for these jobs, so that all pages of a list have the same columns.
     var isPage = false
     /// If set, sources below the current folder are shown by their paths.
@@ -16,11 +17,12 @@ struct JobTable {
     func lines(for outlet: Outlet, headed: Bool = true) -> [String] { table.lines(for: outlet, headed: headed) }
 
     var table: TextTable {
-        let hasCodes = isPage || jobs.contains { $0.code != nil }
+        let hasCodes = isPage && !showsRemarks || jobs.contains { $0.code != nil }
         let hasProgress = jobs.contains { $0.state == .running }
         var columns: [TextTable.Column] = [.init(title: "ID", isNumber: true)]
         if showsState { columns.append(.init(title: "STATE")) }
         columns.append(.init(title: "SOURCE", isElastic: true, keepsEnd: true))
+        if showsRemarks { columns.append(.init(title: "REMARKS", isElastic: true)) }
         if hasCodes { columns.append(.init(title: "CODE")) }
         if hasProgress { columns.append(.init(title: "DONE", isNumber: true)) }
         columns += [
@@ -32,6 +34,7 @@ struct JobTable {
             var cells = [TextTable.Cell("\(job.job)")]
             if showsState { cells.append(.init(job.stateWord, job.state.ink)) }
             cells.append(.init(places?.name(of: job.source) ?? job.source))
+            if showsRemarks { cells.append(.init(job.remarks?.brief ?? "")) }
             if hasCodes { cells.append(.init(job.code ?? "")) }
             if hasProgress { cells.append(.init(job.percent ?? "")) }
             let when = job.readyAt.map { TimeWords.ahead($0, at: now) } ?? TimeWords.ago(job.since, at: now)

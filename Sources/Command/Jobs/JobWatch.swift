@@ -49,6 +49,7 @@ struct JobWatch: Sendable {
         let count = try await ledger.count(matching: filter)
         let states = invocation.all(JobFilterOptions.state).flatMap { $0 }
         var table = JobTable(jobs: page.jobs, now: now, showsState: states.count != 1)
+        table.showsRemarks = invocation[JobFilterOptions.remarks]
         table.places = places
         let head = "\(Figures.count(count, "job"))   \(TimeWords.clock(now, at: now))   Ctrl-C leaves"
         let lines =

@@ -24,7 +24,7 @@ enum JobsCommand {
             "--follow prints jobs that end from now on, or since --ended-since; with --batch it stops when the "
                 + "batch has ended.",
         ],
-        options: JobFilterOptions.forms + LedgerOptions.forms
+        options: JobFilterOptions.forms + [JobFilterOptions.remarks.form] + LedgerOptions.forms
             + [
                 limit.form, all.form, after.form, watch.form, follow.form, ListOptions.json.form,
                 ListOptions.quiet.form,
@@ -36,6 +36,7 @@ enum JobsCommand {
                 purpose: "all jobs of a folder, for programs"
             ),
             Example(line: "sluice jobs --follow --state failed", purpose: "failures as they happen"),
+            Example(line: "sluice jobs --batch last --remarks", purpose: "what the outputs of a batch lack"),
         ],
         run: run
     )
@@ -132,7 +133,8 @@ struct JobListing: Sendable {
             let table = JobTable(
                 jobs: jobs,
                 now: now,
-                showsState: states.count != 1,
+                showsState: states.count != 1 && !invocation[JobFilterOptions.remarks],
+                showsRemarks: invocation[JobFilterOptions.remarks],
                 isPage: invocation[JobsCommand.all],
                 places: places
             )

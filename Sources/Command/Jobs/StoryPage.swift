@@ -19,7 +19,7 @@ struct StoryPage {
         if let progress { lines.append(row("done", progress)) }
         if let result { lines.append(row("result", result)) }
         for attempt in story.attempts {
-            lines += [""] + AttemptLines(attempt, of: job, now: now, console: console).lines
+            lines += [""] + AttemptLines(attempt, of: story, now: now, console: console).lines
         }
         return lines
     }
@@ -132,5 +132,14 @@ struct StoryPage {
         let adopted = job.placement == .adopted ? "adopted: an earlier attempt published it" : nil
         let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }, adopted].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: "   ")
+    }
+}
+
+extension JobStory {
+    /// How an attempt treated damage; `nil` if this version cannot read the recipe.
+    func damageMode(ofAttempt epoch: Int32) -> DamageMode? {
+        if let earlier = amendments.first(where: { $0.untilEpoch >= epoch }) { return earlier.damage }
+        // `try?`: the page says that the recipe cannot be read, and why.
+        return (try? Recipe(json: recipe))?.damage
     }
 }

@@ -181,6 +181,7 @@ enum SubmitCommand {
         } else if !invocation[SubmitOptions.quiet] {
             for line in ending.lines { try console.print(line) }
             ending.sayFailures(on: console)
+            ending.sayRemarks(on: console)
         }
         if ending.exitCode != .success { exitCode = ending.exitCode }
         return exitCode

@@ -54,6 +54,7 @@ enum WaitCommand {
         } else {
             for line in ending.lines { try console.print(line) }
             ending.sayFailures(on: console)
+            ending.sayRemarks(on: console)
         }
         return ending.exitCode
     }
@@ -111,6 +112,22 @@ extension Waiting.Ending {
             }
         let count = Figures.grouped(failures.reduce(0) { $0 + $1.jobs })
         console.say("\(count) failed: \(groups.joined(separator: ", "))\(more); \(command)".printable)
+    }
+
+    /// Says how many completed jobs have remarks, and what shows them:
+    /// `3 completed with remarks; sluice jobs --batch 42 --remarks`.
+    func sayRemarks(on console: Console) {
+        let batches = state.batches.filter { $0.jobsWithRemarks > 0 }
+        let jobs = state.jobs.filter(\.hasRemarks)
+        let count = batches.reduce(jobs.count) { $0 + $1.jobsWithRemarks }
+        guard count > 0 else { return }
+        let command =
+            switch (batches.count, jobs.count) {
+            case (1, 0): "sluice jobs --batch \(batches[0].batch) --remarks"
+            case (0, 1): "sluice job \(jobs[0].job)"
+            default: "sluice jobs --remarks"
+            }
+        console.say("\(Figures.grouped(count)) completed with remarks; \(command)")
     }
 
     /// `batch 17 "podcasts"  12,404 completed, 2 failed`, `job 10442  completed`

@@ -25,7 +25,7 @@ struct WatchPage {
     let lines: [String]
     /// How many rows of the list, or lines of the story, fit on the screen.
     let visibleRows: Int
-    /// The last line at which a story's page can start.
+    /// The last line at which the page of a story or of the help can start.
     let lastTop: Int
 
     init(_ state: WatchState, size: ScreenSize, style: ScreenStyle) {
@@ -38,17 +38,19 @@ struct WatchPage {
     private typealias Parts = (lines: [String], visible: Int, lastTop: Int)
 
     private static func page(_ state: WatchState, _ size: ScreenSize, _ style: ScreenStyle) -> Parts {
-        let foot = WatchFoot(state: state, columns: size.columns, style: style).line
-        switch state.mode {
-        case .help:
-            return (fill(WatchHelp.lines(style, columns: size.columns), size.rows - 1) + [foot], size.rows - 1, 0)
-        case .story(_, let lines, let top):
-            let folded = lines.flatMap { $0.folded(to: size.columns, indent: 9) }
+        func scrolled(_ lines: [String], from top: Int) -> Parts {
             let room = max(1, size.rows - 1)
-            let last = max(0, folded.count - room)
-            return (fill(Array(folded.dropFirst(min(top, last))), room) + [foot], room, last)
+            let last = max(0, lines.count - room)
+            let foot = WatchFoot(state: state, columns: size.columns, style: style, scrolls: last > 0).line
+            return (fill(Array(lines.dropFirst(min(top, last))), room) + [foot], room, last)
+        }
+        switch state.mode {
+        case .help(let top): return scrolled(WatchHelp.lines(style, columns: size.columns), from: top)
+        case .story(_, let lines, let top):
+            return scrolled(lines.flatMap { $0.folded(to: size.columns, indent: 9) }, from: top)
         case .list, .typing, .counting, .asking: break
         }
+        let foot = WatchFoot(state: state, columns: size.columns, style: style).line
         let overview = WatchOverview(state: state, size: size, style: style)
         let failures = overview.failures
         // On a small screen, the space goes to jobs.
@@ -117,12 +119,15 @@ struct WatchFoot {
     let state: WatchState
     let columns: Int
     let style: ScreenStyle
+    /// Whether the page is longer than the screen.
+    var scrolls = false
 
     var line: String {
         switch state.mode {
         case .typing(let text): return typed(text)
         case .counting: return style.paint("counting jobs; Esc cancels", .careful)
         case .asking(let what, let count): return asked(what.question(about: count).printable)
+        case .help where scrolls: return hints([("esc", "back"), ("up/down", "move"), ("space", "next page")])
         case .help: return style.paint("press any key to go back", .faint)
         case .story: return hints([("esc", "back"), ("up/down", "move")])
         case .list: break

@@ -24,7 +24,7 @@ struct WatchState: Sendable {
     var now: Date
     /// How many rows fit on the screen: the step of the page keys.
     var visibleRows = 1
-    /// The last line at which a story's page can start, with lines wrapped to the screen.
+    /// The last line at which the page of a story or of the help can start, with lines wrapped to the screen.
     var lastTop = 0
 
     /// The context that selected the ledger, if one did.
@@ -40,7 +40,8 @@ struct WatchState: Sendable {
 
     enum Mode: Sendable, Hashable {
         case list
-        case help
+        /// The help page, and its first visible line.
+        case help(top: Int)
         /// The text of a filter, as typed so far.
         case typing(String)
         /// The ledger is counting the affected jobs.
@@ -160,8 +161,8 @@ struct WatchState: Sendable {
         if case .control("l") = key { return .redraw }
         switch mode {
         case .list: return takeInList(key)
-        case .help:
-            mode = .list
+        case .help(let top):
+            takeInHelp(key, top)
             return nil
         case .typing(let text): return take(key, typing: text)
         case .counting:
@@ -186,7 +187,7 @@ struct WatchState: Sendable {
         message = nil
         switch key {
         case .character("q"): return leave(again: "q")
-        case .character("?"), .character("h"): mode = .help
+        case .character("?"), .character("h"): mode = .help(top: 0)
         case .character("/"): mode = .typing(filter.words)
         case .escape where !filter.isEmpty: return listAnew(list, WatchFilter())
         case .up, .character("k"): return move(by: -1)
@@ -282,18 +283,32 @@ struct WatchState: Sendable {
     }
 
     private mutating func takeInStory(_ key: Key, _ job: Int64, _ lines: [String], _ top: Int) {
-        let step: Int
         switch key {
-        case .up, .character("k"): step = -1
-        case .down, .character("j"): step = 1
-        case .pageUp: step = -visibleRows
-        case .pageDown, .character(" "): step = visibleRows
-        case .escape, .enter, .left, .backspace, .character("q"):
-            mode = .list
-            return
-        default: return
+        case .escape, .enter, .left, .backspace, .character("q"): mode = .list
+        default:
+            guard let top = scrolled(from: top, by: key) else { return }
+            mode = .story(job: job, lines: lines, top: top)
         }
-        mode = .story(job: job, lines: lines, top: max(0, min(top + step, lastTop)))
+    }
+
+    /// Keys that scroll do so if the page is longer than the screen. All others leave the help.
+    private mutating func takeInHelp(_ key: Key, _ top: Int) {
+        if lastTop > 0, let top = scrolled(from: top, by: key) { mode = .help(top: top) } else { mode = .list }
+    }
+
+    /// The new first line of a page; `nil` for a key that does not scroll.
+    private func scrolled(from top: Int, by key: Key) -> Int? {
+        let goal: Int
+        switch key {
+        case .up, .character("k"): goal = top - 1
+        case .down, .character("j"): goal = top + 1
+        case .pageUp, .control("b"): goal = top - visibleRows
+        case .pageDown, .control("f"), .character(" "): goal = top + visibleRows
+        case .home, .character("g"): goal = 0
+        case .end, .character("G"): goal = lastTop
+        default: return nil
+        }
+        return max(0, min(goal, lastTop))
     }
 
     // MARK: - Changes

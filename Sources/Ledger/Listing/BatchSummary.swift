@@ -15,6 +15,8 @@ public struct BatchSummary: Sendable, Hashable {
     public var firstJob: Int64
     public var lastJob: Int64
     public var jobs: JobCounts
+    /// How many of the completed jobs have remarks.
+    public var jobsWithRemarks: Int
 
     init(_ row: Row) throws {
         batch = try row["batch"]
@@ -29,5 +31,6 @@ public struct BatchSummary: Sendable, Hashable {
         firstJob = try row["first_job"]
         lastJob = try row["last_job"]
         jobs = try JobCounts(row)
+        jobsWithRemarks = try row["remarked"]
     }
 }

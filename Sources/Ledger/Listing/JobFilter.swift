@@ -13,6 +13,10 @@ public struct JobFilter: Sendable, Hashable, Codable {
     public var stages: [String]?
     /// A prefix of the first source's location.
     public var sourcePrefix: String?
+    /// Text that the first source's location contains. Case matters.
+    public var sourceContains: String?
+    /// `true`: only jobs that were completed with remarks.
+    public var hasRemarks: Bool?
     public var submittedFrom: Date?
     public var submittedBefore: Date?
     public var endedFrom: Date?
@@ -27,6 +31,8 @@ public struct JobFilter: Sendable, Hashable, Codable {
         classes: [Failure.Kind]? = nil,
         stages: [String]? = nil,
         sourcePrefix: String? = nil,
+        sourceContains: String? = nil,
+        hasRemarks: Bool? = nil,
         submittedFrom: Date? = nil,
         submittedBefore: Date? = nil,
         endedFrom: Date? = nil,
@@ -40,6 +46,8 @@ public struct JobFilter: Sendable, Hashable, Codable {
         self.classes = classes
         self.stages = stages
         self.sourcePrefix = sourcePrefix
+        self.sourceContains = sourceContains
+        self.hasRemarks = hasRemarks
         self.submittedFrom = submittedFrom
         self.submittedBefore = submittedBefore
         self.endedFrom = endedFrom
@@ -49,7 +57,7 @@ public struct JobFilter: Sendable, Hashable, Codable {
     // The keys are the ledger's.
     private enum CodingKeys: String, CodingKey {
         case ids, states, batch, queue, codes, classes, stages
-        case sourcePrefix = "source_prefix"
+        case sourcePrefix = "source_prefix", sourceContains = "source_contains", hasRemarks = "remarks"
         case submittedFrom = "submitted_from", submittedBefore = "submitted_before"
         case endedFrom = "ended_from", endedBefore = "ended_before"
     }

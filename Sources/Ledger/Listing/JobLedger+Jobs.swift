@@ -9,32 +9,52 @@ extension JobLedger {
         limit: Int32 = 50
     ) async throws -> JobPage {
         let json = try JSON(filter)
-        return try await settle("list jobs") { connection, _ in
+        var rows: [(job: JobSummary, next: JSON?)] = []
+        var behind = cursor?.json
+        repeat {
             // Ask for one job more than needed, to see whether there is another page.
-            let more = limit + 1
-            let rows = try connection.rows("select * from \(schema).list_jobs(\(json), \(cursor?.json), \(more))") {
-                (try JobSummary($0), try $0["next"] as JSON?)
+            let (start, wanted) = (behind, limit + 1 - Int32(rows.count))
+            let part = try await settle("list jobs") { connection, _ in
+                try connection.rows("select * from \(schema).list_jobs(\(json), \(start), \(wanted))") { row in
+                    (try (row["job"] as Int64?) == nil ? nil : try JobSummary(listed: row), try row["next"] as JSON?)
+                }
             }
-            let page = rows.prefix(Int(limit))
-            return JobPage(jobs: page.map(\.0), next: rows.count > page.count ? JobCursor(page.last?.1) : nil)
-        }
+            rows += part.compactMap { row in row.0.map { ($0, row.1) } }
+            // A row without a job: a search inside sources continues with another call.
+            behind = part.last.flatMap { $0.0 == nil ? $0.1 : nil }
+        } while behind != nil
+        let page = rows.prefix(Int(limit))
+        return JobPage(jobs: page.map(\.job), next: rows.count > page.count ? JobCursor(page.last?.next) : nil)
     }
 
     /// How many jobs match a filter. Uses folded counts if the filter names only states and a queue, and counts
     /// rows otherwise.
     public func count(matching filter: JobFilter = JobFilter()) async throws -> Int {
-        let json = try JSON(filter)
-        return try await settle("count jobs") { connection, _ in
-            try connection.value("select \(schema).count_jobs(\(json))")
-        }
+        try await count(filter, isForSteering: false)
     }
 
     /// How many jobs match a filter, counting only those that the caller may change.
-    func countSteerable(_ filter: JobFilter) async throws -> Int {
+    func countSteerable(_ filter: JobFilter) async throws -> Int { try await count(filter, isForSteering: true) }
+
+    private func count(_ filter: JobFilter, isForSteering: Bool) async throws -> Int {
         let json = try JSON(filter)
-        return try await settle("count jobs") { connection, _ in
-            try connection.value("select \(schema).count_jobs(\(json), true)")
+        guard filter.sourceContains?.isEmpty == false else {
+            return try await settle("count jobs") { connection, _ in
+                try connection.value("select \(schema).count_jobs(\(json), \(isForSteering))")
+            }
         }
+        var (count, behind): (Int, JSON?) = (0, nil)
+        repeat {
+            let start = behind
+            let part = try await settle("count jobs") { connection, _ in
+                try connection.first(
+                    "select * from \(schema).count_containing(\(json), \(isForSteering), \(start))"
+                ) { row in (try row["jobs"] as Int, try row["next"] as JSON?) }
+            }
+            count += part?.0 ?? 0
+            behind = part?.1
+        } while behind != nil
+        return count
     }
 
     /// Failures grouped by code, class and stage, the most frequent first. Covers the whole ledger, a queue, or a

@@ -32,7 +32,9 @@ extension JobLedger {
         let json = try JSON(filter.narrowed(to: [.completed]))
         return try await settle("list outputs") { connection, _ in
             let rows = try connection.rows("select * from \(schema).list_outputs(\(json), \(cursor?.json), \(limit))") {
-                row in
+                row -> (RecordedOutput?, JSON?) in
+                // A row without a job: a search inside sources continues on the next page.
+                guard try (row["job"] as Int64?) != nil else { return (nil, try row["next"]) }
                 let output = RecordedOutput(
                     job: try row["job"],
                     source: try row["source"],
@@ -42,8 +44,9 @@ extension JobLedger {
                 )
                 return (output, try row["next"] as JSON?)
             }
-            // A page that is not full is the last.
-            return (rows.map(\.0), rows.count < Int(limit) ? nil : JobCursor(rows.last?.1))
+            // A page that is not full is the last, unless the search continues.
+            let isLast = rows.count < Int(limit) && rows.last?.0 != nil
+            return (rows.compactMap(\.0), isLast ? nil : JobCursor(rows.last?.1))
         }
     }
 

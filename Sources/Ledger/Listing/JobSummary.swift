@@ -36,6 +36,10 @@ public struct JobSummary: Sendable, Hashable {
     public var bytes: Int64?
     /// Set for a job that was completed or skipped.
     public var placement: Placement?
+    /// Whether it was completed with remarks.
+    public var hasRemarks: Bool
+    /// The remarks, in a list of jobs with remarks; otherwise `nil`.
+    public var remarks: JobRemarks?
 
     /// The columns that `list_jobs` and `show_jobs` share.
     init(_ row: Row) throws {
@@ -62,6 +66,15 @@ public struct JobSummary: Sendable, Hashable {
         digest = try row["digest"]
         bytes = try row["size"]
         placement = try row["placement"] as String? == nil ? nil : try row.value("placement")
+        hasRemarks = try row["has_remarks"] ?? false
+    }
+}
+
+extension JobSummary {
+    /// A row of `list_jobs`.
+    init(listed row: Row) throws {
+        try self.init(row)
+        remarks = JobRemarks(try row["remarks"])
     }
 }
 

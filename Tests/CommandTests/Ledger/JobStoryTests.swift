@@ -66,7 +66,8 @@ struct JobStoryTests {
         let lines = try bench.output("job", "\(job)").split(separator: "\n").suffix(2)
         #expect(
             lines == [
-                "  note: 4,096 frames damaged in 1 place", "  note: 2 chapters were not carried over",
+                "  note: in:a/1.wav is damaged in 1 place: 4,096 frames lost",
+                "  note: 2 chapters were not carried over",
             ]
         )
         let row = try bench.output("export", "--batch", "1").split(separator: "\n").last

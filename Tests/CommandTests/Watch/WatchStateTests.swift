@@ -271,6 +271,27 @@ struct WatchStateTests {
         #expect(state.mode == .story(job: second, lines: ["second"], top: 0))
     }
 
+    @Test func helpScrollsOnASmallScreen() async throws {
+        let material = try await WatchMaterial()
+        var state = try await material.state()
+        _ = state.take(.character("?"))
+        let size = ScreenSize(columns: 80, rows: 10)
+        func lines() -> [String] { WatchPage(state, size: size, style: ScreenStyle()).lines }
+        let page = WatchPage(state, size: size, style: ScreenStyle())
+        (state.visibleRows, state.lastTop) = (page.visibleRows, page.lastTop)
+        #expect(lines()[0] == "sluice watch" && lines()[9] == "esc back   up/down move   space next page")
+        let second = lines()[1 + 2]
+        _ = state.take(.down)
+        #expect(lines()[2] == second)
+        _ = state.take(.end)
+        #expect(lines()[8].hasSuffix("advance at the reported speed."))
+        _ = state.take(.pageDown)
+        _ = state.take(.home)
+        #expect(lines()[0] == "sluice watch")
+        _ = state.take(.character("q"))
+        #expect(state.mode == .list)
+    }
+
     @Test func helpNamesEveryKeyThatIsOffered() async throws {
         let material = try await WatchMaterial()
         var state = try await material.state()

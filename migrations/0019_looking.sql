@@ -1,16 +1,17 @@
 -- Why: lists jobs for users, as rows of a list or with their whole history, and failures by kind.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
--- A page of jobs with the columns of a list. Filter, cursor and order as in find_jobs().
+-- A page of jobs with the columns of a list. Filter, cursor, order and the row for continuing as in find_jobs().
 --
--- `at` is when the job entered its current state. `worker` is the one that has the job, or had it last.
+-- `at` is when the job entered its current state. `worker` is the one that has the job, or had it last. `remarks` is what the report
+-- of the conversion says about damage (`frames`, `places`), and its remarks; only if the filter asks for jobs with remarks.
 create function list_jobs(filter jsonb default '{}', behind jsonb default null, page integer default 50)
 returns table (
     job bigint, state job_state, batch bigint, queue text, priority smallint, source text, at timestamptz,
     attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
     code text, class failure_class, stage text, ready_at timestamptz,
     worker text, slot smallint, frames bigint, frames_total bigint, cancel_asked boolean,
-    digest text, size bigint, placement placement, next jsonb
+    digest text, size bigint, placement placement, has_remarks boolean, remarks jsonb, next jsonb
 )
 language plpgsql stable security definer set search_path from current
     set enable_seqscan = off set enable_hashjoin = on set jit = off set plan_cache_mode = force_generic_plan
@@ -21,7 +22,8 @@ begin
         with found as materialized (
             select f.job, f.state, f.source, f.ended, row_number() over () as place from find_page(filter, behind, page, true) f
         ), shown as materialized (
-            select f.job, f.state, cursor_behind(f.job, f.source) as next, f.place, j.batch, j.source, j.max_attempts,
+            select case when f.state is not null then f.job end as job, f.state, cursor_behind(f.job, f.source) as next, f.place,
+                   j.batch, j.source, j.max_attempts,
                    coalesce(w.lane, d.lane, r.lane, p.lane, j.lane) as lane,
                    coalesce(w.since, d.since, r.since, p.since, (f.ended).ended_at) as at,
                    coalesce(w.spent, d.spent, r.spent + 1, p.spent + 1, (f.ended).spent)::integer as attempts,
@@ -33,9 +35,11 @@ begin
                    d.ready_at, coalesce(r.worker, p.worker, (f.ended).worker) as worker, coalesce(r.slot, p.slot) as slot,
                    r.frames, r.frames_total, r.cancel_asked, encode(coalesce(p.digest, (f.ended).digest), 'hex') as digest,
                    coalesce(p.size, (f.ended).size) as size,
-                   case when f.state in ('completed', 'skipped') then coalesce((f.ended).placement, 'published') end as placement
+                   case when f.state in ('completed', 'skipped') then coalesce((f.ended).placement, 'published') end as placement,
+                   coalesce((f.ended).has_remarks, false) as has_remarks, (f.ended).epoch as last_epoch
             from found f
-            join job_rows(array(select f.job from found f)) j on j.id = f.job
+            left join job_rows(array(select f.job from found f where f.state is not null)) j
+                on j.id = f.job and f.state is not null
             left join lateral (select * from waiting where f.state = 'waiting' and waiting.job = f.job limit 1) w on true
             left join lateral (select * from delayed where f.state = 'delayed' and delayed.job = f.job limit 1) d on true
             left join lateral (select * from running where f.state = 'running' and running.job = f.job limit 1) r on true
@@ -50,12 +54,22 @@ begin
             select d.worker, k.name
             from (select distinct s.worker from shown s) d
             cross join lateral (select * from worker where worker.id = d.worker limit 1) k
+        ), reports as materialized (
+            select a.job, a.epoch, jsonb_build_object(
+                       'frames', a.report #> '{conversion,damage,frames}',
+                       'places', a.report #> '{conversion,damage,stretchCount}',
+                       'remarks', a.report #> '{conversion,remarks}') as remarks
+            from attempt_rows(array(
+                select s.job from shown s where s.has_remarks and (filter ->> 'remarks')::boolean
+            )) a
         )
         select s.job, s.state, s.batch, l.name, coalesce(s.last_priority, l.priority), s.source, s.at, s.attempts, s.max_attempts,
                s.lost, s.room_deaths, s.code, s.class, s.stage, s.ready_at, k.name, s.slot, s.frames, s.frames_total, s.cancel_asked,
-               s.digest, s.size, s.placement,
+               s.digest, s.size, s.placement, s.has_remarks, x.remarks,
                s.next
-        from shown s join lanes l on l.lane = s.lane left join workers k on k.worker = s.worker
+        from shown s left join lanes l on l.lane = s.lane left join workers k on k.worker = s.worker
+        left join reports x on x.job = s.job and x.epoch = s.last_epoch
+        where s.state is null or s.batch is not null
         order by s.place;
 end $$;
 
@@ -69,7 +83,7 @@ returns table (
     labels jsonb, batch_labels jsonb, submitter text, submitted_at timestamptz, run_at timestamptz, cost integer,
     needs text[], at timestamptz, attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
     ready_at timestamptz, why text, code text, class failure_class, stage text, worker text, slot smallint,
-    frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint, placement placement
+    frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint, placement placement, has_remarks boolean
 )
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
@@ -91,7 +105,7 @@ begin
                        else 'line' end
                end,
                g.code, g.class, g.stage, g.worker, g.slot, g.frames, g.frames_total, g.cancel_asked, g.digest, g.size,
-               g.placement
+               g.placement, g.has_remarks
         from list_jobs(jsonb_build_object('ids', to_jsonb(job_ids)), null, cardinality(job_ids)) g
         join job_rows(job_ids) j on j.id = g.job
         cross join lateral (select * from batch where batch.id = g.batch limit 1) b
@@ -158,7 +172,7 @@ as $$
 $$;
 
 -- A page of the outputs that completed jobs have recorded: the destination of each, and its size and digest when it was published.
--- Filter (except for its states), cursor and order as in find_jobs().
+-- Filter (except for its states), cursor, order and the row for continuing as in find_jobs().
 create function list_outputs(filter jsonb default '{}', behind jsonb default null, page integer default 1000)
 returns table (job bigint, source text, destination text, size bigint, digest text, next jsonb)
 language plpgsql stable security definer set search_path from current
@@ -173,8 +187,9 @@ begin
         )
         select f.job, j.source, j.recipe #>> '{outputs,0,location}', e.size, encode(e.digest, 'hex'), f.next
         from found f
-        join job_rows(array(select f.job from found f)) j on j.id = f.job
-        join finished_rows(array(select f.job from found f)) e on e.job = f.job
+        left join job_rows(array(select f.job from found f where f.job is not null)) j on j.id = f.job
+        left join finished_rows(array(select f.job from found f where f.job is not null)) e on e.job = f.job
+        where f.job is null or j.id is not null and e.job is not null
         order by f.place;
 end $$;
 

@@ -26,7 +26,8 @@ declare
 begin
     -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
-    select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), count(*) filter (where f.state = 'publishing'),
+    select array_agg(f.job) filter (where f.job is not null), count(*) filter (where f.state <> 'publishing'),
+           count(*) filter (where f.state = 'publishing'),
            (array_agg(f.next order by f.place desc))[1]
     into ids, seen, publishing, next
     from find_jobs(narrowed(steerable(filter), '{delayed,waiting,running,publishing}'), behind, page)
@@ -105,7 +106,8 @@ begin
     -- Excludes drop_old(), which counts and drops old jobs.
     perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
-    select array_agg(f.job), count(*) filter (where f.state <> 'publishing'), (array_agg(f.next order by f.place desc))[1]
+    select array_agg(f.job) filter (where f.job is not null), count(*) filter (where f.state <> 'publishing'),
+           (array_agg(f.next order by f.place desc))[1]
     into ids, seen, next
     from find_jobs(narrowed(steerable(filter), '{delayed,publishing,failed,cancelled}'), behind, page)
         with ordinality as f (job, state, next, place);
@@ -212,7 +214,8 @@ declare
     new_lanes integer[];
     later bigint;
 begin
-    select array_agg(f.job), count(*), (array_agg(f.next order by f.place desc))[1] into ids, seen, next
+    select array_agg(f.job) filter (where f.job is not null), count(f.job), (array_agg(f.next order by f.place desc))[1]
+    into ids, seen, next
     from find_jobs(narrowed(steerable(filter), '{delayed,waiting}'), behind, page) with ordinality as f (job, state, next, place);
     -- Locks jobs first, then creates lanes, then holds lanes: see 0002_tables.sql. Jobs that enter these tables meanwhile are left
     -- alone.
