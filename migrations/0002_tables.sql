@@ -20,7 +20,7 @@
 --    5. jobs: rows of `waiting`, `delayed`, `running`, `publishing`, `finished`, one table after the other, each by job;
 --    6. new lanes, by share, priority and needs;
 --    7. the advisory locks of lanes, by id, in one call of hold_lanes();
---    8. rows of `flow`, by batch and lane, in one call of enter_lines();
+--    8. rows of `flow`, by batch and lane, in one call of enter_lanes();
 --    9. the advisory lock `span`, under which partitions are created;
 --   10. existing rows of `queue` and `share`, by id;
 --   11. rows of `lane`, by id;

@@ -83,12 +83,12 @@ begin
 end $$;
 
 -- A lane in which a job waits, as a claim sees it.
-create type open_line as (
+create type open_lane as (
     lane integer, queue integer, share integer, priority smallint,
     -- The turn of its first job.
     head bigint,
     -- The number of its queue's jobs that may still be claimed; null: no limit.
-    room integer,
+    capacity integer,
     -- The start tags of the next job of its queue and of its submitter, the weights by which these advance, and the virtual times.
     queue_tag bigint, queue_weight integer, root_clock bigint, share_tag bigint, share_weight integer, queue_clock bigint,
     -- The floor was raised a while ago and is below the head, so dead rows may lie between the two.
@@ -97,9 +97,9 @@ create type open_line as (
 
 -- Lanes in which jobs wait and from which a worker with these abilities may take, of queues that are below their limits: about
 -- `most` of those that come next by priority and by the shares as of the last folding. Tags and times are as of the last folding
--- too. `room` is the queue's limit. The number of a queue's running jobs includes counts that are not yet folded, as of the last
+-- too. `capacity` is the queue's limit. The number of a queue's running jobs includes counts that are not yet folded, as of the last
 -- commit.
-create function open_lines(abilities text[], queue_names text[], most integer, t timestamptz) returns setof open_line
+create function open_lanes(abilities text[], queue_names text[], most integer, t timestamptz) returns setof open_lane
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
     set enable_mergejoin = off set jit = off
@@ -140,7 +140,7 @@ end $$;
 --
 -- It needs hash joins. claim() turns them off, and its settings hold in the functions that it calls; each lane would then be
 -- compared with each row.
-create function weigh_lines(lines open_line[]) returns setof open_line
+create function weigh_lanes(lanes open_lane[]) returns setof open_lane
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_hashjoin = on set jit = off
     set plan_cache_mode = force_generic_plan
@@ -160,34 +160,34 @@ begin
         ), of_share as materialized (
             select r.share, min(r.queue_clock) as queue_clock, sum(r.cost)::bigint as cost from recent r group by r.share
         )
-        select l.lane, l.queue, l.share, l.priority, l.head, l.room,
+        select l.lane, l.queue, l.share, l.priority, l.head, l.capacity,
                greatest(root, greatest(l.queue_tag, q.root_clock) + coalesce(q.cost, 0) * 100 / l.queue_weight),
                l.queue_weight, root,
                greatest(l.queue_clock, q.clock,
                         greatest(l.share_tag, s.queue_clock) + coalesce(s.cost, 0) * 100 / l.share_weight),
                l.share_weight, greatest(l.queue_clock, q.clock), l.lags
-        from unnest(lines) l left join of_queue q on q.queue = l.queue left join of_share s on s.share = l.share;
+        from unnest(lanes) l left join of_queue q on q.queue = l.queue left join of_share s on s.share = l.share;
 end $$;
 
 -- MARK: Claiming
 
 -- How many jobs to take from each of these lanes, which have the same priority. The lanes are merged by the tags of their queues,
 -- within a queue by the tags of its submitters, and within a submitter by turn.
-create function merge_lines(lines open_line[], wanted integer)
+create function merge_lanes(lanes open_lane[], wanted integer)
 returns table (lane integer, take integer, queue_tag bigint, share_tag bigint)
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
-    return query with line as materialized (
-        select * from unnest(lines)
+    return query with lane_head as materialized (
+        select * from unnest(lanes)
     ), near as materialized (
         -- Each queue has at least one job, so `wanted` queues are enough.
-        select l.queue from (select distinct l.queue, l.queue_tag from line l) l order by l.queue_tag, l.queue limit wanted
+        select l.queue from (select distinct l.queue, l.queue_tag from lane_head l) l order by l.queue_tag, l.queue limit wanted
     ), candidate as materialized (
         select l.*, w.turn, w.job, w.cost::bigint * 100 as cost
-        from line l cross join lateral (
+        from lane_head l cross join lateral (
             select w.turn, w.job, w.cost from waiting w
             where w.lane = l.lane and w.turn >= l.head order by w.turn, w.job limit wanted
         ) w
@@ -203,7 +203,7 @@ begin
             as queue_start
         from by_share s window in_queue as (partition by s.queue order by s.share_start, s.share, s.turn, s.job)
     ), best as (
-        select q.lane, q.queue_start, q.share_start from by_queue q where q.room is null or q.place <= q.room
+        select q.lane, q.queue_start, q.share_start from by_queue q where q.capacity is null or q.place <= q.capacity
         order by q.queue_start, q.queue, q.place limit wanted
     )
     select b.lane, count(*)::integer, max(b.queue_start), max(b.share_start) from best b group by b.lane;
@@ -233,8 +233,8 @@ declare
     me worker;
     -- The open lanes. The claim does not look before their heads: jobs that returned to earlier turns since are left to the next
     -- claim.
-    lines open_line[];
-    here open_line[];
+    lanes open_lane[];
+    here open_lane[];
     -- How many jobs to take from each of `here`, and the highest start tags of these jobs.
     takes integer[];
     queue_tags bigint[];
@@ -274,46 +274,46 @@ begin
     end if;
 
     -- More than enough: each lane has a job, and counts that are not yet folded have raised no more than some two hundred lanes.
-    lines := array(select l from open_lines(me.abilities, claim.queue_names, missing + 256, t) l);
-    is_shared := (select count(distinct l.share) > 1 from unnest(lines) l);
+    lanes := array(select l from open_lanes(me.abilities, claim.queue_names, missing + 256, t) l);
+    is_shared := (select count(distinct l.share) > 1 from unnest(lanes) l);
     if is_shared then
-        lines := array(select l from weigh_lines(lines) l);
+        lanes := array(select l from weigh_lanes(lanes) l);
     end if;
-    has_limits := exists (select from unnest(lines) l where l.room is not null);
-    is_crowded := cardinality(lines) > 100;
+    has_limits := exists (select from unnest(lanes) l where l.capacity is not null);
+    is_crowded := cardinality(lanes) > 100;
     if has_limits then
         -- Claims from a limited queue run one after another, or two of them would fill the same gap. This locks as many queues as
         -- the claim could use.
         limited := array(
             select l.queue from (
-                select l.queue, l.room, dense_rank() over (partition by l.priority order by l.queue_tag, l.queue) as place
-                from unnest(lines) l
-            ) l where l.room is not null and l.place <= missing
+                select l.queue, l.capacity, dense_rank() over (partition by l.priority order by l.queue_tag, l.queue) as place
+                from unnest(lanes) l
+            ) l where l.capacity is not null and l.place <= missing
         );
         perform from queue q where q.id = any (limited) order by q.id for no key update;
     end if;
 
-    while missing > 0 and cardinality(lines) > 0 loop
+    while missing > 0 and cardinality(lanes) > 0 loop
         -- One priority after the other, from the highest.
-        level := (select max(l.priority) from unnest(lines) l);
-        here := array(select l from unnest(lines) l where l.priority = level);
-        lines := array(select l from unnest(lines) l where l.priority < level);
+        level := (select max(l.priority) from unnest(lanes) l);
+        here := array(select l from unnest(lanes) l where l.priority = level);
+        lanes := array(select l from unnest(lanes) l where l.priority < level);
         if has_limits then
             here := array(
-                select row(l.lane, l.queue, l.share, l.priority, l.head, l.room - n.jobs, l.queue_tag, l.queue_weight,
-                           l.root_clock, l.share_tag, l.share_weight, l.queue_clock, l.lags)::open_line
+                select row(l.lane, l.queue, l.share, l.priority, l.head, l.capacity - n.jobs, l.queue_tag, l.queue_weight,
+                           l.root_clock, l.share_tag, l.share_weight, l.queue_clock, l.lags)::open_lane
                 from unnest(here) l
                 left join (
                     select q.id, coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
                         + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0) as jobs
                     from (select distinct id from unnest(limited) q (id)) q
                 ) n on n.id = l.queue
-                where l.room is null or n.jobs < l.room
+                where l.capacity is null or n.jobs < l.capacity
             );
             continue when cardinality(here) = 0;
         end if;
         if cardinality(here) = 1 then
-            takes := array[least(missing, here[1].room)];
+            takes := array[least(missing, here[1].capacity)];
             queue_tags := array[here[1].queue_tag];
             share_tags := array[here[1].share_tag];
         else
@@ -321,22 +321,22 @@ begin
                    array_agg(m.share_tag order by h.place)
             into takes, queue_tags, share_tags
             from unnest(here) with ordinality as h (
-                lane, queue, share, priority, head, room, queue_tag, queue_weight, root_clock, share_tag, share_weight,
+                lane, queue, share, priority, head, capacity, queue_tag, queue_weight, root_clock, share_tag, share_weight,
                 queue_clock, lags, place
-            ) left join merge_lines(here, missing) m on m.lane = h.lane;
+            ) left join merge_lanes(here, missing) m on m.lane = h.lane;
         end if;
 
         return query
-            with line as materialized (
+            with lane_head as materialized (
                 select h.*, n.take, n.queue_start, n.share_start
                 from unnest(takes, queue_tags, share_tags) with ordinality as n (take, queue_start, share_start, place)
                 join unnest(here) with ordinality as h (
-                    lane, queue, share, priority, head, room, queue_tag, queue_weight, root_clock, share_tag, share_weight,
+                    lane, queue, share, priority, head, capacity, queue_tag, queue_weight, root_clock, share_tag, share_weight,
                     queue_clock, lags, place
                 ) on h.place = n.place
                 where n.take > 0
             ), chosen as materialized (
-                select w.ctid as place from line l
+                select w.ctid as place from lane_head l
                 cross join lateral (
                     select w.ctid from waiting w
                     where w.lane = l.lane and w.turn >= l.head
@@ -361,7 +361,7 @@ begin
                 insert into service (generation, queue, share, cost, root_clock, queue_clock, queue_tag, share_tag)
                 select (select last_value from service_generation), l.queue, l.share, n.cost, l.root_clock, l.queue_clock,
                        l.queue_start, l.share_start
-                from (select h.lane, sum(h.cost) as cost from held h group by h.lane) n join line l on l.lane = n.lane
+                from (select h.lane, sum(h.cost) as cost from held h group by h.lane) n join lane_head l on l.lane = n.lane
                 where is_shared
             )
             select h.job, h.epoch, h.lease_id, h.batch, q.name, l.priority, j.recipe, j.cost, j.labels,

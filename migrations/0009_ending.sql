@@ -216,7 +216,7 @@ begin
                          v.epoch, v.spent_now, v.lost_now, v.deaths_now, t)::waiting)
     into again from judged v where v.verdict = 'again';
     if again is not null then
-        perform enter_lines(again, true, t);
+        perform enter_lanes(again, true, t);
     end if;
 end $$;
 

@@ -187,7 +187,7 @@ begin
                     j.recipe #> '{limits,concealSeconds}'));
     end if;
     if again is not null or cardinality(hurrying) > 0 then
-        perform enter_lines(again || hurrying, false, t);
+        perform enter_lanes(again || hurrying, false, t);
     end if;
     changed := coalesce(cardinality(again), 0) + hurried;
     if changed > 0 then
@@ -236,7 +236,7 @@ begin
     get diagnostics later = row_count;
     if moved is not null then
         perform check_lanes(array(select m.lane from unnest(moved) m), (select lanes_per_submitter from setting));
-        perform enter_lines(moved, false, t);
+        perform enter_lanes(moved, false, t);
     end if;
     changed := coalesce(cardinality(moved), 0) + later;
     return next;

@@ -74,9 +74,9 @@ public final class AudioWorker: Sendable {
             group.addTask { await Publisher(shop).run() }
             for (slot, room) in rooms.enumerated() {
                 let files = BlockingQueue("files of slot \(slot)")
-                for lane in 0..<Self.lanes {
+                for pipeline in 0..<Self.pipelinesPerSlot {
                     group.addTask {
-                        await SlotLane(shop: shop, room: room, slot: slot, lane: lane, files: files).run()
+                        await SlotPipeline(shop: shop, room: room, slot: slot, pipeline: pipeline, files: files).run()
                     }
                 }
                 let digests = BlockingQueue("digests \(slot)")
@@ -98,7 +98,7 @@ public final class AudioWorker: Sendable {
     }
 
     /// Jobs that one slot works on at once while jobs are short: one converts, the others are being prepared.
-    private static let lanes = 3
+    private static let pipelinesPerSlot = 3
 
     /// Hands back the jobs that the ledger still counts as held. If the ledger cannot be
     /// reached, the lease ends by itself.

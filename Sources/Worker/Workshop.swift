@@ -19,9 +19,9 @@ final class Workshop: Sendable {
     let stopOrder: StopOrder
     let finisher: PublicationFinisher
     /// Results of jobs, to be reported to the ledger.
-    let outbox = Tray<JobEnding>()
+    let outbox = Channel<JobEnding>()
     /// Converted jobs whose outputs need a digest.
-    let converted = Tray<ConvertedJob>()
+    let converted = Channel<ConvertedJob>()
     let sweeper: Sweeper
     /// The codecs that this worker writes.
     let codecs: Set<Codec>
@@ -233,7 +233,7 @@ final class Workshop: Sendable {
         if roots.areAllAway { announce { $0.fail(because: reason, at: .now) } }
         pulse.poke()
         // The claimer then updates the worker's abilities in the ledger.
-        board.bell.ring()
+        board.signal.send()
     }
 
     /// Uses a root again that is back. If no other root was usable, the next job has to show that the worker can work.
@@ -241,7 +241,7 @@ final class Workshop: Sendable {
         say(.rootBack(root, note: note))
         if afterNone { health.withLock { $0.probe() } }
         pulse.poke()
-        board.bell.ring()
+        board.signal.send()
     }
 
     /// The roots that are set aside, and the reason for the first; `nil` if there are none.
@@ -277,7 +277,7 @@ final class Workshop: Sendable {
         case .resumed:
             say(.resumed)
             pulse.poke()
-            board.bell.ring()
+            board.signal.send()
         case nil: break
         }
     }

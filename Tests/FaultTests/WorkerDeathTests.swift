@@ -58,7 +58,7 @@ struct WorkerDeathTests {
         try coordinator.stop()
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.lostAttempts == 0)
-        FaultTable.note("kill -9 of a pump room or a nursery", times: killed, counts)
+        FaultTable.note("kill -9 of a pump room or a fork server", times: killed, counts)
     }
 
     @Test func aDeploySpendsNoAttempt() async throws {

@@ -6,7 +6,7 @@ import Media
 import TestSupport
 
 var words = CommandLine.arguments
-if words.count > 2, words[1] == "--room", let kilobytes = UInt(words[2]) {
+if words.count > 2, words[1] == "--address-space", let kilobytes = UInt(words[2]) {
     words.removeSubrange(1...2)
     // The pages of address space that the process has by now, plus the allowed kilobytes.
     let facts = try OpenFile.reading("/proc/self/statm")
@@ -18,7 +18,7 @@ if words.count > 2, words[1] == "--room", let kilobytes = UInt(words[2]) {
     setrlimit(__rlimit_resource_t(9 /* RLIMIT_AS */), &limit)
 }
 guard words.count >= 5, let container = Container(rawValue: words[3]), let codec = Codec(rawValue: words[4]) else {
-    print("usage: media-process [--room KILOBYTES] SOURCE DESTINATION CONTAINER CODEC [NAME=TEXT ...]")
+    print("usage: media-process [--address-space KILOBYTES] SOURCE DESTINATION CONTAINER CODEC [NAME=TEXT ...]")
     exit(64)
 }
 let tags = words.dropFirst(5).map { word in

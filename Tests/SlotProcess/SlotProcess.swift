@@ -142,10 +142,10 @@ struct SlotProcess {
         _ destination: String,
         _ count: Int
     ) async throws {
-        for (name, keepsNursery) in [("nursery", true), ("program", false)] {
+        for (name, usesForkServer) in [("forked", true), ("program", false)] {
             var configuration = configuration
             configuration.jobsPerRoom = 1
-            configuration.keepsNursery = keepsNursery
+            configuration.usesForkServer = usesForkServer
             let before = Holding.processorMicroseconds()
             let slot = RoomSlot(1, configuration: configuration)
             for _ in 0..<count {
@@ -162,7 +162,7 @@ struct SlotProcess {
     private static func here(_ source: String, _ destination: String, _ count: Int) throws {
         func run() throws {
             let work = try Work(source, destination)
-            _ = try RecipeConversion(work.room.recipe).run(from: work.room.source, to: work.room.destination)
+            _ = try RecipeConversion(work.recipe).run(from: work.source.descriptor, to: work.destination.descriptor)
         }
         for _ in 0..<80 { try run() }
         let start = ContinuousClock.now
@@ -219,15 +219,16 @@ struct SlotProcess {
 /// One job with its open files.
 private final class Work: Sendable {
     let room: RoomWork
-    private let source: OpenFile
-    private let destination: OpenFile
+    let recipe: Recipe
+    let source: OpenFile
+    let destination: OpenFile
 
     init(_ source: String, _ destination: String) throws {
         self.source = try OpenFile.reading(source)
         self.destination = try OpenFile.creating(destination)
         // Concurrent jobs append a digit to the extension, so take the extension only.
         let name = [".opus", ".flac"].first(where: destination.contains).map { "out" + $0 } ?? "out.wav"
-        let recipe = Recipe(from: .init(location: source), to: .init(location: name))
+        recipe = Recipe(from: .init(location: source), to: .init(location: name))
         room = RoomWork(recipe, from: self.source.descriptor, to: self.destination.descriptor)
     }
 }

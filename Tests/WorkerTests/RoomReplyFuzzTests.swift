@@ -33,12 +33,12 @@ import Testing
             guard progress.isCredible(after: nil, within: bounds) else { return believed.count("lie") }
             believed.count("progress")
             let start = ContinuousClock.now
-            var pace = ConversionPace(
+            var meter = SpeedMeter(
                 ConversionProgress(position: progress.position, frames: 0, totalFrames: progress.totalFrames),
                 at: start
             )
-            pace.note(progress, at: start + .nanoseconds(1))
-            let told = pace.told(of: 1)
+            meter.note(progress, at: start + .nanoseconds(1))
+            let told = meter.rounded(for: 1)
             _ = try JSON(WorkerStatus(paces: told.map { [$0] }))
             believed.progress.append(progress)
         case .converted(_, let report, let spent):

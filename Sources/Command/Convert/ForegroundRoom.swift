@@ -24,10 +24,10 @@ final class ForegroundRoom: Sendable {
             if let slot = locked.slot { return slot }
             var configuration = RoomConfiguration()
             // A command rarely needs a second room, so it keeps no fork server.
-            configuration.keepsNursery = false
+            configuration.usesForkServer = false
             // The user decides how long to wait: a pipe may deliver nothing for hours.
             configuration.stallLimit = .seconds(10 * 365 * 86_400)
-            configuration.slowestPace = nil
+            configuration.minimumSpeed = nil
             configuration.usualLimits = Recipe.Limits(openSeconds: RoomConfiguration.usualOpenSeconds)
             configuration.highestLimits = Recipe.Limits()
             let slot = RoomSlot(1, configuration: configuration) { [weak state] warning in
@@ -71,10 +71,11 @@ final class ForegroundRoom: Sendable {
     }
 
     func describe(
-        _ probe: RoomProbe,
+        _ source: Int32,
+        _ options: ProbeOptions = ProbeOptions(),
         report: @escaping @Sendable (ConversionProgress) -> Void
     ) throws(Failure) -> SourceReport {
-        switch wait(for: { [slot] in await slot.describe(probe, report: report) }) {
+        switch wait(for: { [slot] in await slot.describe(source, options, report: report) }) {
         case .described(let report, _): return report
         case .failed(let failure): throw failure.spoken
         case .handedBack: throw .notBegun

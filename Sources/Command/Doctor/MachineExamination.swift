@@ -34,7 +34,7 @@ struct MachineExamination: Sendable {
     /// Starts a room and reports how far it locks itself down.
     private static func sandbox() async -> Finding {
         var configuration = RoomConfiguration()
-        configuration.keepsNursery = false
+        configuration.usesForkServer = false
         let slot = RoomSlot(1, configuration: configuration, warn: { _ in })
         let level = await withTaskGroup { group -> RoomLevel? in
             group.addTask { await slot.reachedLevel() }

@@ -59,9 +59,9 @@ enum PresetsCommand {
     private static func fitting(_ name: String, in room: ForegroundRoom) -> Result<[PresetFit], Failure> {
         do {
             let source = try SourceFile.opening(word: name)
-            let probe = RoomProbe(source.descriptor, nameHint: name == "-" ? nil : name, fitsPresets: true)
+            let options = ProbeOptions(nameHint: name == "-" ? nil : name, fitsPresets: true)
             // The slot rejects a reply without the presets that were requested.
-            return .success(try room.describe(probe) { _ in }.presets ?? [])
+            return .success(try room.describe(source.descriptor, options) { _ in }.presets ?? [])
         } catch {
             return .failure(Failure(of: error))
         }

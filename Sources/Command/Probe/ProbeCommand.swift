@@ -95,13 +95,12 @@ enum ProbeCommand {
             { () -> Result<Facts, Failure> in
                 do {
                     let source = try SourceFile.opening(word: name)
-                    let probe = RoomProbe(
-                        source.descriptor,
+                    let options = ProbeOptions(
                         nameHint: name == "-" ? nil : name,
                         raw: raw,
                         scans: scanning
                     )
-                    let report = try room.describe(probe) { now in
+                    let report = try room.describe(source.descriptor, options) { now in
                         latest.withLock { $0 = now }
                     }
                     return .success(Facts(report: report, bytes: source.kind == .file ? source.byteCount : nil))

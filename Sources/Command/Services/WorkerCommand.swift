@@ -156,7 +156,7 @@ enum WorkerCommand {
     private static func limit(_ room: inout RoomConfiguration, _ invocation: Invocation) {
         if let time = invocation[jobTime] {
             // An explicit limit replaces the one computed from the job's length.
-            (room.wallLimit, room.slowestPace) = (time, nil)
+            (room.wallLimit, room.minimumSpeed) = (time, nil)
         }
         if let time = invocation[jobCPU] {
             let seconds = Int(time.components.seconds)

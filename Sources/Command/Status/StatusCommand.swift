@@ -135,7 +135,7 @@ private struct StatusPage {
                 "finished",
                 "\(Figures.grouped(jobs.completed)) completed, " + skipped(jobs)
                     + "\(Figures.grouped(jobs.failed)) failed, "
-                    + "\(Figures.grouped(jobs.cancelled)) cancelled" + pace
+                    + "\(Figures.grouped(jobs.cancelled)) cancelled" + throughput
             ),
         ]
     }
@@ -157,7 +157,7 @@ private struct StatusPage {
     }
 
     /// `   last hour 9.4 files/s, 214x real time`
-    private var pace: String {
+    private var throughput: String {
         guard let span = status.paceSpan, span > .zero, status.completedLately > 0 else { return "" }
         let rate = Double(status.completedLately) / span.seconds
         let speed = Figures.speed(status.audioLately / span)

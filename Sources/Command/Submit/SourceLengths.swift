@@ -99,8 +99,8 @@ struct SourceLengths: Sendable {
         do {
             // Regular files only, as in workers: opening a pipe would wait for a writer.
             let file = try SourceFile.open(path)
-            let probe = RoomProbe(file.descriptor, nameHint: path, raw: raw)
-            let report = try room.describe(probe) { _ in }
+            let options = ProbeOptions(nameHint: path, raw: raw)
+            let report = try room.describe(file.descriptor, options) { _ in }
             guard let track = report.tracks.first(where: \.isMain) else {
                 return .unreadable("\(source): no sound".printable)
             }

@@ -29,7 +29,7 @@ struct SubmitLook: Sendable {
         for (place, item) in items.enumerated() {
             let job = earlier.isEmpty ? nil : earlier[place]
             let work = job == nil ? 0 : try numbers.number(of: plan.recipe(item))
-            survey.judge(place, item, job, work: work, presences[place], stamps[place])
+            survey.classify(place, item, job, work: work, presences[place], stamps[place])
         }
         return survey
     }

@@ -78,7 +78,7 @@ struct SubmitSurvey: Sendable {
     // MARK: - One item
 
     /// Classifies one item. `earlier` is the destination's latest job, `work` the number of the work requested now.
-    mutating func judge(
+    mutating func classify(
         _ place: Int,
         _ item: SubmitPlan.Item,
         _ earlier: EarlierJob?,
@@ -95,7 +95,7 @@ struct SubmitSurvey: Sendable {
             batches.insert(same.batch)
             // If either stamp is unknown, the source does not count as changed.
             hasChanged = stamp.flatMap { now in same.stamp.map { $0 != now } } ?? false
-            switch Verdict(same, presence, hasChanged: hasChanged, conflict, stamp) {
+            switch EarlierWork(same, presence, hasChanged: hasChanged, conflict, stamp) {
             case .underWay:
                 underWay += 1
                 batchesUnderWay.insert(same.batch)
@@ -144,7 +144,7 @@ struct SubmitSurvey: Sendable {
     }
 
     /// What an earlier job for the same work means for this submission.
-    private enum Verdict {
+    private enum EarlierWork {
         case underWay, failed, cancelled, unseen, unchanged, skipped, missing, changed, altered, asNew
 
         init(

@@ -68,12 +68,12 @@ final class ProgressDisplay: Sendable {
             return true
         }
         guard isDue else { return }
-        let pace = Pace(progress, from: start, after: seconds)
+        let speed = ConversionSpeed(progress, from: start, after: seconds)
         switch manner {
-        case .bar: outlet.draw(bar: bar(pace))
-        case .lines: write(line(pace) + "\n")
-        case .plain: write(plain(pace, "continue"))
-        case .json: write(json(pace, "running"))
+        case .bar: outlet.draw(bar: bar(speed))
+        case .lines: write(line(speed) + "\n")
+        case .plain: write(plain(speed, "continue"))
+        case .json: write(json(speed, "running"))
         case .none: break
         }
     }
@@ -81,10 +81,10 @@ final class ProgressDisplay: Sendable {
     /// Writes the last record for programs, with all frames; erases a bar.
     func finish(frames: Int64, rate: Int, after seconds: Double) {
         let taken = MediaTime(frames: frames, rate: rate).seconds
-        let pace = Pace(frames: frames, of: frames, taken: taken, position: start + taken, after: seconds)
+        let speed = ConversionSpeed(frames: frames, of: frames, taken: taken, position: start + taken, after: seconds)
         switch manner {
-        case .plain: write(plain(pace, "end"))
-        case .json: write(json(pace, "completed"))
+        case .plain: write(plain(speed, "end"))
+        case .json: write(json(speed, "completed"))
         case .bar, .lines, .none: clear()
         }
     }
@@ -102,32 +102,32 @@ final class ProgressDisplay: Sendable {
 
     // MARK: For people
 
-    private func bar(_ pace: Pace) -> String {
+    private func bar(_ speed: ConversionSpeed) -> String {
         // Leave space for the ^C or ^Z that the terminal echoes: a line that they wrapped could not be erased.
         let width = outlet.width - 3
-        let words = [pace.percent.map { $0.aligned(to: 4) }, pace.place, pace.speedText, pace.remainingText]
+        let words = [speed.percent.map { $0.aligned(to: 4) }, speed.place, speed.speedText, speed.remainingText]
         let facts = words.compactMap { $0 }.joined(separator: "   ")
         let name = title.shortened(to: max(8, min(24, width / 3)), unicode: outlet.usesUnicode)
         let room = width - name.displayWidth - facts.displayWidth - 4
-        guard let share = pace.share, room >= 8 else {
+        guard let share = speed.share, room >= 8 else {
             return "\(name)  \(facts)".shortened(to: max(1, width), unicode: outlet.usesUnicode)
         }
         return "\(name)  \(Bar.text(share, columns: min(room, 40), unicode: outlet.usesUnicode))  \(facts)"
     }
 
-    private func line(_ pace: Pace) -> String {
-        ([title] + [pace.percent, pace.place, pace.speedText, pace.remainingText].compactMap { $0 })
+    private func line(_ speed: ConversionSpeed) -> String {
+        ([title] + [speed.percent, speed.place, speed.speedText, speed.remainingText].compactMap { $0 })
             .joined(separator: "  ")
     }
 
     // MARK: For programs
 
-    private func plain(_ pace: Pace, _ state: String) -> String {
-        var lines = ["frames=\(pace.frames)"]
-        if let total = pace.totalFrames { lines.append("total_frames=\(total)") }
-        lines.append("position=\(Figures.decimals(pace.position, 3))")
-        lines.append("speed=\(Figures.decimals(pace.speed, 2))")
-        if let remaining = pace.remaining { lines.append("remaining=\(Figures.decimals(remaining, 1))") }
+    private func plain(_ speed: ConversionSpeed, _ state: String) -> String {
+        var lines = ["frames=\(speed.frames)"]
+        if let total = speed.totalFrames { lines.append("total_frames=\(total)") }
+        lines.append("position=\(Figures.decimals(speed.position, 3))")
+        lines.append("speed=\(Figures.decimals(speed.factor, 2))")
+        if let remaining = speed.remaining { lines.append("remaining=\(Figures.decimals(remaining, 1))") }
         return lines.joined(separator: "\n") + "\nprogress=\(state)\n"
     }
 
@@ -140,14 +140,14 @@ final class ProgressDisplay: Sendable {
         let remainingSeconds: Double?
     }
 
-    private func json(_ pace: Pace, _ state: String) -> String {
+    private func json(_ speed: ConversionSpeed, _ state: String) -> String {
         let event = Event(
             state: state,
-            frames: pace.frames,
-            totalFrames: pace.totalFrames,
-            positionSeconds: Figures.decimals(pace.position, 6),
-            speed: (pace.speed * 100).rounded() / 100,
-            remainingSeconds: pace.remaining.map { ($0 * 10).rounded() / 10 }
+            frames: speed.frames,
+            totalFrames: speed.totalFrames,
+            positionSeconds: Figures.decimals(speed.position, 6),
+            speed: (speed.factor * 100).rounded() / 100,
+            remainingSeconds: speed.remaining.map { ($0 * 10).rounded() / 10 }
         )
         // The event holds only finite numbers and text, which can always be encoded.
         return (try? JSONText.line(event)).map { $0 + "\n" } ?? ""

@@ -23,7 +23,7 @@ struct WatchFacts: Sendable {
     var queues: [QueueSummary]
     var workers: [WorkerSummary]
     /// For the last hour.
-    var paces: [MinutePace]
+    var paces: [MinuteThroughput]
     /// The batches under way, newest first.
     var batches: [BatchSummary]
     /// Of the last day, latest first.
@@ -41,7 +41,7 @@ struct WatchFacts: Sendable {
             status: status,
             queues: try await ledger.queues(),
             workers: try await ledger.workers(),
-            paces: try await ledger.paces(since: now - RecentPace.memory),
+            paces: try await ledger.paces(since: now - RecentThroughput.memory),
             batches: [],
             failures: try await ledger.failures(since: now.addingTimeInterval(-86_400)),
             page: nil
@@ -62,8 +62,8 @@ struct WatchFacts: Sendable {
         return facts
     }
 
-    /// The recent pace, in one queue or in all.
-    func pace(of queue: String? = nil) -> RecentPace? {
-        RecentPace(paces.filter { queue == nil || $0.queue == queue }, at: status.time)
+    /// The recent throughput, in one queue or in all.
+    func throughput(of queue: String? = nil) -> RecentThroughput? {
+        RecentThroughput(paces.filter { queue == nil || $0.queue == queue }, at: status.time)
     }
 }

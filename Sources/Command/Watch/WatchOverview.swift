@@ -38,11 +38,11 @@ struct WatchOverview {
             ("\(Figures.grouped(jobs.waiting)) waiting", nil),
             ("\(Figures.grouped(jobs.running + jobs.publishing)) running", nil),
         ]
-        if let pace = facts.pace() {
-            parts.append((pace.words("files"), .strong))
-            if pace.speed > 0 { parts.append((Figures.speed(pace.speed), .strong)) }
-            if pace.perSecond > 0, jobs.open > 0 {
-                parts.append(("\(TimeWords.span(seconds: Double(jobs.open) / pace.perSecond)) left", nil))
+        if let throughput = facts.throughput() {
+            parts.append((throughput.words("files"), .strong))
+            if throughput.speed > 0 { parts.append((Figures.speed(throughput.speed), .strong)) }
+            if throughput.perSecond > 0, jobs.open > 0 {
+                parts.append(("\(TimeWords.span(seconds: Double(jobs.open) / throughput.perSecond)) left", nil))
             }
         }
         if jobs.failed > 0 { parts.append(("\(Figures.grouped(jobs.failed)) failed", .bad)) }
@@ -121,7 +121,7 @@ struct WatchOverview {
             let limit = queue.runningLimit.map { " of \(Figures.grouped($0))" } ?? ""
             if running > 0 || queue.runningLimit != nil { parts.append("\(Figures.grouped(running))\(limit) running") }
             if queue.jobs.delayed > 0 { parts.append("\(Figures.grouped(queue.jobs.delayed)) delayed") }
-            if let pace = facts.pace(of: queue.name) { parts.append(pace.words()) }
+            if let throughput = facts.throughput(of: queue.name) { parts.append(throughput.words()) }
             let name = queue.name.printable.shortened(to: max(8, columns / 4), unicode: style.unicode)
             return style.paint(name, .strong) + " " + parts.joined(separator: style.dot)
         }

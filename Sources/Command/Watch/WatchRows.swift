@@ -103,15 +103,15 @@ struct WatchRows {
         return table
     }
 
-    /// The progress of each job, with the pace that its worker reports.
+    /// The progress of each job, with the speed that its worker reports.
     private func advances() -> [Int64: JobAdvance] {
-        var paces: [Int64: (JobPace, WorkerSummary)] = [:]
+        var speeds: [Int64: (JobSpeed, WorkerSummary)] = [:]
         for worker in state.facts.workers {
-            for pace in worker.status.paces ?? [] { paces[pace.job] = (pace, worker) }
+            for speed in worker.status.paces ?? [] { speeds[speed.job] = (speed, worker) }
         }
         var advances: [Int64: JobAdvance] = [:]
         for case .job(let job) in state.rows {
-            let told = paces[job.job]
+            let told = speeds[job.job]
             advances[job.job] = JobAdvance(job, told?.0, of: told?.1, at: state.now)
         }
         return advances
@@ -141,9 +141,9 @@ struct JobAdvance: Sendable, Hashable {
     var speed: Double?
     var remaining: Double?
 
-    init(_ job: JobSummary, _ pace: JobPace?, of worker: WorkerSummary?, at now: Date) {
-        (share, speed) = (job.share, pace?.speed)
-        guard job.state == .running, let pace, let worker, let whole = pace.remaining, whole > 0 else { return }
+    init(_ job: JobSummary, _ measured: JobSpeed?, of worker: WorkerSummary?, at now: Date) {
+        (share, speed) = (job.share, measured?.speed)
+        guard job.state == .running, let worker, let whole = measured?.remaining, whole > 0 else { return }
         let age = max(0, min(now, worker.leaseUntil).timeIntervalSince(worker.beatAt))
         remaining = max(0, whole - age)
         // Never show the job as done before its worker reports it.

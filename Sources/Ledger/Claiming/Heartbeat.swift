@@ -93,7 +93,7 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
     /// How strictly its pump rooms are sandboxed, as text.
     public var sandbox: String?
     /// The speed of each conversion that has run long enough to measure.
-    public var paces: [JobPace]?
+    public var paces: [JobSpeed]?
     /// Full file systems. The worker postpones jobs that write to them.
     public var fullFileSystems: [FullFileSystem]?
     /// File systems that are no longer mounted. The worker postpones jobs whose files lie there.
@@ -104,7 +104,7 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
         pausedBecause: String? = nil,
         pausedRoots: [String]? = nil,
         sandbox: String? = nil,
-        paces: [JobPace]? = nil,
+        paces: [JobSpeed]? = nil,
         fullFileSystems: [FullFileSystem]? = nil,
         missingFileSystems: [MissingFileSystem]? = nil
     ) {
@@ -119,7 +119,7 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
 }
 
 /// The speed of a conversion, measured on the worker's clock.
-public struct JobPace: Sendable, Hashable, Codable {
+public struct JobSpeed: Sendable, Hashable, Codable {
     public var job: Int64
     /// Seconds of audio per second.
     public var speed: Double

@@ -23,8 +23,8 @@ extension JobLedger {
     }
 
     /// What ended in each minute since `since`. The ledger keeps two days.
-    public func paces(since: Date) async throws -> [MinutePace] {
-        try await list("read the pace", "select * from \(schema).paces(\(since))", MinutePace.init)
+    public func paces(since: Date) async throws -> [MinuteThroughput] {
+        try await list("read the pace", "select * from \(schema).paces(\(since))", MinuteThroughput.init)
     }
 
     /// All queues, by name.

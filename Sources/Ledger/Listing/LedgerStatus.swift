@@ -38,7 +38,7 @@ public struct LedgerStatus: Sendable, Hashable {
 }
 
 /// What ended in one minute in one queue.
-public struct MinutePace: Sendable, Hashable {
+public struct MinuteThroughput: Sendable, Hashable {
     public var minute: Date
     public var queue: String
     public var completed: Int
@@ -49,7 +49,7 @@ public struct MinutePace: Sendable, Hashable {
     public var began: Date
 }
 
-extension MinutePace {
+extension MinuteThroughput {
     init(_ row: Row) throws {
         minute = try row["minute"]
         queue = try row["queue"]

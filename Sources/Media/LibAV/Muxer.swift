@@ -87,8 +87,8 @@ final class Muxer {
     func setExtradata(_ bytes: [UInt8]) throws { try setExtradata(bytes, of: audio!.pointee.codecpar) }
 
     private func setExtradata(_ bytes: [UInt8], of parameters: UnsafeMutablePointer<AVCodecParameters>) throws {
-        let room = bytes.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)
-        let copy = try allocated(av_mallocz(room)?.assumingMemoryBound(to: UInt8.self), "av_mallocz")
+        let capacity = bytes.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)
+        let copy = try allocated(av_mallocz(capacity)?.assumingMemoryBound(to: UInt8.self), "av_mallocz")
         bytes.withUnsafeBufferPointer { copy.update(from: $0.baseAddress!, count: $0.count) }
         av_free(parameters.pointee.extradata)
         parameters.pointee.extradata = copy

@@ -60,15 +60,15 @@ struct Resampler: ~Copyable {
 
     /// Converts all of `block` into `converted`, which may stay empty while the filter fills.
     func convert(_ block: borrowing SampleBlock, into converted: inout SampleBlock) throws {
-        let room = try check(swr_get_out_samples(context, block.pointer.pointee.nb_samples), "swr_get_out_samples")
-        try converted.reserve(Int(max(room, 1)), output)
+        let capacity = try check(swr_get_out_samples(context, block.pointer.pointee.nb_samples), "swr_get_out_samples")
+        try converted.reserve(Int(max(capacity, 1)), output)
         let input = UnsafeMutableRawPointer(block.pointer.pointee.extended_data)?
             .assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
         let made = try check(
             swr_convert(
                 context,
                 converted.pointer.pointee.extended_data,
-                room,
+                capacity,
                 input,
                 block.pointer.pointee.nb_samples
             ),
@@ -79,10 +79,10 @@ struct Resampler: ~Copyable {
 
     /// Drains the filter into `converted`, which stays empty when nothing is left.
     func drain(into converted: inout SampleBlock) throws {
-        let room = max(try check(swr_get_out_samples(context, 0), "swr_get_out_samples"), 4096)
-        try converted.reserve(Int(room), output)
+        let capacity = max(try check(swr_get_out_samples(context, 0), "swr_get_out_samples"), 4096)
+        try converted.reserve(Int(capacity), output)
         let made = try check(
-            swr_convert(context, converted.pointer.pointee.extended_data, room, nil, 0),
+            swr_convert(context, converted.pointer.pointee.extended_data, capacity, nil, 0),
             "swr_convert drain"
         )
         converted.pointer.pointee.nb_samples = made

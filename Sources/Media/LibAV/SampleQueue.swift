@@ -12,8 +12,8 @@ struct SampleQueue: ~Copyable {
 
     deinit { av_audio_fifo_free(fifo) }
 
-    static func open(_ shape: SampleShape, room: Int) throws -> SampleQueue {
-        guard let fifo = av_audio_fifo_alloc(shape.format.code, Int32(shape.channelCount), Int32(room)) else {
+    static func open(_ shape: SampleShape, capacity: Int) throws -> SampleQueue {
+        guard let fifo = av_audio_fifo_alloc(shape.format.code, Int32(shape.channelCount), Int32(capacity)) else {
             throw LibAVError("av_audio_fifo_alloc", -12)
         }
         return SampleQueue(adopting: fifo, shape)

@@ -40,7 +40,7 @@ struct PacketFeed: ~Copyable {
     var lengths: PacketLength
     /// What the numbers in the frames of a bare FLAC stream count.
     private var numbering: FLACNumbering?
-    private var pace: PacketPace?
+    private var durations: PacketDurations?
     /// Whether the container counts the frames: the codec's packets do not, and this container does not round.
     private let countsByContainer: Bool
     /// Byte position, timestamp and frame number of the first packet.
@@ -74,7 +74,7 @@ struct PacketFeed: ~Copyable {
         watch = TimestampWatch(demuxer.name, track)
         pages = demuxer.name == "ogg" ? OggPages(demuxer.source) : nil
         numbering = demuxer.name == "flac" ? FLACNumbering(blockFrames: stream.flacBlockFrames) : nil
-        pace = PacketPace(stream)
+        durations = PacketDurations(stream)
         demuxer.select(track.index)
     }
 
@@ -241,7 +241,7 @@ struct PacketFeed: ~Copyable {
 
     /// Frames in `packet` according to its container; `nil` if they are not a whole number.
     func frames(of packet: borrowing Packet) -> Int64? {
-        if let pace, !pace.isSteady, let whole = pace.whole { return whole }
+        if let durations, !durations.isSteady, let whole = durations.whole { return whole }
         return packet.duration > 0 ? stream.exactFrames(packet.duration, rate: track.sampleRateHz) : nil
     }
 
@@ -268,10 +268,10 @@ struct PacketFeed: ~Copyable {
         let isMP4 = demuxer.name == "mov,mp4,m4a,3gp,3g2,mj2"
         guard isMP4 || demuxer.name == "caf",
             ["opus", "alac", "flac"].contains(track.codecName) || isMP4 && track.codecName == "aac",
-            pace != nil, let time = packet.timestamp, try hasMore(), let following = ahead.timestamp, following > time
+            durations != nil, let time = packet.timestamp, try hasMore(), let following = ahead.timestamp, following > time
         else { return nil }
         let (step, rate) = (following - time, track.sampleRateHz)
-        return pace!.frames(
+        return durations!.frames(
             exact: stream.exactFrames(step, rate: rate),
             near: stream.nearestFrames(step, rate: rate),
             own: arrival.frames
@@ -301,13 +301,13 @@ struct PacketFeed: ~Copyable {
             return isSuspect ? estimate ?? Loss(code: .corruptStream, frames: 0, detail: Self.brokenPages) : estimate
         }
         let lost = estimate?.frames ?? 0
-        switch watch!.judge(frame, decoded: decoded, lost: lost, usual: usual, isSuspect: isSuspect) {
+        switch watch!.compare(frame, decoded: decoded, lost: lost, usual: usual, isSuspect: isSuspect) {
         case .agrees: return estimate
         case .ahead(let step):
             // A single wrong timestamp is not a gap.
             if try isAlone(frame, decoded + lost, usual) { return estimate }
             // In fragments, one damaged number shifts all that follows, and no stated length bounds the shift.
-            if step > PacketPace.longest, demuxer.name.hasPrefix("mov"), track.length.frames == nil {
+            if step > PacketDurations.longest, demuxer.name.hasPrefix("mov"), track.length.frames == nil {
                 watch!.accept(frame, decoded: decoded + lost)
                 return estimate
             }

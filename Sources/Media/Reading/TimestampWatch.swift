@@ -35,7 +35,7 @@ struct TimestampWatch {
         }
     }
 
-    enum Verdict {
+    enum Comparison {
         /// Nothing is missing beyond the estimated loss, or the clock cannot tell yet.
         case agrees
         /// The clock advanced by this many frames more than the count since the last packet.
@@ -47,7 +47,7 @@ struct TimestampWatch {
     /// Classifies a packet that the container puts at `frame`, after `decoded` frames were counted and `lost` more
     /// were estimated lost since the last packet. Packets usually have `usual` frames. A jump is not remembered
     /// until `accept` is called.
-    mutating func judge(_ frame: Int64, decoded: Int64, lost: Int64, usual: Int64, isSuspect: Bool) -> Verdict {
+    mutating func compare(_ frame: Int64, decoded: Int64, lost: Int64, usual: Int64, isSuspect: Bool) -> Comparison {
         timed += 1
         // Pages missing at the start belonged to this stream, which therefore began at zero.
         if base == nil, isSuspect { base = 0 }

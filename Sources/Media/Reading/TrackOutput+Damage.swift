@@ -74,7 +74,7 @@ extension TrackOutput {
     /// Records `loss` at the clock, or throws if damage is not tolerated. Loss before the range is ignored.
     func enter(_ loss: Loss) throws {
         if options.damage == .strict, isWanted(loss) { throw failure(loss) }
-        var frames = min(loss.frames, room)
+        var frames = min(loss.frames, greatestLoss)
         let inPriming = min(Int64(priming), frames)
         priming -= Int(inPriming)
         rawClock += frames
@@ -122,7 +122,7 @@ extension TrackOutput {
     private var certainEnd: Int64? { feed.endsWhereItPromised ? track.length.exactFrames : feed.soundEnd }
 
     /// The longest loss possible, so that damaged numbers do not produce hours of silence.
-    private var room: Int64 {
+    private var greatestLoss: Int64 {
         guard let promised = track.length.frames else { return Int64(track.sampleRateHz) * 600 }
         if let certainEnd { return max(0, certainEnd - reached) }
         let left = promised + Int64(track.sampleRateHz / 5) - reached

@@ -35,7 +35,7 @@ final class SampleInput {
         blockFrames = encoder.frameSize
         self.leadInFrames = leadInFrames
         converter = try FormatConverter(to: encoder.shape, bits: encoder.keptBits, dither: dither, isFine: isFine)
-        queue = try SampleQueue.open(encoder.shape, room: max(blockFrames * 2, 1))
+        queue = try SampleQueue.open(encoder.shape, capacity: max(blockFrames * 2, 1))
         encoderBlock = try SampleBlock()
         packet = try Packet()
         channelOrder = encoder.channelOrder

@@ -7,18 +7,9 @@ enum RoomRequest: Codable {
     case settle(RoomRules)
     /// With `streams`, the destination is not seekable.
     case convert(job: Int64, recipe: Recipe, streams: Bool)
-    case probe(job: Int64, ProbeRequest)
+    case probe(job: Int64, ProbeOptions)
     /// Ends the job: at once if it has not begun, within 50 ms if it has. Ignored if the job has already ended.
     case stop(job: Int64)
-}
-
-/// The options and limits of a probe.
-struct ProbeRequest: Codable {
-    var nameHint: String?
-    var raw: Recipe.RawDescription?
-    var limits: Recipe.Limits
-    var scans: Bool
-    var fitsPresets: Bool
 }
 
 /// A message from a room to its slot. For one job: at most one `begun`, then `progress`, then one of the last three.

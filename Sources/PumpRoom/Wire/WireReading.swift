@@ -58,12 +58,7 @@ package enum WireReading {
 
     /// A message of each kind, as slots write them.
     package static func requests(_ recipe: Recipe) throws -> [[UInt8]] {
-        let probe = ProbeRequest(
-            nameHint: "a.wav",
-            limits: Recipe.Limits(openSeconds: 10),
-            scans: true,
-            fitsPresets: true
-        )
+        let probe = ProbeOptions(nameHint: "a.wav", scans: true, fitsPresets: true, limits: .init(openSeconds: 10))
         let requests: [RoomRequest] = [
             .settle(RoomConfiguration().rules), .convert(job: 1, recipe: recipe, streams: false), .probe(job: 2, probe),
             .stop(job: 3),

@@ -31,6 +31,6 @@ struct Guardian: Sendable {
         shop.sessions.begin(shop.session(entry, abilities: registration.abilities))
         shop.say(.registeredAgain(worker: entry.worker))
         shop.pulse.poke()
-        shop.board.bell.ring()
+        shop.board.signal.send()
     }
 }

@@ -15,7 +15,7 @@ final class Claimer: Sendable {
         var isInDoubt = false
         var patience = Patience(first: .milliseconds(100), longest: .seconds(5))
         while !Task.isCancelled {
-            let seen = shop.board.bell.rings
+            let seen = shop.board.signal.count
             let session = shop.sessions.current
             do {
                 if session.holds, isInDoubt || .now >= nextLook {
@@ -39,7 +39,7 @@ final class Claimer: Sendable {
             } catch {
                 shop.say(.trouble(Failure(error)))
             }
-            await shop.board.bell.wait(since: seen)
+            await shop.board.signal.wait(since: seen)
         }
     }
 
@@ -47,7 +47,7 @@ final class Claimer: Sendable {
     func listen() async {
         for await signal in shop.ledger.workSignals() {
             isDry.withLock { $0 = false }
-            shop.board.bell.ring()
+            shop.board.signal.send()
             // The news may include a cancellation.
             if signal == .news { shop.beatSoon() }
         }

@@ -16,7 +16,7 @@ final class JobBoard: Sendable {
         var unpublished = 0
         /// When a job last left each slot.
         var freedAt: [Int: ContinuousClock.Instant] = [:]
-        var pace: Pace
+        var planner: ClaimPlanner
         var isClosed = false
 
         /// The number of suspects: jobs that an earlier worker was running when it was lost. Suspects run one at a
@@ -52,12 +52,12 @@ final class JobBoard: Sendable {
     private let slots: Int
     private let unpublishedLimit: Int
     /// Signalled whenever a job is added, removed or changes its phase.
-    let bell = Bell()
+    let signal = WakeSignal()
 
     init(_ configuration: WorkerConfiguration) {
         slots = configuration.slots
         unpublishedLimit = configuration.unpublishedLimit
-        state = Mutex(State(pace: Pace(slots: configuration.slots, workAhead: configuration.workAhead)))
+        state = Mutex(State(planner: ClaimPlanner(slots: configuration.slots, workAhead: configuration.workAhead)))
     }
 
     // MARK: - Coming
@@ -71,7 +71,7 @@ final class JobBoard: Sendable {
                 if claim.workersLost > 0 { state.suspects += 1 }
             }
         }
-        bell.ring()
+        signal.send()
     }
 
     /// How many jobs to claim now.
@@ -82,7 +82,7 @@ final class JobBoard: Sendable {
             // it collects too many of them.
             let heldUp = state.heldUp
             guard heldUp <= slots else { return 0 }
-            return state.pace.wanted(
+            return state.planner.wanted(
                 queued: state.queue.count - heldUp,
                 busySlots: state.busy.count,
                 running: state.runningFor
@@ -96,13 +96,13 @@ final class JobBoard: Sendable {
     ///
     /// The first pipeline of a slot takes any job. The others only work while jobs are so short that it pays to
     /// prepare the next one during a conversion, and leave enough jobs for idle slots.
-    func start(in slot: Int, lane: Int) -> JobInHand? {
+    func start(in slot: Int, pipeline: Int) -> JobInHand? {
         let job = state.withLock { state -> JobInHand? in
             guard !state.isClosed, state.unpublished < unpublishedLimit, let place = state.nextPlace else {
                 return nil
             }
-            if lane > 0 {
-                guard state.pace.isShort, state.queue.count > slots - state.busy.count else { return nil }
+            if pipeline > 0 {
+                guard state.planner.isShort, state.queue.count > slots - state.busy.count else { return nil }
             }
             let first = state.queue.remove(at: place)
             guard var job = state.jobs[first] else { return nil }
@@ -115,7 +115,7 @@ final class JobBoard: Sendable {
             state.busy[slot, default: 0] += 1
             return job
         }
-        if job != nil { bell.ring() }
+        if job != nil { signal.send() }
         return job
     }
 
@@ -132,8 +132,8 @@ final class JobBoard: Sendable {
         state.withLock { state in
             state.jobs[fence]?.frames = progress.frames
             state.jobs[fence]?.totalFrames = progress.totalFrames
-            if state.jobs[fence]?.pace?.note(progress, at: .now) == nil {
-                state.jobs[fence]?.pace = ConversionPace(progress, at: .now)
+            if state.jobs[fence]?.speed?.note(progress, at: .now) == nil {
+                state.jobs[fence]?.speed = SpeedMeter(progress, at: .now)
             }
         }
     }
@@ -144,7 +144,7 @@ final class JobBoard: Sendable {
             let now = ContinuousClock.now
             if counts, let startedAt = state.jobs[fence]?.startedAt {
                 // Start counting when the slot's previous job left it, because this one may have waited for that.
-                state.pace.note(now - max(startedAt, state.freedAt[slot] ?? startedAt))
+                state.planner.note(now - max(startedAt, state.freedAt[slot] ?? startedAt))
             }
             state.freedAt[slot] = now
             state.converting[fence] = nil
@@ -155,7 +155,7 @@ final class JobBoard: Sendable {
             let left = (state.busy[slot] ?? 1) - 1
             state.busy[slot] = left == 0 ? nil : left
         }
-        bell.ring()
+        signal.send()
     }
 
     // MARK: - Ending
@@ -189,7 +189,7 @@ final class JobBoard: Sendable {
             }
             if hasQueued { state.queue.removeAll { state.jobs[$0] == nil } }
         }
-        bell.ring()
+        signal.send()
     }
 
     /// Takes jobs that have not begun off the queue, for the caller to hand back: all, or
@@ -224,14 +224,14 @@ final class JobBoard: Sendable {
             return (cancelled, waiting)
         }
         for cancel in cancelled { cancel() }
-        bell.ring()
+        signal.send()
         return waiting
     }
 
     /// Closes the board: no further job begins.
     func close() {
         state.withLock { $0.isClosed = true }
-        bell.ring()
+        signal.send()
     }
 
     // MARK: - Looking
@@ -244,10 +244,10 @@ final class JobBoard: Sendable {
     var counts: (queued: Int, begun: Int) { state.withLock { ($0.queue.count, $0.jobs.count - $0.queue.count) } }
 
     /// The speed of each current conversion, for the heartbeat.
-    func paces(in session: Session) -> [JobPace] {
+    func paces(in session: Session) -> [JobSpeed] {
         state.withLock { state in
             state.jobs.values.filter { $0.session === session && $0.phase == .converting }.compactMap { job in
-                job.pace?.told(of: job.fence.job)
+                job.speed?.rounded(for: job.fence.job)
             }
         }
     }

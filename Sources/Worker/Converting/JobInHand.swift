@@ -25,7 +25,7 @@ struct JobInHand: Sendable {
     var convertedAt: ContinuousClock.Instant?
     var frames: Int64?
     var totalFrames: Int64?
-    var pace: ConversionPace?
+    var speed: SpeedMeter?
     /// Whether a heartbeat has reported its progress.
     var isTold = false
     /// Why the job is being stopped; `nil` if it is not.

@@ -60,7 +60,7 @@ final class RootKeeper: Sendable {
     private let firstPause: Duration
     private let longestPause: Duration
     /// Signalled when a root is set aside or comes back.
-    let bell = Bell()
+    let signal = WakeSignal()
 
     /// Opens all roots. Throws if one cannot be opened, so that a wrong setting shows when the worker starts.
     init(_ configuration: WorkerConfiguration) throws(StorageError) {
@@ -105,7 +105,7 @@ final class RootKeeper: Sendable {
             state.sort()
             return wait
         }
-        if wait != nil { bell.ring() }
+        if wait != nil { signal.send() }
         return wait
     }
 
@@ -138,7 +138,7 @@ final class RootKeeper: Sendable {
             state.sort()
             return .back(afterNone: afterNone, note: note)
         }
-        if case .back = finding { bell.ring() }
+        if case .back = finding { signal.send() }
         return finding
     }
 

@@ -19,24 +19,24 @@ struct Drain: Sendable {
         for job in shop.board.stop(.draining, { _ in true }) { shop.handBack([job], because: .draining) }
         let end = ContinuousClock.now + Self.lastWords
         while !shop.board.isEmpty, .now < end {
-            let seen = shop.board.bell.rings
+            let seen = shop.board.signal.count
             if shop.board.isEmpty { break }
-            await shop.board.bell.wait(since: seen, until: end)
+            await shop.board.signal.wait(since: seen, until: end)
         }
     }
 
     /// Waits until no jobs are left or the deadline has passed.
     private func waitForEmptiness() async {
         while !shop.board.isEmpty {
-            let seen = shop.board.bell.rings
+            let seen = shop.board.signal.count
             // A second stop order may bring the deadline forward; it also signals.
             let deadline = shop.stopOrder.deadline
             if let deadline, .now >= deadline { return }
             if shop.board.isEmpty { return }
             if let deadline {
-                await shop.board.bell.wait(since: seen, until: deadline)
+                await shop.board.signal.wait(since: seen, until: deadline)
             } else {
-                await shop.board.bell.wait(since: seen)
+                await shop.board.signal.wait(since: seen)
             }
         }
     }

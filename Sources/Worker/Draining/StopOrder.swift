@@ -9,7 +9,7 @@ final class StopOrder: Sendable {
     }
 
     private let state = Mutex(State())
-    let bell = Bell()
+    let signal = WakeSignal()
 
     var isGiven: Bool { state.withLock { $0.isGiven } }
     var deadline: ContinuousClock.Instant? { state.withLock { $0.deadline } }
@@ -20,14 +20,14 @@ final class StopOrder: Sendable {
             state.deadline = [state.deadline, deadline].compactMap(\.self).min()
             state.isGiven = true
         }
-        bell.ring()
+        signal.send()
     }
 
     func wait() async {
         while !Task.isCancelled {
-            let seen = bell.rings
+            let seen = signal.count
             if isGiven { return }
-            await bell.wait(since: seen)
+            await signal.wait(since: seen)
         }
     }
 }

@@ -29,7 +29,7 @@ final class DiskKeeper: Sendable {
     private let firstPause: Duration
     private let longestPause: Duration
     /// Signalled when a file system is set aside.
-    let bell = Bell()
+    let signal = WakeSignal()
 
     init(_ configuration: WorkerConfiguration) {
         (firstPause, longestPause) = (configuration.firstPause, configuration.longestPause)
@@ -77,7 +77,7 @@ final class DiskKeeper: Sendable {
             state.short[facts.device] = nil
             return true
         }
-        if isNew { bell.ring() }
+        if isNew { signal.send() }
         return isNew
     }
 

@@ -25,7 +25,7 @@ final class MountKeeper: Sendable {
     private let aside = Mutex<[String: Aside]>([:])
     private let longestPause: Duration
     /// Signalled when a mount is set aside.
-    let bell = Bell()
+    let signal = WakeSignal()
 
     /// How often the worker looks at the mount table while jobs wait.
     static let interval = Duration.seconds(1)
@@ -55,7 +55,7 @@ final class MountKeeper: Sendable {
             aside[lost.mountPoint] = Aside(lost: lost, since: before?.since ?? now, needed: now)
             return before == nil
         }
-        if isNew { bell.ring() }
+        if isNew { signal.send() }
         return isNew
     }
 

@@ -33,13 +33,13 @@ struct Caretaker: Sendable {
     /// Checks a root whenever it is set aside, until it is back.
     func watch(_ root: String) async {
         while !Task.isCancelled {
-            let seen = shop.roots.bell.rings
+            let seen = shop.roots.signal.count
             guard let due = shop.roots.due(root) else {
-                await shop.roots.bell.wait(since: seen)
+                await shop.roots.signal.wait(since: seen)
                 continue
             }
             guard .now >= due else {
-                await shop.roots.bell.wait(since: seen, until: due)
+                await shop.roots.signal.wait(since: seen, until: due)
                 continue
             }
             if case .back(let afterNone, let note) = await shop.roots.look(for: root) {
@@ -55,13 +55,13 @@ struct Caretaker: Sendable {
     func watchDisks() async {
         let (disks, queue) = (shop.disks, BlockingQueue("full file systems"))
         while !Task.isCancelled {
-            let seen = disks.bell.rings
+            let seen = disks.signal.count
             guard let due = disks.due else {
-                await disks.bell.wait(since: seen)
+                await disks.signal.wait(since: seen)
                 continue
             }
             guard .now >= due else {
-                await disks.bell.wait(since: seen, until: due)
+                await disks.signal.wait(since: seen, until: due)
                 continue
             }
             let back = await queue.run { disks.look() }
@@ -76,9 +76,9 @@ struct Caretaker: Sendable {
     func watchMounts() async {
         let (mounts, queue) = (shop.mounts, BlockingQueue("lost mounts"))
         while !Task.isCancelled {
-            let seen = mounts.bell.rings
+            let seen = mounts.signal.count
             guard !mounts.all.isEmpty else {
-                await mounts.bell.wait(since: seen)
+                await mounts.signal.wait(since: seen)
                 continue
             }
             await rest(MountKeeper.interval)

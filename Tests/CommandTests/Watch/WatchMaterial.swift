@@ -27,7 +27,7 @@ struct WatchMaterial {
         _ = try await bench.heartbeat.beat(
             worker,
             [RunningJob(fences[0], frames: 710, totalFrames: 1_000, slot: 0), RunningJob(fences[1], slot: 1)],
-            status: WorkerStatus(busySlots: 2, paces: [JobPace(job: jobs[0], speed: 241.3, remaining: 100)])
+            status: WorkerStatus(busySlots: 2, paces: [JobSpeed(job: jobs[0], speed: 241.3, remaining: 100)])
         )
         try await bench.submit(1, Submission(queue: "nightly"), stem: "night")
         try await bench.ledger.setPaused(true, queue: "nightly")

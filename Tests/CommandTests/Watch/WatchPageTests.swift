@@ -205,11 +205,11 @@ struct WatchPageTests {
         let facts = try await material.look()
         let job = try #require(facts.page?.jobs.first { $0.job == material.running[0] })
         let worker = try #require(facts.workers.first { $0.worker == material.worker })
-        let pace = JobPace(job: job.job, speed: 10, remaining: 40)
+        let speed = JobSpeed(job: job.job, speed: 10, remaining: 40)
         func advance(_ seconds: Double) -> JobAdvance {
-            JobAdvance(job, pace, of: worker, at: worker.beatAt.addingTimeInterval(seconds))
+            JobAdvance(job, speed, of: worker, at: worker.beatAt.addingTimeInterval(seconds))
         }
-        #expect(advance(0) == JobAdvance(job, pace, of: worker, at: worker.beatAt.addingTimeInterval(-5)))
+        #expect(advance(0) == JobAdvance(job, speed, of: worker, at: worker.beatAt.addingTimeInterval(-5)))
         #expect(advance(0).share == 0.71 && advance(0).remaining == 40)
         #expect(abs((advance(20).share ?? 0) - 0.855) < 0.001 && abs((advance(20).remaining ?? 0) - 20) < 0.001)
         // Only the worker may report the job as done.
@@ -217,9 +217,9 @@ struct WatchPageTests {
         // A worker that is silent beyond its lease may have stopped.
         var lost = worker
         lost.leaseUntil = worker.beatAt.addingTimeInterval(10)
-        let late = JobAdvance(job, pace, of: lost, at: worker.beatAt.addingTimeInterval(1_000))
+        let late = JobAdvance(job, speed, of: lost, at: worker.beatAt.addingTimeInterval(1_000))
         #expect(abs((late.remaining ?? 0) - 30) < 0.001)
-        // An older worker reports no pace.
+        // An older worker reports no speed.
         let silent = JobAdvance(job, nil, of: nil, at: worker.beatAt)
         #expect(silent.share == 0.71 && silent.speed == nil && silent.remaining == nil)
     }

@@ -9,10 +9,10 @@ enum MediaProcess {
     static let path = BuiltProgram.path("media-process")
 
     /// The error of a conversion in a process that may use only this many kilobytes more memory than at its start.
-    static func errorInARoom(of kilobytes: Int, _ source: String, _ destination: String, _ format: String) throws
+    static func errorWithAddressSpace(of kilobytes: Int, _ source: String, _ destination: String, _ format: String) throws
         -> MediaError
     {
-        let run = try Run.program(path, ["--room", "\(kilobytes)", source, destination, format, format])
+        let run = try Run.program(path, ["--address-space", "\(kilobytes)", source, destination, format, format])
         let words = run.errorText.split(separator: "\n").first.map { $0.split(separator: " ", maxSplits: 2) } ?? []
         guard words.count == 3, let code = FailureCode(rawValue: String(words[0])),
             let stage = Failure.Stage(rawValue: String(words[1]))

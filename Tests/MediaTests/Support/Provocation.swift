@@ -91,7 +91,7 @@ struct Provocation: Sendable {
         },
         Provocation(.outOfMemory, .encode) { folder in
             try WAVFile.write(Signal.tone(440, rate: 44_100, frames: 44_100).pcm(.s16), to: folder.path("a.wav"))
-            throw try MediaProcess.errorInARoom(of: 2_048, folder.path("a.wav"), folder.path("a.flac"), "flac")
+            throw try MediaProcess.errorWithAddressSpace(of: 2_048, folder.path("a.wav"), folder.path("a.flac"), "flac")
         },
         Provocation(.sourceIO, .open) { folder in
             try WAVFile.write(Signal.silence(rate: 8_000, frames: 8_000).pcm(.s16), to: folder.path("a.wav"))

@@ -34,8 +34,8 @@ import Testing
     private func scanFailure(_ limits: Recipe.Limits, signal: Int32? = nil) async throws -> RoomFailure {
         let slot = bench.slot { $0.sandbox = .require }
         let file = try OpenFile.reading(bench.endless)
-        let probe = RoomProbe(file.descriptor, nameHint: bench.endless, scans: true, limits: limits)
-        let outcome = await slot.describe(probe) { _ in
+        let options = ProbeOptions(nameHint: bench.endless, scans: true, limits: limits)
+        let outcome = await slot.describe(file.descriptor, options) { _ in
             if let signal, let room = slot.process { kill(-room, signal) }
         }
         await slot.close()
@@ -86,7 +86,7 @@ import Testing
         #expect((allowed...allowed + 192_000).contains(frame), "\(failure)")
         let slot = bench.slot { $0.sandbox = .require }
         let file = try OpenFile.reading(path)
-        let outcome = await slot.describe(RoomProbe(file.descriptor, scans: true, limits: .init(expansionRatio: 1)))
+        let outcome = await slot.describe(file.descriptor, .init(scans: true, limits: .init(expansionRatio: 1)))
         guard case .failed(let scan) = outcome else { throw SupportError("exceed a ratio", "\(outcome)") }
         #expect(scan.failure.code == "expansion_exceeded")
         await slot.close()

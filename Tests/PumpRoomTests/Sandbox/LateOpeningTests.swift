@@ -65,8 +65,8 @@ import Testing
     @Test func probesEndInTheSameWay() async throws {
         let file = try OpenFile.reading(try lostHeader())
         let slot = bench.slot()
-        let probe = RoomProbe(file.descriptor, nameHint: "lost.mka", limits: .init(openSeconds: 1))
-        guard case .failed(let failure) = await slot.describe(probe) else {
+        let options = ProbeOptions(nameHint: "lost.mka", limits: .init(openSeconds: 1))
+        guard case .failed(let failure) = await slot.describe(file.descriptor, options) else {
             Issue.record("it was described")
             return
         }

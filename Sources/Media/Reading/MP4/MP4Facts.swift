@@ -17,8 +17,8 @@ enum MP4Facts {
             // The sound follows in fragments, so the length known at the start covers only part of it.
             return ContainerFacts(isOpenEnded: true)
         }
-        let table: TimeTable? = PacketPace(stream).flatMap { pace in
-            TimeTable(source, in: media, unit: pace.unit, rate: rate, scale: mediaScale)
+        let table: TimeTable? = PacketDurations(stream).flatMap { durations in
+            TimeTable(source, in: media, unit: durations.unit, rate: rate, scale: mediaScale)
         }
         let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
         let total = played?.frames ?? mediaLength * rate / mediaScale
@@ -42,7 +42,7 @@ enum MP4Facts {
             let start = min(total, stream.beginsWithFAACMark(source) ? Int64(FAACMark.priming) : start)
             if let played { return played.facts(from: start) }
             // If the table states only full blocks, the last block of a lossless codec may still be shorter.
-            let whole: Int64? = table?.isUniform == true && stream.isLossless ? PacketPace(stream)?.whole : nil
+            let whole: Int64? = table?.isUniform == true && stream.isLossless ? PacketDurations(stream)?.whole : nil
             guard start > 0 || whole != nil else { return nil }
             let rounding: Int64 = mediaLength * rate % mediaScale == 0 ? 0 : rate / 100
             return ContainerFacts(
@@ -105,7 +105,7 @@ enum MP4Facts {
         guard !table.isSteady else { return nil }
         let rate = Int64(stream.sampleRateHz)
         let stated = table.ticks * rate / scale
-        guard let whole = PacketPace(stream)?.whole else {
+        guard let whole = PacketDurations(stream)?.whole else {
             return Played(frames: stated, stated: stated, doubt: rate / 5 + 4096)
         }
         // The last block of a lossless codec may be shorter than the others.

@@ -8,8 +8,8 @@ struct SampleTable {
 
     /// The numbers after the first `headBytes` of a box's content; `nil` if they do not fit in it.
     init?(in content: Range<Int64>, behind headBytes: Int64, count: Int64, width: Int) {
-        let room = content.upperBound - content.lowerBound - headBytes
-        guard count > 0, room > 0, count <= room / Int64(width) else { return nil }
+        let capacity = content.upperBound - content.lowerBound - headBytes
+        guard count > 0, capacity > 0, count <= capacity / Int64(width) else { return nil }
         place = content.lowerBound + headBytes
         self.count = count
         self.width = width

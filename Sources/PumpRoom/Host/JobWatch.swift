@@ -1,0 +1,153 @@
+import Conversion
+
+/// Watches a job that a room has: how far it is, what it may use, and whether it must stop.
+struct JobWatch {
+    /// Why the slot stops a job before it is done.
+    enum Stop {
+        case cancelled, deadline(Duration)
+        /// After `time`, it is slower than the required minimum speed.
+        case slow(time: Duration)
+        case overspent(cpuSeconds: Int)
+    }
+
+    let job: RoomJob
+    /// The highest figures that it can report.
+    let bounds: JobBounds
+    /// What the room had used when it began the job: as the room reports it, and as the kernel counts it.
+    private(set) var spentAtBegin: WireCost?
+    private var cpuAtBegin: Int64?
+    private(set) var last: ConversionProgress?
+    /// Whether the caller has its outcome already, and only the room has not finished with the job.
+    var isAbandoned = false
+    /// The answer for the caller, held back until the room is gone.
+    var answer: RoomAnswer?
+    private(set) var stop: Stop?
+    /// Durations count only time in which the slot watched.
+    private(set) var elapsed = Duration.zero
+    private(set) var quiet = Duration.zero
+    private(set) var sinceStop = Duration.zero
+    private var progressCount = 0
+
+    init(_ job: RoomJob, bounds: JobBounds = JobBounds()) { (self.job, self.bounds) = (job, bounds) }
+
+    var id: Int64 { job.id }
+    var hasBegun: Bool { spentAtBegin != nil }
+
+    mutating func begin(_ spent: WireCost, cpuMicroseconds: Int64?) {
+        spentAtBegin = spent
+        cpuAtBegin = cpuMicroseconds
+    }
+
+    /// Records the reported progress. Returns false if it is impossible, or if reports come far too often.
+    mutating func advance(to progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
+        progressCount += 1
+        // A room reports ten times a second. Up to a thousand reports may wait in the socket while the worker sleeps.
+        guard progressCount <= 1_000 + Int(elapsed.components.seconds) * 50,
+            progress.isCredible(after: last, within: bounds),
+            isWithinBudget(progress, configuration)
+        else { return false }
+        if progress.frames > last?.frames ?? 0 || progress.verifiedFrames ?? 0 > last?.verifiedFrames ?? 0 {
+            quiet = .zero
+        }
+        last = progress
+        return true
+    }
+
+    mutating func stop(_ reason: Stop) {
+        if stop == nil { stop = reason }
+    }
+
+    mutating func pass(_ time: Duration) {
+        elapsed += time
+        quiet += time
+        if stop != nil { sinceStop += time }
+    }
+
+    /// How long it may take no frame.
+    func stallLimit(_ configuration: RoomConfiguration) -> Duration {
+        let own = job.work.limits?.stallSeconds.map { Duration.seconds($0) }
+        return min(own ?? configuration.stallLimit, configuration.stallLimit)
+    }
+
+    /// The job's cost, computed from what the room has used in all.
+    func cost(cpuMicroseconds: Int64, peakBytes: Int64) -> RoomCost {
+        let before = spentAtBegin?.cpuMicroseconds ?? 0
+        // An unknown cost is not zero.
+        guard cpuMicroseconds >= before, peakBytes > 0 else { return RoomCost() }
+        return RoomCost(cpu: .microseconds(cpuMicroseconds - before), peakBytes: peakBytes)
+    }
+}
+
+// MARK: - Limits that the slot watches
+
+extension JobWatch {
+    /// How far a job may exceed its limit before it is clear that the room does not enforce it. An honest room may
+    /// exceed it between two checks, and where the sample rate of a source changes midway.
+    private static let slackSeconds = 60.0
+    private static let slackFactor = 2.0
+    /// The lowest rate that counts, in Hz. A lower one would let few frames earn much time.
+    private static let lowestRate: Int32 = 1_000
+    /// The size of a source limits the sound that counts: one second for this many bytes, once for decoding it and
+    /// once for verifying its output.
+    private static let bytesPerSecond = 1_024.0
+
+    /// Longer than any real limit, and short enough for a `Duration`.
+    private static let ages = 1e12
+
+    /// Whether `progress` stays within the sound that the job may decode. Beyond that, the room should have ended it.
+    private func isWithinBudget(_ progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
+        guard let allowed = configuration.limits(for: job.work.limits).decodedSeconds else { return true }
+        return Self.seconds(progress.frames, progress) <= Double(allowed) * Self.slackFactor + Self.slackSeconds
+    }
+
+    private static func seconds(_ frames: Int64, _ progress: ConversionProgress) -> Double {
+        Double(frames) / Double(max(lowestRate, progress.position.timescale))
+    }
+
+    /// Why the job must stop: it exceeds the recipe's or the slot's time limit, or is too slow. `nil` if it may go on.
+    func overdue(_ configuration: RoomConfiguration) -> Stop? {
+        let own = job.work.limits?.wallSeconds.map { Duration.seconds($0) }
+        if let limit = [own, configuration.wallLimit].compactMap({ $0 }).min(), elapsed > limit {
+            return .deadline(limit)
+        }
+        guard let speed = configuration.minimumSpeed, elapsed > configuration.speedGrace + .seconds(worth / speed)
+        else {
+            return nil
+        }
+        return .slow(time: elapsed)
+    }
+
+    /// Seconds of sound that it has decoded, including verification, capped by what a source of this size can hold.
+    private var worth: Double {
+        guard let last else { return 0 }
+        let done = Self.seconds(last.frames, last) + Self.seconds(last.verifiedFrames ?? 0, last)
+        return min(done, job.work.sourceBytes.map { 2 * Double($0) / Self.bytesPerSecond } ?? Self.ages)
+    }
+
+    /// Why the job must stop, by the processor time that the kernel counts for its room. Allows up to a second more
+    /// than the room does, because the room's own report is more precise.
+    func overspent(_ cpuMicroseconds: Int64?, _ configuration: RoomConfiguration) -> Stop? {
+        guard let limit = configuration.limits(for: job.work.limits).cpuSeconds, let cpuMicroseconds, let cpuAtBegin,
+            (cpuMicroseconds - cpuAtBegin) / 1_000_000 > limit
+        else { return nil }
+        return .overspent(cpuSeconds: limit)
+    }
+}
+
+extension JobWatch.Stop {
+    /// The failure of the stopped job; `nil` if its caller cancelled it.
+    func failure(at last: ConversionProgress?) -> Failure? {
+        switch self {
+        case .cancelled: nil
+        case .deadline(let limit):
+            Failure(.deadlineExceeded, "the job exceeded its time limit of \(limit.seconds)", after: last)
+        case .slow(let time):
+            Failure(
+                .tooSlow,
+                "after \(time.seconds) the job is below the worker's minimum speed",
+                after: last
+            )
+        case .overspent(let seconds): .overspent(seconds, at: last)
+        }
+    }
+}

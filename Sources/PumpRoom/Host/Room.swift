@@ -1,0 +1,404 @@
+import Conversion
+import Glibc
+
+/// One child process and the jobs that it was given. Used only on its slot's thread.
+final class Room {
+    /// Why the slot ends a room.
+    enum EndReason {
+        case notReady
+        /// Its lock is less complete than required.
+        case notLocked(String)
+        case stalled(Duration)
+        case disobeyed(JobWatch.Stop)
+        case brokeProtocol(String)
+        /// An output of a finished job is not what the room reported.
+        case distrusted(String)
+        /// No fault of the room: it has done its share, or the slot closes.
+        case dismissed
+    }
+
+    let child: RoomChild
+    let configuration: RoomConfiguration
+    private let coder: WireCoder
+    /// `nil` once either side has hung up.
+    private(set) var socket: Descriptor?
+    let lastWords: LastWords
+    private(set) var isReady = false
+    /// How far it has locked itself, as it reports; `nil` until it is ready.
+    private(set) var level: RoomLevel?
+    var inFlight: [JobWatch] = []
+    /// Messages that its socket has not accepted yet.
+    private var outbox: [(job: Int64, bytes: [UInt8], descriptors: [Int32])] = []
+    /// Jobs that it was given.
+    private(set) var takenCount = 0
+    /// Jobs that it began and finished itself.
+    private(set) var endedCount = 0
+    private(set) var endReason: EndReason?
+    private var wasKilled = false
+    private var isHungUp = false
+    /// Time since the room was started, and since it was dismissed, killed or hung up. Like `idle`, these count only
+    /// the time for which the slot was awake.
+    private var age = Duration.zero
+    private var sinceEnd = Duration.zero
+    /// Time for which it has had jobs and worked on none of them, since it last began one.
+    private var idle = Duration.zero
+    private var firstBytes: Int64?
+    private var hasGrown = false
+    /// Whether it was given a job that must be its last.
+    private var hasLastJob = false
+    /// How the process ended. Set before its last messages are read.
+    private(set) var rest: RoomChild.Rest?
+    /// Killed but still there: it waits in the kernel for a disk that does not answer.
+    private(set) var isStuck = false
+
+    /// `rules` is the first message to the room.
+    init(
+        _ configuration: RoomConfiguration,
+        from origin: RoomOrigin,
+        rules: [UInt8],
+        coder: WireCoder
+    ) throws(SystemError) {
+        self.configuration = configuration
+        self.coder = coder
+        let (ours, theirs) = try Datagram.pair()
+        let words = try Pipe.open()
+        child = try origin.child(socket: theirs, words: words.writing)
+        socket = ours
+        lastWords = LastWords(from: words.reading)
+        // The first message always fits into a new socket. If it does not, the room never becomes ready, and
+        // the start limit reports that.
+        _ = Datagram.send(rules, to: ours.number, waits: false)
+    }
+
+    /// Whether it can be given another job now.
+    var takesJobs: Bool {
+        isReady && !isHungUp && !isSpent && outbox.isEmpty && inFlight.count < configuration.inFlightLimit
+    }
+
+    /// Whether it gets no more jobs.
+    var isSpent: Bool { endReason != nil || hasGrown || hasLastJob || takenCount >= configuration.jobsPerRoom }
+
+    /// Whether its successor should be started.
+    var isNearlySpent: Bool { isSpent || takenCount >= configuration.jobsPerRoom - configuration.inFlightLimit }
+
+    /// Whether a time limit applies to it now.
+    var isWatched: Bool { !isReady || isHungUp || endReason != nil || !inFlight.isEmpty }
+
+    var isOver: Bool { rest != nil || isStuck }
+
+    // MARK: - Saying
+
+    /// Sends `job`, or fails it if it cannot be sent.
+    func give(_ job: RoomJob) {
+        let bytes: [UInt8]
+        do {
+            bytes = try coder.bytes(job.work.request(job: job.id, configuration))
+        } catch {
+            return job.fail(.refused("a number in the recipe is not finite"))
+        }
+        guard bytes.count <= Datagram.byteLimit else {
+            let sizes = "the recipe has \(Plural.count(bytes.count, "byte")); the limit is \(Datagram.byteLimit)"
+            return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges"))
+        }
+        takenCount += 1
+        hasLastJob = job.work.endsRoom
+        let limits = configuration.limits(for: job.work.limits)
+        inFlight.append(JobWatch(job, bounds: JobBounds(limits, source: job.work.descriptors[0])))
+        outbox.append((job.id, bytes, job.work.descriptors))
+        flush()
+    }
+
+    /// Asks the room to end a job.
+    func stop(at place: Int, _ reason: JobWatch.Stop) {
+        inFlight[place].stop(reason)
+        let job = inFlight[place].id
+        // The request holds one whole number, which JSON can always write.
+        guard let bytes = try? coder.bytes(RoomRequest.stop(job: job)) else { return }
+        outbox.append((job, bytes, []))
+        flush()
+    }
+
+    /// Cancels `job` for its caller. Returns false if the room does not have it.
+    func cancel(_ job: Int64) -> Bool {
+        guard let place = inFlight.firstIndex(where: { $0.id == job && !$0.isAbandoned }) else { return false }
+        guard !inFlight[place].hasBegun else {
+            stop(at: place, .cancelled)
+            return true
+        }
+        let sent = inFlight[place]
+        if let unsent = outbox.firstIndex(where: { $0.job == job }) {
+            // Not sent yet: remove it, because its descriptors must not be used after the caller has its answer.
+            outbox.remove(at: unsent)
+            inFlight.remove(at: place)
+        } else {
+            inFlight[place].isAbandoned = true
+            stop(at: place, .cancelled)
+        }
+        sent.job.cancel()
+        return true
+    }
+
+    /// Takes back the jobs that have not begun. The caller finishes them; the room is not informed.
+    func takeBackUnbegun() -> [RoomJob] {
+        let unbegun = inFlight.filter { !$0.hasBegun && !$0.isAbandoned }.map(\.job)
+        outbox.removeAll { message in unbegun.contains { $0.id == message.job } }
+        for place in inFlight.indices where !inFlight[place].hasBegun { inFlight[place].isAbandoned = true }
+        return unbegun
+    }
+
+    /// Sends queued messages until the socket is full.
+    func flush() {
+        while let next = outbox.first, let socket {
+            switch Datagram.send(next.bytes, next.descriptors, to: socket.number, waits: false) {
+            case .sent: outbox.removeFirst()
+            case .full: return
+            // The room is gone; its end decides what becomes of its jobs.
+            case .gone: outbox = []
+            case .refused(let error):
+                outbox.removeFirst()
+                guard let place = inFlight.firstIndex(where: { $0.id == next.job }), !inFlight[place].isAbandoned
+                else { continue }
+                inFlight.remove(at: place).job.fail(.unsendable(error))
+            }
+        }
+    }
+
+    var hasUnsent: Bool { !outbox.isEmpty }
+
+    // MARK: - Ending
+
+    /// Hangs up, which makes the room exit. Does not wait for its jobs.
+    func dismiss() {
+        guard endReason == nil else { return }
+        endReason = .dismissed
+        socket = nil
+    }
+
+    /// Kills the room now, and records why.
+    func kill(for reason: EndReason) {
+        guard endReason == nil else { return }
+        endReason = reason
+        sinceEnd = .zero
+        wasKilled = true
+        // Once the process is reaped, its id may belong to another process.
+        if rest == nil { child.kill() }
+    }
+
+    /// Kills the room now, even if it was dismissed before.
+    func killAtOnce() {
+        guard endReason != nil else { return kill(for: .dismissed) }
+        guard !wasKilled, rest == nil else { return }
+        wasKilled = true
+        sinceEnd = .zero
+        child.kill()
+    }
+
+    /// Kills the room now. The job that it has begun is handed back, because its caller is not at fault.
+    func distrust(because why: String) {
+        if endReason == nil { kill(for: .distrusted(why)) } else { killAtOnce() }
+    }
+
+    /// Adds `time`, during which the slot was awake and watching.
+    func pass(_ time: Duration) {
+        age += time
+        if endReason != nil || isHungUp { sinceEnd += time }
+        if let place = inFlight.firstIndex(where: \.hasBegun) {
+            inFlight[place].pass(time)
+        } else if !inFlight.isEmpty {
+            idle += time
+        }
+    }
+
+    /// Ends whatever has exceeded a limit. Call it after reading the room's messages.
+    func enforceLimits() {
+        guard !isOver else { return }
+        guard endReason == nil else { return hasten() }
+        if isHungUp {
+            if sinceEnd > configuration.obedienceLimit {
+                kill(for: .brokeProtocol("it closed its socket but did not exit"))
+            }
+            return
+        }
+        guard isReady else {
+            if age > configuration.startLimit { kill(for: .notReady) }
+            return
+        }
+        guard let place = inFlight.firstIndex(where: \.hasBegun) else {
+            // The room was stopped from outside, for example. Its jobs go to another room.
+            if idle > configuration.stallLimit { kill(for: .stalled(configuration.stallLimit)) }
+            return
+        }
+        let job = inFlight[place]
+        if let stop = job.stop {
+            if job.sinceStop > configuration.obedienceLimit { kill(for: .disobeyed(stop)) }
+        } else if let stop = job.overdue(configuration) ?? job.overspent(child.cpuMicroseconds, configuration) {
+            self.stop(at: place, stop)
+        } else if case let limit = job.stallLimit(configuration), job.quiet > limit {
+            kill(for: .stalled(limit))
+        }
+    }
+
+    /// Kills a dismissed room that does not exit. Gives up on a killed room that does not end.
+    private func hasten() {
+        guard sinceEnd > configuration.obedienceLimit else { return }
+        if wasKilled {
+            isStuck = true
+        } else {
+            wasKilled = true
+            sinceEnd = .zero
+            child.kill()
+        }
+    }
+
+    // MARK: - Listening
+
+    /// Reads and handles the room's messages. `buffer` is scratch space.
+    func listen(into buffer: inout [UInt8], upTo limit: Int = 64) {
+        for _ in 0..<limit {
+            // Messages no longer count once the slot has decided to end the room.
+            guard let socket, endReason == nil else { return }
+            switch Datagram.receive(from: socket.number, into: &buffer, takesDescriptors: false, waits: false) {
+            case .nothing: return
+            case .ended:
+                // The process ends soon, by itself or killed. Its exit status shows the cause.
+                return hangUp()
+            case .broken(let why): return kill(for: .brokeProtocol(why))
+            case .message(let bytes, _):
+                guard let reply = try? coder.message(RoomReply.self, in: bytes) else {
+                    // The JSON error is of no use: nothing that a room of ours writes looks like this.
+                    return kill(for: .brokeProtocol("an unknown message of \(Plural.count(bytes.count, "byte"))"))
+                }
+                if let wrong = take(reply) { return kill(for: .brokeProtocol(wrong)) }
+            }
+        }
+    }
+
+    /// The room has closed its end, as it does when it dies. `enforceLimits` kills it if it does not.
+    private func hangUp() {
+        socket = nil
+        outbox = []
+        isHungUp = true
+    }
+
+    /// Checks whether the process has ended, and if so reads its last messages.
+    func look(into buffer: inout [UInt8]) {
+        guard rest == nil, let rest = child.reap() else { return }
+        self.rest = rest
+        // A dead room cannot have left more than a socket and a pipe hold.
+        listen(into: &buffer, upTo: 4_096)
+        for _ in 0..<32 where lastWords.source != nil { lastWords.listen(into: &buffer) }
+    }
+
+    /// Checks and applies `reply`. Returns what is wrong if it cannot be true.
+    private func take(_ reply: RoomReply) -> String? {
+        switch reply {
+        case .hello(let version, let level):
+            guard !isReady else { return "a second hello" }
+            guard version == wireVersion else { return "protocol version \(version), expected \(wireVersion)" }
+            guard configuration.sandbox != .require || level.isComplete else {
+                kill(for: .notLocked(level.bounded.warning ?? "the sandbox is incomplete"))
+                return nil
+            }
+            self.level = level.bounded
+            isReady = true
+        case .begun(let job, let spent):
+            guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
+                !inFlight.contains(where: \.hasBegun), inFlight[..<place].allSatisfy(\.isAbandoned)
+            else { return "it began job \(job) out of turn" }
+            inFlight[place].begin(spent, cpuMicroseconds: child.cpuMicroseconds)
+            idle = .zero
+        case .progress(let job, let progress):
+            guard let place = begun(job), inFlight[place].advance(to: progress, configuration) else {
+                return "impossible progress of job \(job)"
+            }
+            if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
+        case .converted(let job, let report, let spent):
+            guard let place = begun(job), case .convert = inFlight[place].job.work.kind, spent.isCredible,
+                report.isCredible(within: inFlight[place].bounds)
+            else { return "an impossible report of job \(job)" }
+            let outcome = { [child] (sent: JobWatch) -> RoomAnswer in
+                var cost = sent.cost(spent)
+                cost.process = child.id
+                return .converted(report.bounded, cost)
+            }
+            guard inFlight[place].job.work.endsRoom else {
+                end(place, spent, outcome)
+                return nil
+            }
+            // The caller gets the answer when the process is gone.
+            inFlight[place].answer = outcome(inFlight[place])
+            kill(for: .dismissed)
+        case .described(let job, let report, let spent):
+            guard let place = begun(job), case .probe(let options) = inFlight[place].job.work.kind, spent.isCredible,
+                report.isCredible, (report.presets != nil) == options.fitsPresets
+            else { return "an impossible description of job \(job)" }
+            // The size of a message bounds the description, so it needs no shortening here.
+            end(place, spent) { .described(report, $0.cost(spent)) }
+        case .failed(let job, let failure, let spent):
+            guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
+                let failure = failure.credible,
+                inFlight[place].hasBegun || inFlight[place].isAbandoned,
+                failure.known != .cancelled || inFlight[place].stop != nil
+            else { return "an impossible failure of job \(job)" }
+            end(place, spent) { .failed($0.failure(failure, cost: $0.cost(spent))) }
+        }
+        return nil
+    }
+
+    private func begun(_ job: Int64) -> Int? { inFlight.firstIndex { $0.id == job && $0.hasBegun } }
+
+    private func end(_ place: Int, _ spent: WireCost, _ outcome: (JobWatch) -> RoomAnswer) {
+        let job = inFlight.remove(at: place)
+        if job.hasBegun {
+            endedCount += 1
+            lookAtMemory()
+        }
+        if !job.isAbandoned { job.job.finish(outcome(job)) }
+    }
+
+    private func lookAtMemory() {
+        // Memory grows over many jobs. Checking after every tenth is soon enough, and saves short jobs a read of /proc.
+        guard firstBytes == nil || endedCount % 10 == 0, let bytes = child.residentBytes() else { return }
+        let first = firstBytes ?? bytes
+        firstBytes = first
+        hasGrown = bytes - first > configuration.growthLimitBytes
+    }
+}
+
+extension JobWatch {
+    fileprivate func cost(_ spent: WireCost) -> RoomCost {
+        cost(cpuMicroseconds: spent.cpuMicroseconds, peakBytes: spent.peakBytes)
+    }
+
+    /// The room's failure, or the slot's reason if the room ended the job because of one of the slot's limits.
+    fileprivate func failure(_ said: Failure, cost: RoomCost) -> RoomFailure {
+        var failure = said
+        if said.known == .cancelled, let stop, let why = stop.failure(at: last) { failure = why }
+        return RoomFailure(failure, frames: last?.frames, cost: cost, elapsed: elapsed, quiet: quiet)
+    }
+}
+
+extension Failure {
+    fileprivate static func refused(_ message: String, hint: String? = nil) -> Failure {
+        Failure(.recipeRefused, at: .open, message, hint: hint)
+    }
+
+    /// For a message that the kernel refuses to send, because of the descriptors or for lack of memory.
+    fileprivate static func unsendable(_ error: SystemError) -> Failure {
+        switch error.number {
+        case ETOOMANYREFS, EMFILE, ENFILE:
+            Failure(.tooManyFiles, at: .open, error.text)
+        case ENOMEM, ENOBUFS: Failure(.outOfMemory, at: .open, error.text)
+        default: Failure(.unexpected, at: .open, error.text)
+        }
+    }
+}
+
+extension Duration {
+    /// `2.5 s`
+    var seconds: String {
+        let tenths = self / .milliseconds(100)
+        let whole = Int64(max(0, min(tenths, 1e15)).rounded())
+        return whole % 10 == 0 ? "\(whole / 10) s" : "\(whole / 10).\(whole % 10) s"
+    }
+}

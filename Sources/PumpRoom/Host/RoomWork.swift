@@ -1,0 +1,91 @@
+public import Conversion
+
+/// What a caller asks of a room: a conversion, or a description of a file.
+///
+/// The room gets open descriptors and nothing else. They are lent until the outcome is returned.
+public struct RoomWork: Sendable {
+    enum Kind: Sendable {
+        /// With `streams`, the destination may be a pipe, which only headerless PCM and WAV support.
+        case convert(Recipe, destination: Int32, streams: Bool)
+        case probe(ProbeOptions)
+    }
+
+    let kind: Kind
+    /// Open for reading.
+    let source: Int32
+    /// The size of the source, if known. It caps the time that a job can earn by reporting progress.
+    public var sourceBytes: Int64?
+    /// Whether the room must end before the outcome is returned. On file systems that do not report writers, only
+    /// this ensures that no process can still write to the destination.
+    public var endsRoom = false
+
+    /// Converts `source` to `destination`, a new, empty file that is open for reading and writing. With `streams`,
+    /// `destination` may be a pipe instead.
+    public init(_ recipe: Recipe, from source: Int32, to destination: Int32, streams: Bool = false) {
+        kind = .convert(recipe, destination: destination, streams: streams)
+        self.source = source
+    }
+
+    /// Describes the file behind `source`.
+    init(probing source: Int32, _ options: ProbeOptions) {
+        kind = .probe(options)
+        self.source = source
+    }
+
+    /// The descriptors that go to the room, in the order in which it expects them.
+    var descriptors: [Int32] {
+        switch kind {
+        case .convert(_, let destination, _): [source, destination]
+        case .probe: [source]
+        }
+    }
+
+    var limits: Recipe.Limits? {
+        switch kind {
+        case .convert(let recipe, _, _): recipe.limits
+        case .probe(let options): options.limits
+        }
+    }
+
+    /// The message to the room, without paths.
+    func request(job: Int64, _ configuration: RoomConfiguration) -> RoomRequest {
+        switch kind {
+        case .convert(let recipe, _, let streams):
+            var recipe = recipe.withoutPlaces
+            recipe.limits = configuration.limits(for: recipe.limits)
+            return .convert(job: job, recipe: recipe, streams: streams)
+        case .probe(var options):
+            options.nameHint = options.nameHint.map { Recipe.placeless($0, "source") }
+            options.limits = configuration.limits(for: options.limits)
+            return .probe(job: job, options)
+        }
+    }
+}
+
+/// What a description of a file should contain.
+public struct ProbeOptions: Sendable, Codable {
+    /// A file name whose extension helps with formats that have no signature.
+    public var nameHint: String?
+    /// The sample format of headerless PCM.
+    public var raw: Recipe.RawDescription?
+    /// Whether to decode the main track to its end as well.
+    public var scans: Bool
+    /// Whether to report what each preset would make of the main track.
+    public var fitsPresets: Bool
+    /// Limits for opening and scanning; `nil` means the slot's usual ones.
+    public var limits: Recipe.Limits?
+
+    public init(
+        nameHint: String? = nil,
+        raw: Recipe.RawDescription? = nil,
+        scans: Bool = false,
+        fitsPresets: Bool = false,
+        limits: Recipe.Limits? = nil
+    ) {
+        self.nameHint = nameHint
+        self.raw = raw
+        self.scans = scans
+        self.fitsPresets = fitsPresets
+        self.limits = limits
+    }
+}

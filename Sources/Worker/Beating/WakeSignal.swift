@@ -1,0 +1,55 @@
+import Synchronization
+
+/// A signal that tasks wait for. A task that reads `count` before it checks the state misses no signal.
+final class WakeSignal: Sendable {
+    private struct State {
+        var count: UInt64 = 0
+        var lastNumber: UInt64 = 0
+        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// The number of signals so far. Read it before checking the state that the signal is about.
+    var count: UInt64 { state.withLock { $0.count } }
+
+    func send() {
+        let woken = state.withLock { state in
+            state.count &+= 1
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for one in woken { one.resume() }
+    }
+
+    /// Returns when the signal was given since `seen`, or the task is cancelled.
+    func wait(since seen: UInt64) async {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isLate = state.withLock { state in
+                    // If the task was cancelled before, the handler found no continuation to resume.
+                    if state.count != seen || Task.isCancelled { return true }
+                    state.waiting[number] = continuation
+                    return false
+                }
+                if isLate { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
+        }
+    }
+
+    /// Like `wait(since:)`, but returns at `deadline` at the latest.
+    func wait(since seen: UInt64, until deadline: ContinuousClock.Instant) async {
+        let timer = Task {
+            do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }
+            self.send()
+        }
+        defer { timer.cancel() }
+        await wait(since: seen)
+    }
+}
