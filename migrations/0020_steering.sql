@@ -96,11 +96,11 @@ declare
     hurried bigint;
 begin
     if new_damage not in ('strict', 'conceal', 'skip') then
-        raise exception 'damage is met by strict, conceal or skip, not by "%"', new_damage
+        raise exception 'invalid damage mode "%"; use strict, conceal or skip', new_damage
             using errcode = 'invalid_parameter_value';
     end if;
     if conceal_seconds <= 0 or conceal_seconds is not null and new_damage is distinct from 'conceal' then
-        raise exception 'conceal_seconds is more than 0 and goes with conceal, not % with "%"', conceal_seconds, new_damage
+        raise exception 'conceal_seconds must be positive and requires conceal; got % with "%"', conceal_seconds, new_damage
             using errcode = 'invalid_parameter_value';
     end if;
     -- Excludes drop_old(), which counts and drops old jobs.

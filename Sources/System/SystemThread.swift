@@ -5,7 +5,7 @@ import Glibc
 package struct SystemThread: Sendable {
     private let handle: pthread_t
 
-    /// Runs `body` on a new thread that nobody joins. The system keeps the first fifteen letters of `name`.
+    /// Runs `body` on a new, detached thread. The system keeps the first fifteen letters of `name`.
     package static func detach(_ name: String, _ body: @escaping @Sendable () -> Void) {
         _ = start(name, stackBytes: nil, isJoined: false, body)
     }

@@ -114,11 +114,11 @@ struct ClaimingTests {
         let request = JobRequest(LedgerLab.recipe("a"), needs: ["root:archive", "codec:flac"])
         let receipt = try await lab.ledger.submit(Submission(), [request])
         #expect(try await lab.claim(1, for: unable).isEmpty)
-        #expect(try await lab.ledger.unableLines().isEmpty)
+        #expect(try await lab.ledger.unableLanes().isEmpty)
         let claim = try #require(try await lab.claim(1, for: able).first)
         try await lab.ledger.release([claim.fence], because: .unable, needing: "gpu")
         #expect(try await lab.claim(1, for: able).isEmpty)
-        let line = try #require(try await lab.ledger.unableLines().first)
+        let line = try #require(try await lab.ledger.unableLanes().first)
         #expect(Set(line.needs) == ["root:archive", "codec:flac", "recipe:1", "gpu"])
         #expect(line.missing == ["gpu"])
         #expect(line.example == receipt.firstJob)
@@ -130,7 +130,7 @@ struct ClaimingTests {
         let worker = try await lab.worker()
         try await lab.submitPlain(#"{"version": 2, "sources": [{"location": "a"}], "news": true}"#)
         #expect(try await lab.claim(9, for: worker).isEmpty)
-        #expect(try await lab.ledger.unableLines().map(\.missing) == [["recipe:2"]])
+        #expect(try await lab.ledger.unableLanes().map(\.missing) == [["recipe:2"]])
     }
 
     @Test func aRecipeThatCannotBeReadFailsItsJobAndNothingElse() async throws {

@@ -68,7 +68,7 @@ package struct ChildProcess: Sendable {
             let answer = waitpid(id, &status, deadline == nil ? 0 : WNOHANG)
             if answer == id { break }
             if answer < 0 {
-                precondition(errno == EINTR, "nobody else waits for our child")
+                precondition(errno == EINTR, "only this code waits for our child")
                 continue
             }
             guard Self.milliseconds(until: deadline) > 0 else { return nil }

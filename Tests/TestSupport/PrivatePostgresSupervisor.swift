@@ -28,7 +28,7 @@ final class PrivatePostgresSupervisor: Sendable {
             home=$1; shift
             cd "$home" || exit 1
             umask 077
-            # An answer that nobody takes any more must not keep it from clearing away.
+            # A client that has gone away must not keep it from clearing away.
             trap '' PIPE
             \(script)
             while read -r word argument; do

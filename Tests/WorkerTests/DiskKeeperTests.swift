@@ -12,14 +12,14 @@ struct DiskKeeperTests {
 
     /// An operator freed space between the failed write and the check of the file system.
     @Test func aJobIsNotBlamedForAFileSystemThatWasFullAMomentAgo() {
-        #expect(keeper.lacksRoom(Self.facts(free: 0), for: 1))
-        #expect(keeper.lacksRoom(Self.facts(free: 1 << 39), for: 2))
+        #expect(keeper.lacksSpace(Self.facts(free: 0), for: 1))
+        #expect(keeper.lacksSpace(Self.facts(free: 1 << 39), for: 2))
     }
 
     @Test func aJobThatWantsMoreThanThereIsIsAloneWithThat() {
-        #expect(keeper.lacksRoom(Self.facts(free: 0, device: 2), for: 1))
-        #expect(!keeper.lacksRoom(Self.facts(free: 1 << 39), for: 2))
-        #expect(!keeper.lacksRoom(Self.facts(free: 1 << 39), for: 2))
-        #expect(keeper.lacksRoom(Self.facts(free: 1 << 39), for: 3))
+        #expect(keeper.lacksSpace(Self.facts(free: 0, device: 2), for: 1))
+        #expect(!keeper.lacksSpace(Self.facts(free: 1 << 39), for: 2))
+        #expect(!keeper.lacksSpace(Self.facts(free: 1 << 39), for: 2))
+        #expect(keeper.lacksSpace(Self.facts(free: 1 << 39), for: 3))
     }
 }

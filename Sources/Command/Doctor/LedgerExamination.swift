@@ -213,7 +213,7 @@ struct LedgerExamination: Sendable {
         )
         let troubles = summaries.troubles(at: status.time)
         for trouble in troubles { findings.append(Self.finding(of: trouble)) }
-        for line in try await ledger.unableLines() where !troubles.contains(where: { $0.explains(line) }) {
+        for line in try await ledger.unableLanes() where !troubles.contains(where: { $0.explains(line) }) {
             let missing = line.missing.isEmpty ? line.needs : line.missing
             findings.append(
                 .warn(

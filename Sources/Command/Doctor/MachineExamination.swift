@@ -49,7 +49,7 @@ struct MachineExamination: Sendable {
         }
         await slot.close()
         guard let level else {
-            return .fail("sandbox", "no pump room starts on this machine", "sluice probe FILE shows why")
+            return .fail("sandbox", "this machine cannot start a pump room", "sluice probe FILE shows why")
         }
         guard let warning = level.warning else { return .ok("sandbox", "\(level)") }
         return .warn("sandbox", warning, "a worker needs --sandbox best-effort here; see docs/security.md")

@@ -75,10 +75,10 @@ enum JobsCommand {
                 last = page.jobs.last?.job ?? last
                 cursor = page.next
             } while isWhole && cursor != nil
-            var unable: [UnableLine] = []
+            var unable: [UnableLane] = []
             // Without any worker, no job can run; `status` reports that.
             if !waitingIn.isEmpty, try await ledger.status().workers > 0 {
-                unable = try await ledger.unableLines().filter { waitingIn.contains($0.queue) }
+                unable = try await ledger.unableLanes().filter { waitingIn.contains($0.queue) }
             }
             return Listed(shown: shown, hasMore: cursor != nil, last: last, unable: unable)
         }
@@ -92,7 +92,7 @@ enum JobsCommand {
         let shown: Int
         let hasMore: Bool
         let last: Int64?
-        let unable: [UnableLine]
+        let unable: [UnableLane]
     }
 
     /// The cursor that continues after the job given with `--after`. A list sorted by source also needs its source.
@@ -143,7 +143,7 @@ struct JobListing: Sendable {
     }
 
     /// Warns about waiting jobs that no worker can do. Silent in the formats for programs.
-    func warn(of lines: [UnableLine]) {
+    func warn(of lines: [UnableLane]) {
         guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
         var said: Set<String> = []
         for note in lines.map(\.note.printable) where said.insert(note).inserted { console.warn(note) }

@@ -43,7 +43,7 @@ struct StatusFacts: Sendable {
     var server: String?
     let status: LedgerStatus
     let workers: WorkerCensus
-    let unable: [UnableLine]
+    let unable: [UnableLane]
     let chores: [ChoreRecord]
     /// What keeps workers from some or all of their work, as they report it.
     var troubles: [WorkerTrouble] = []
@@ -57,7 +57,7 @@ struct StatusFacts: Sendable {
             server: try await ledger.serverVersion(),
             status: status,
             workers: WorkerCensus(workers, at: status.time),
-            unable: try await ledger.unableLines(),
+            unable: try await ledger.unableLanes(),
             chores: try await ledger.chores(),
             troubles: workers.troubles(at: status.time)
         )
@@ -98,7 +98,7 @@ struct StatusFacts: Sendable {
     }
 }
 
-extension UnableLine {
+extension UnableLane {
     /// `jobs in queue default wait, such as 12: no running worker has codec:mp3`
     var note: String {
         let who = missing.isEmpty ? "no running worker has all of" : "no running worker has"

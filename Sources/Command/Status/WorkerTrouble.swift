@@ -56,7 +56,7 @@ struct WorkerTrouble: Sendable {
     }
 
     /// Whether the jobs of this line wait for this trouble to end, rather than for another worker.
-    func explains(_ line: UnableLine) -> Bool {
+    func explains(_ line: UnableLane) -> Bool {
         switch kind {
         case .full, .missing: false
         case .roots(let roots, _):

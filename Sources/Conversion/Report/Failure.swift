@@ -19,8 +19,8 @@ public struct Failure: Error, Sendable, Hashable, Codable {
         /// One line for docs/errors.md.
         public var meaning: String {
             switch self {
-            case .open: "opening a source or an output, and settling the format"
-            case .probe: "reading what the streams are"
+            case .open: "opening a source or an output, and choosing the format"
+            case .probe: "identifying the streams"
             case .decode: "reading packets and decoding them"
             case .resample: "converting samples to another rate, layout or sample format"
             case .encode: "accepting samples and encoding them"
@@ -28,7 +28,7 @@ public struct Failure: Error, Sendable, Hashable, Codable {
             case .finish: "draining, completing headers, counting and verifying"
             case .publish: "giving the finished file its name"
             case .ledger: "using the database"
-            case .lease: "none: the ledger ended the attempt because its worker did not"
+            case .lease: "none: the ledger ended the attempt because its worker was lost"
             case .release: "none: the worker returned the job"
             }
         }

@@ -24,7 +24,7 @@ extension JobLedger {
 
     /// What ended in each minute since `since`. The ledger keeps two days.
     public func paces(since: Date) async throws -> [MinuteThroughput] {
-        try await list("read the pace", "select * from \(schema).paces(\(since))", MinuteThroughput.init)
+        try await list("read the throughput", "select * from \(schema).paces(\(since))", MinuteThroughput.init)
     }
 
     /// All queues, by name.
@@ -66,8 +66,8 @@ extension JobLedger {
     }
 
     /// Lanes with waiting jobs that no running worker can do.
-    public func unableLines() async throws -> [UnableLine] {
-        try await list("list jobs that no worker can do", "select * from \(schema).list_unable()", UnableLine.init)
+    public func unableLanes() async throws -> [UnableLane] {
+        try await list("list jobs that no worker can do", "select * from \(schema).list_unable()", UnableLane.init)
     }
 
     /// The state of each housekeeping chore, with its last error.

@@ -25,8 +25,8 @@ extension JobLedger {
             }
             let unable = stories.filter { $0.value.waitingFor == .unable }.keys
             if !unable.isEmpty {
-                let lines = try connection.rows("select * from \(schema).list_unable()", UnableLine.init)
-                for job in unable { stories[job]?.learnWhatIsMissing(from: lines) }
+                let lanes = try connection.rows("select * from \(schema).list_unable()", UnableLane.init)
+                for job in unable { stories[job]?.learnWhatIsMissing(from: lanes) }
             }
             return stories.values.sorted { $0.summary.job < $1.summary.job }
         }
@@ -35,8 +35,8 @@ extension JobLedger {
 
 extension JobStory {
     /// Sets `missing`: the needs of the job that no running worker has.
-    fileprivate mutating func learnWhatIsMissing(from lines: [UnableLine]) {
-        missing = lines.first { $0.needs == needs && $0.queue == summary.queue }?.missing ?? []
+    fileprivate mutating func learnWhatIsMissing(from lanes: [UnableLane]) {
+        missing = lanes.first { $0.needs == needs && $0.queue == summary.queue }?.missing ?? []
     }
 
     /// A row of `show_jobs`, without the attempts and amendments.

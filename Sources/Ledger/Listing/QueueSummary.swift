@@ -18,7 +18,7 @@ public struct QueueSummary: Sendable, Hashable {
 }
 
 /// A lane with waiting jobs that no running worker can do.
-public struct UnableLine: Sendable, Hashable {
+public struct UnableLane: Sendable, Hashable {
     public var queue: String
     public var priority: Int
     public var needs: [String]

@@ -21,9 +21,9 @@ public enum RoomProcess {
         // The slot's first message holds the rules for the lock. Until it arrives, the process has read no
         // untrusted data and has one thread.
         let rules = RequestLoop.hearRules(on: socket)
-        let desk = RequestLoop(socket: socket)
-        let level = RoomLock.close(rules) { desk.startThreads() }
-        desk.open(level)
+        let loop = RequestLoop(socket: socket)
+        let level = RoomLock.close(rules) { loop.startThreads() }
+        loop.open(level)
     }
 
     /// Sets how the process handles signals, when it dies with its parent, and its scheduling priority.

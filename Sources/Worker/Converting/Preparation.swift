@@ -126,9 +126,9 @@ enum Preparation: Sendable {
     case unable(need: String)
     case failed(StorageError, root: String?)
     /// The output's file system is full.
-    case withoutRoom(FileSystemFacts)
+    case fileSystemFull(FileSystemFacts)
     /// The file system of the source or the output is not mounted.
-    case withoutMount(MountWatch.Lost)
+    case fileSystemMissing(MountWatch.Lost)
 
     /// Opens what a job's recipe names. Blocks.
     static func of(
@@ -155,13 +155,13 @@ enum Preparation: Sendable {
             root = from.root
             // A file opened below an unmounted folder would be hidden as soon as the file system is mounted again.
             try roots.root(of: from).check()
-            if let lost = mounts.lost(for: claim, in: roots) { return .withoutMount(lost) }
+            if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
             let file = try roots.root(of: from).openSource(from)
             root = to.root
             if to.root != from.root { try roots.root(of: to).check() }
             if disks.isAnythingAside {
                 let facts = try roots.root(of: to).fileSystem(of: to)
-                if disks.aside(facts.device) != nil { return .withoutRoom(facts) }
+                if disks.aside(facts.device) != nil { return .fileSystemFull(facts) }
             }
             if claim.losses > 0 { removeRemains(of: claim, at: to, in: roots) }
             let work = Self.work(of: recipe, file)
@@ -181,7 +181,7 @@ enum Preparation: Sendable {
             case .skipped: return .skipped
             case .ready(let output):
                 // The file system may have been unmounted in the meantime.
-                if let lost = mounts.lost(for: claim, in: roots) { return .withoutMount(lost) }
+                if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
                 return .ready(
                     PreparedJob(file, output, at: to, sourceRoot: from.root, madeOf: work, mountChanges: mountChanges)
                 )

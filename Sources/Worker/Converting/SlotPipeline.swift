@@ -43,8 +43,8 @@ struct SlotPipeline: Sendable {
                 job,
                 await shop.diagnose(AttemptFailure(job.fence, error.failure, facts: facts()), claim, roots, on: files)
             )
-        case .withoutRoom(let facts): end(job, shop.putOff(facts))
-        case .withoutMount(let lost): end(job, shop.putOff(lost))
+        case .fileSystemFull(let facts): end(job, shop.putOff(facts))
+        case .fileSystemMissing(let lost): end(job, shop.putOff(lost))
         }
     }
 

@@ -49,7 +49,7 @@ final class DiskKeeper: Sendable {
     /// One job that needs more space than there is, while others still fit, fails alone. Two such jobs in a row show
     /// that the file system has too little space for the usual outputs. If the file system was full a moment ago,
     /// the job is put off as well: an operator may have freed space before the worker checked.
-    func lacksRoom(_ facts: FileSystemFacts, for job: Int64) -> Bool {
+    func lacksSpace(_ facts: FileSystemFacts, for job: Int64) -> Bool {
         state.withLock { state in
             if facts.isFull {
                 state.seenFull[facts.device] = .now
@@ -82,7 +82,7 @@ final class DiskKeeper: Sendable {
     }
 
     /// Records that an output was published, so the file system has some space.
-    func noteRoom(on device: UInt64) { state.withLock { _ = $0.short.removeValue(forKey: device) } }
+    func noteSpace(on device: UInt64) { state.withLock { _ = $0.short.removeValue(forKey: device) } }
 
     /// The entry for `device`; `nil` if that file system is not set aside.
     func aside(_ device: UInt64) -> Aside? { state.withLock { $0.aside[device] } }

@@ -35,7 +35,7 @@ struct RootDiagnosis: Sendable {
             }
             return RootDiagnosis(failure: failure, lost: mounts.lost(for: job, in: keeper.roots))
         case .diskFull:
-            guard let (root, facts) = destination(of: job, in: keeper), disks.lacksRoom(facts, for: job.fence.job)
+            guard let (root, facts) = destination(of: job, in: keeper), disks.lacksSpace(facts, for: job.fence.job)
             else {
                 return RootDiagnosis(failure: failure)
             }

@@ -256,7 +256,7 @@ struct Publisher: Sendable {
             case .finished(let outcome):
                 line.outcome = outcome == .skipped ? .skipped : .completed
                 if outcome == .published, shop.disks.isAnythingShort {
-                    await noteRoom(for: job.claim)
+                    await noteSpace(for: job.claim)
                 }
                 if outcome == .adopted { line.reason = PublishOutcome.adopted.rawValue }
             case .overtaken: line.outcome = .completed
@@ -271,10 +271,10 @@ struct Publisher: Sendable {
     }
 
     /// An output found space, so one earlier job that did not says nothing about the file system.
-    private func noteRoom(for claim: Claim) async {
+    private func noteSpace(for claim: Claim) async {
         let (keeper, disks) = (shop.roots, shop.disks)
         await files.run {
-            if let place = RootDiagnosis.destination(of: claim, in: keeper) { disks.noteRoom(on: place.facts.device) }
+            if let place = RootDiagnosis.destination(of: claim, in: keeper) { disks.noteSpace(on: place.facts.device) }
         }
     }
 

@@ -12,7 +12,7 @@ enum Guard: Int, CaseIterable, Sendable {
     case reapNeedsExpiry, quietAfterOutage, quietAtFirstTick, workerKey, claimsAreBarred
 
     // MARK: The ledger's promises
-    case submissionKey, lossesAreUnspent, cancelStopsPublishing, endedWorkersAreAudited, anybodyFinishes
+    case submissionKey, lossesAreUnspent, cancelStopsPublishing, endedWorkersAreAudited, anyProcessFinishes
 
     // MARK: The worker
     case refusalIsObeyed, unansweredIsKept, strayJobsAreReleased

@@ -390,7 +390,7 @@ struct Ledger: Sendable {
 
     /// Hands out a job that has been `publishing` for too long.
     mutating func takeUnfinished(at t: Milliseconds, under guards: Guards) -> Order? {
-        guard guards.stand(.anybodyFinishes) else { return nil }
+        guard guards.stand(.anyProcessFinishes) else { return nil }
         for job in jobs.indices where jobs[job].state == .publishing && jobs[job].handedAt + Times.publishGrace < t {
             jobs[job].handedAt = t
             return jobs[job].order

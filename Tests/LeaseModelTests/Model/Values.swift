@@ -82,7 +82,7 @@ enum FenceAnswer: UInt8, Sendable { case done, repeated, lost, cancelled, publis
 /// A broken promise, with the text that reports it.
 enum Violation: String, Hashable, Sendable, CaseIterable {
     // The files.
-    case publishedWithoutRight = "a file has its final name without the ledger's leave"
+    case publishedWithoutRight = "a file has its final name without an order from the ledger"
     case tornFile = "a file under its final name is not whole"
     case foreignFileTouched = "a file that was there before is gone, and no job was to replace it"
     case wrongFile = "a completed job's file is not the one that the ledger records"
@@ -92,12 +92,12 @@ enum Violation: String, Hashable, Sendable, CaseIterable {
     // The ledger.
     case endedTwice = "a job ended twice"
     case jobLost = "a promised job is not in the ledger"
-    case jobDoubled = "one submission stands twice in the ledger"
+    case jobDoubled = "one submission is in the ledger twice"
     case neverEnds = "a live job never ends"
     case attemptErased = "an attempt has no record"
-    case attemptMisspent = "an attempt was spent, and the job had no hand in its failure"
+    case attemptMisspent = "an attempt was spent, and the job did not cause the failure"
     case cancelledJobCompleted = "a job that was to be stopped was published"
-    case promiseFailed = "a job failed for no reason of its own"
+    case promiseFailed = "a job failed for a reason that was not its own"
     // Leases and claims.
     case twoOwners = "two processes work on one job, and housekeeping took it from neither"
     case claimedByEnded = "a job was claimed by a worker that had been ended"
