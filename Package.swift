@@ -18,6 +18,9 @@ let tool: [SwiftSetting] =
 
 let house = tool + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
+// For tests that compute much.
+let optimised: [SwiftSetting] = [.unsafeFlags(["-O"])]
+
 let package = Package(
     name: "sluice",
     products: [
@@ -75,7 +78,8 @@ let package = Package(
         .executableTarget(name: "embed-migrations", path: "Plugins/embed-migrations", swiftSettings: tool),
         .plugin(name: "EmbedMigrations", capability: .buildTool(), dependencies: ["embed-migrations"]),
 
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        // Computes and measures minutes of samples: optimised in debug builds, too.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house + optimised),
         .executableTarget(
             name: "demo",
             dependencies: ["Media", "Conversion", "TestSupport", "sluice"],
@@ -86,64 +90,64 @@ let package = Package(
         .executableTarget(
             name: "media-process",
             dependencies: ["Media", "Conversion", "TestSupport"],
-            path: "Tests/MediaProcess",
+            path: "Tests/Programs/MediaProcess",
             swiftSettings: house
         ),
         // Does what every command does with a file that it reads, in a process that a trap may end.
         .executableTarget(
             name: "reading-process",
             dependencies: ["Media", "Conversion", "TestSupport"],
-            path: "Tests/ReadingProcess",
+            path: "Tests/Programs/ReadingProcess",
             swiftSettings: house
         ),
         // The parsers of untrusted text with their invariants: for fuzzing, and for a process that a trap may end.
         .target(
             name: "FuzzedTexts",
             dependencies: ["Command", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport"],
-            path: "Tests/FuzzedTexts",
+            path: "Tests/Programs/FuzzedTexts",
             swiftSettings: house
         ),
         .executableTarget(
             name: "text-process",
             dependencies: ["FuzzedTexts"],
-            path: "Tests/TextProcess",
+            path: "Tests/Programs/TextProcess",
             swiftSettings: house
         ),
-        .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
+        .target(name: "AllocationCounter", path: "Tests/Programs/AllocationCounter"),
         .executableTarget(
             name: "pump-allocations",
             dependencies: ["Media", "Conversion", "AllocationCounter"],
-            path: "Tests/PumpAllocations",
+            path: "Tests/Programs/PumpAllocations",
             swiftSettings: house
         ),
         // Publishes one output in a separate process, which tests kill at every system call.
         .executableTarget(
             name: "storage-process",
             dependencies: ["Storage", "Conversion"],
-            path: "Tests/StorageProcess",
+            path: "Tests/Programs/StorageProcess",
             swiftSettings: house
         ),
         // Runs a slot in a separate process: tests kill it, stop it, and count its resources.
         .executableTarget(
             name: "slot-process",
             dependencies: ["PumpRoom", "Conversion", "TestSupport"],
-            path: "Tests/SlotProcess",
+            path: "Tests/Programs/SlotProcess",
             swiftSettings: house
         ),
         // What a compromised decoder would try, in a process that is locked like a room. No product links it.
-        .target(name: "HostileActions", path: "Tests/HostileActions"),
+        .target(name: "HostileActions", path: "Tests/Programs/HostileActions"),
         .executableTarget(
             name: "hostile-process",
             dependencies: ["PumpRoom", "HostileActions"],
-            path: "Tests/HostileProcess",
+            path: "Tests/Programs/HostileProcess",
             swiftSettings: house
         ),
         // The command with breakable rooms: a marker in a file's samples has the effect of a fault in a decoder.
-        .target(name: "PoisonedReads", path: "Tests/PoisonedReads"),
+        .target(name: "PoisonedReads", path: "Tests/Programs/PoisonedReads"),
         .executableTarget(
             name: "poisoned-sluice",
             dependencies: ["Command", "PoisonedReads"],
-            path: "Tests/PoisonedSluice",
+            path: "Tests/Programs/PoisonedSluice",
             swiftSettings: house
         ),
         // Names that the bench shares with the program that it measures.
@@ -176,7 +180,7 @@ let package = Package(
         .testTarget(
             name: "LeaseModelTests",
             dependencies: ["TestSupport"],
-            swiftSettings: house + [.unsafeFlags(["-O"])]
+            swiftSettings: house + optimised
         ),
         .testTarget(
             name: "LedgerTests",
@@ -186,7 +190,7 @@ let package = Package(
         .testTarget(
             name: "MediaTests",
             dependencies: ["Media", "System", "TestSupport", "media-process", "reading-process", "pump-allocations"],
-            swiftSettings: house
+            swiftSettings: house + optimised
         ),
         .testTarget(
             name: "CommandTests",
@@ -224,11 +228,11 @@ if isFuzzed {
     let runtime = Context.environment["SLUICE_FUZZ"] ?? ""
     package.targets += [
         // Defines memcmp, which the compiler must not turn into a call of itself.
-        .target(name: "FuzzSignals", path: "Tests/FuzzSignals", cSettings: [.unsafeFlags(["-fno-builtin"])]),
+        .target(name: "FuzzSignals", path: "Tests/Programs/FuzzSignals", cSettings: [.unsafeFlags(["-fno-builtin"])]),
         .executableTarget(
             name: "fuzz-rooms",
             dependencies: ["FuzzSignals", "FuzzedTexts", "PumpRoom", "Media", "Conversion", "TestSupport"],
-            path: "Tests/FuzzRooms",
+            path: "Tests/Programs/FuzzRooms",
             swiftSettings: house,
             linkerSettings: [.unsafeFlags([runtime, "-lstdc++"])]
         ),

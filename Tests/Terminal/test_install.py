@@ -19,6 +19,17 @@ def test_command_runs(prefix):
     assert shown.stdout.startswith("sluice ")
 
 
+def test_symbols_are_kept_apart(prefix):
+    installed = prefix / "bin/sluice"
+    assert installed.stat().st_size < SLUICE.stat().st_size
+    sections = subprocess.run(["readelf", "--sections", "--wide", installed], capture_output=True, text=True, check=True)
+    assert ".gnu_debuglink" in sections.stdout
+    assert ".symtab" not in sections.stdout
+    kept = SLUICE.with_name("sluice.debug")
+    sections = subprocess.run(["readelf", "--sections", "--wide", kept], capture_output=True, text=True, check=True)
+    assert ".symtab" in sections.stdout
+
+
 def test_every_command_has_a_manual_page(prefix):
     pages = {page.name for page in (prefix / "share/man/man1").iterdir()}
     listed = subprocess.run([SLUICE, "complete-words", ""], capture_output=True, text=True, check=True).stdout

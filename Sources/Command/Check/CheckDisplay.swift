@@ -64,9 +64,9 @@ final class CheckDisplay {
     private func bar(_ tally: OutputCheck.Tally, _ passed: Duration) -> String {
         let width = max(1, outlet.width - 3)
         let text = "\(percent(tally))   \(facts(tally, passed))"
-        let room = width - text.displayWidth - 2
-        guard room >= 8 else { return text.shortened(to: width, unicode: outlet.usesUnicode) }
-        return Bar.text(share(tally), columns: min(room, 40), unicode: outlet.usesUnicode) + "  " + text
+        let columns = width - text.displayWidth - 2
+        guard columns >= 8 else { return text.shortened(to: width, unicode: outlet.usesUnicode) }
+        return Bar.text(share(tally), columns: min(columns, 40), unicode: outlet.usesUnicode) + "  " + text
     }
 
     /// `3,851 of 12,404 outputs  2 damaged  94 files/s  2 min left`

@@ -113,11 +113,11 @@ struct LedgerExamination: Sendable {
     }
 
     private static func finding(of table: LockTable) -> Finding {
-        let room = "the lock table has space for \(Figures.count(table.places, "lock"))"
-        guard !table.isEnough else { return .ok("locks", "\(room), \(Figures.count(table.spans, "span"))") }
+        let capacity = "the lock table has space for \(Figures.count(table.places, "lock"))"
+        guard !table.isEnough else { return .ok("locks", "\(capacity), \(Figures.count(table.spans, "span"))") }
         return .warn(
             "locks",
-            "\(room); \(Figures.count(table.sessions, "connection")) and \(Figures.count(table.spans, "span")) may need \(table.needed)",
+            "\(capacity); \(Figures.count(table.sessions, "connection")) and \(Figures.count(table.spans, "span")) may need \(table.needed)",
             "set max_locks_per_transaction = \(table.wantedLocksPerTransaction) in postgresql.conf and restart the server"
         )
     }

@@ -108,11 +108,11 @@ final class ProgressDisplay: Sendable {
         let words = [speed.percent.map { $0.aligned(to: 4) }, speed.place, speed.speedText, speed.remainingText]
         let facts = words.compactMap { $0 }.joined(separator: "   ")
         let name = title.shortened(to: max(8, min(24, width / 3)), unicode: outlet.usesUnicode)
-        let room = width - name.displayWidth - facts.displayWidth - 4
-        guard let share = speed.share, room >= 8 else {
+        let barColumns = width - name.displayWidth - facts.displayWidth - 4
+        guard let share = speed.share, barColumns >= 8 else {
             return "\(name)  \(facts)".shortened(to: max(1, width), unicode: outlet.usesUnicode)
         }
-        return "\(name)  \(Bar.text(share, columns: min(room, 40), unicode: outlet.usesUnicode))  \(facts)"
+        return "\(name)  \(Bar.text(share, columns: min(barColumns, 40), unicode: outlet.usesUnicode))  \(facts)"
     }
 
     private func line(_ speed: ConversionSpeed) -> String {

@@ -84,9 +84,9 @@ final class WaitDisplay {
         // Leave space for the ^C that the terminal echoes.
         let width = max(1, outlet.width - 3)
         let text = "\(percent(counts))   \(facts(counts, now).joined(separator: "  "))"
-        let room = width - text.displayWidth - 2
-        guard room >= 8 else { return text.shortened(to: width, unicode: outlet.usesUnicode) }
-        return Bar.text(counts.share, columns: min(room, 40), unicode: outlet.usesUnicode) + "  " + text
+        let columns = width - text.displayWidth - 2
+        guard columns >= 8 else { return text.shortened(to: width, unicode: outlet.usesUnicode) }
+        return Bar.text(counts.share, columns: min(columns, 40), unicode: outlet.usesUnicode) + "  " + text
     }
 
     /// `3,851 done  2 failed  8 running  9.4 files/s  15 min left`

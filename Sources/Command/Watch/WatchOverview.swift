@@ -100,8 +100,8 @@ struct WatchOverview {
             var words = "\(Figures.grouped(jobs.ended)) of \(Figures.grouped(jobs.total))"
             if jobs.failed > 0 { words += "   \(Figures.grouped(jobs.failed)) failed" }
             if place == depth - 1, all.count > depth { words += "   +\(all.count - depth) more" }
-            let room = width - column - percent.count - words.displayWidth - 6
-            let bar = room >= 6 ? Bar.text(jobs.share, columns: min(room, 30), unicode: style.unicode) + "  " : ""
+            let space = width - column - percent.count - words.displayWidth - 6
+            let bar = space >= 6 ? Bar.text(jobs.share, columns: min(space, 30), unicode: style.unicode) + "  " : ""
             let line = "\(batch.1.padded(to: column))  \(style.paint(bar, .good))\(percent)  \(words)"
             return label(place == 0 ? "batches" : "") + line.clipped(to: max(1, width), unicode: style.unicode)
         }

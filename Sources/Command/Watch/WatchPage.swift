@@ -39,10 +39,10 @@ struct WatchPage {
 
     private static func page(_ state: WatchState, _ size: ScreenSize, _ style: ScreenStyle) -> Parts {
         func scrolled(_ lines: [String], from top: Int) -> Parts {
-            let room = max(1, size.rows - 1)
-            let last = max(0, lines.count - room)
+            let space = max(1, size.rows - 1)
+            let last = max(0, lines.count - space)
             let foot = WatchFoot(state: state, columns: size.columns, style: style, scrolls: last > 0).line
-            return (fill(Array(lines.dropFirst(min(top, last))), room) + [foot], room, last)
+            return (fill(Array(lines.dropFirst(min(top, last))), space) + [foot], space, last)
         }
         switch state.mode {
         case .help(let top): return scrolled(WatchHelp.lines(style, columns: size.columns), from: top)
@@ -57,10 +57,10 @@ struct WatchPage {
         let rule = size.rows >= 24 ? [style.rule("", columns: size.columns)] : []
         let above = overview.lines + rule + [WatchTabs(state: state, columns: size.columns, style: style).line]
         // Minus the heading of the list and the foot.
-        let room = size.rows - above.count - failures.count - 2
-        let rows = WatchRows(state: state, columns: size.columns, style: style).lines(atMost: max(1, room))
-        let list = fill(rows, max(1, room) + 1)
-        return (above + list + failures + [foot], room, 0)
+        let space = size.rows - above.count - failures.count - 2
+        let rows = WatchRows(state: state, columns: size.columns, style: style).lines(atMost: max(1, space))
+        let list = fill(rows, max(1, space) + 1)
+        return (above + list + failures + [foot], space, 0)
     }
 
     /// Exactly `count` lines.
@@ -154,13 +154,13 @@ struct WatchFoot {
     /// The choice of answers and the ledger must be visible, however long the question is.
     private func asked(_ question: String) -> String {
         let answers = "  y/N"
-        var (place, room) = ("", columns - answers.count)
+        var (place, space) = ("", columns - answers.count)
         if let context = state.context {
             let name = context.name.shortened(to: max(8, columns / 4), unicode: style.unicode)
             place = style.paint(name, context.ink) + ": "
-            room -= name.displayWidth + 2
+            space -= name.displayWidth + 2
         }
-        return place + style.paint(question.shortened(to: max(1, room), unicode: style.unicode), .careful)
+        return place + style.paint(question.shortened(to: max(1, space), unicode: style.unicode), .careful)
             + style.paint(answers, .strong)
     }
 

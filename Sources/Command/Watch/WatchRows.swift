@@ -39,9 +39,9 @@ struct WatchRows {
         let begin = state.earlierRows + first + 1
         let words =
             "\(Figures.grouped(begin)) to \(Figures.grouped(begin + count - 1))" + (state.hasLaterPage ? " ..." : "")
-        let room = columns - head.shownWidth
-        guard room >= words.count + 2 else { return head }
-        return head + String(repeating: " ", count: room - words.count) + style.paint(words, .faint)
+        let space = columns - head.shownWidth
+        guard space >= words.count + 2 else { return head }
+        return head + String(repeating: " ", count: space - words.count) + style.paint(words, .faint)
     }
 
     private var nothing: String {

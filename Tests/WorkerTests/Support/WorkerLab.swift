@@ -122,7 +122,7 @@ final class WorkerLab: Sendable {
     /// Polls until `condition` holds. On timeout, records an issue with the text `what`.
     func wait(
         _ what: String,
-        within limit: Duration = .seconds(60),
+        within limit: Duration = .seconds(120),
         _ location: SourceLocation = #_sourceLocation,
         until condition: () throws -> Bool
     ) async throws {

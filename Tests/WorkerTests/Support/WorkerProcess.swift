@@ -68,7 +68,7 @@ final class WorkerProcess: @unchecked Sendable {
     func lines(_ event: String) -> [Line] { lines.filter { $0.event == event } }
 
     /// Waits until it has logged `event` at least `count` times.
-    func waits(for event: String, _ count: Int = 1, within limit: Duration = .seconds(60)) async throws {
+    func waits(for event: String, _ count: Int = 1, within limit: Duration = .seconds(120)) async throws {
         let isLogged = try await EventWait.until(.now + limit, changesOf: [log.path], endOf: [id]) { [self] in
             lines(event).count >= count
         }
@@ -96,7 +96,7 @@ final class WorkerProcess: @unchecked Sendable {
     }
 
     /// Waits until it has ended.
-    func end(within limit: Duration = .seconds(60)) async throws -> Run.Status {
+    func end(within limit: Duration = .seconds(120)) async throws -> Run.Status {
         let deadline = ContinuousClock.now + limit
         guard let status = try await SeparateThread.run({ [child] in child.wait(until: deadline) }) else {
             throw SupportError("wait for the end of a worker", text)
@@ -106,7 +106,7 @@ final class WorkerProcess: @unchecked Sendable {
     }
 
     /// Sends SIGTERM and waits for the end.
-    func stop(within limit: Duration = .seconds(60)) async throws -> Run.Status {
+    func stop(within limit: Duration = .seconds(120)) async throws -> Run.Status {
         signal(SIGTERM)
         return try await end(within: limit)
     }
