@@ -3,13 +3,15 @@ public import Ledger
 import Publishing
 import PumpRoom
 import Storage
+import Synchronization
 import System
+import WorkerRules
 
 /// A worker: claims jobs, converts them in rooms, publishes the outputs, and reports. It keeps no state between runs.
 public final class AudioWorker: Sendable {
     private let configuration: WorkerConfiguration
     private let ledgerConfiguration: LedgerConfiguration
-    private let stopOrder = StopOrder()
+    private let dispatcher: Dispatcher
     private let tell: @Sendable (WorkerEvent) -> Void
 
     /// Opens nothing yet. Throws if the configuration is invalid. `tell` is called from any thread, and must not block.
@@ -25,6 +27,7 @@ public final class AudioWorker: Sendable {
         try ledger.validate()
         self.configuration = configuration
         ledgerConfiguration = ledger
+        dispatcher = Dispatcher(configuration.rules)
         self.tell = tell
     }
 
@@ -44,76 +47,148 @@ public final class AudioWorker: Sendable {
     }
 
     /// Stops claiming. Jobs that run have the grace period to end, and are handed back after it.
-    public func drain() { stopOrder.give(by: .now + configuration.gracePeriod) }
+    public func drain() { dispatcher.report(.stopAsked(deadline: .now + configuration.gracePeriod)) }
 
     /// Stops all jobs and hands them back.
-    public func stopAtOnce() { stopOrder.give(by: .now) }
+    public func stopAtOnce() { dispatcher.report(.stopAsked(deadline: .now)) }
 
     private func work() async throws {
         let roots = try RootKeeper(configuration)
         try await Migrator(ledgerConfiguration).check()
-        let ledger = try JobLedger(ledgerConfiguration)
+        let calls = LedgerCalls(try JobLedger(ledgerConfiguration), tell: tell)
         let heartbeat = try Heartbeat(ledgerConfiguration)
-        let shop = Workshop(configuration, ledger: ledger, heartbeat: heartbeat, roots: roots, stopOrder, tell: tell)
-        let registration = shop.registration
-        let entry = try await ledger.register(registration)
-        shop.sessions.begin(shop.session(entry, abilities: registration.abilities))
-        shop.say(.started(worker: entry.worker, lease: entry.leaseLength))
-        shop.say(.takes(roots: configuration.roots, queues: configuration.queues))
+        let abilities = dispatcher.read { $0.abilities }
+        let entry = try await calls.ledger.register(configuration.registration(abilities))
+        tell(.started(worker: entry.worker, lease: entry.leaseLength))
+        tell(.takes(roots: configuration.roots, queues: configuration.queues))
+        dispatcher.report(.registered(entry, abilities: abilities))
 
         // The worker reports incomplete locks as an event instead.
         let rooms = (0..<configuration.slots).map { number in
             RoomSlot(number, configuration: configuration.room, warn: { _ in })
         }
+        let stages = Stages(configuration, tell: tell)
+        await run(stages, rooms, roots, calls, heartbeat)
+        for room in rooms { await room.close() }
+        await sayGoodbye(calls)
+        await heartbeat.close()
+        await calls.ledger.close()
+        stages.beater.end()
+        stages.ticker.end()
+    }
+
+    /// Runs all stages until the worker has stopped.
+    private func run(
+        _ stages: Stages,
+        _ rooms: [RoomSlot],
+        _ roots: RootKeeper,
+        _ calls: LedgerCalls,
+        _ heartbeat: Heartbeat
+    ) async {
+        let beater = stages.beater
+        let storage = StorageHealth(configuration, roots: roots, dispatcher, beater, tell: tell)
+        let finisher = PublicationFinisher(calls.ledger)
+        let sweeper = Sweeper(age: configuration.sweepAge, interval: configuration.sweepInterval)
+        let level = ReachedLevel()
         await withDiscardingTaskGroup { group in
-            group.addTask { await shop.announceRooms(rooms) }
-            group.addTask(executorPreference: shop.pulse) { await Beater(shop: shop).run() }
-            group.addTask(executorPreference: shop.pulse) { await Guardian(shop: shop).run() }
-            let claimer = Claimer(shop)
+            group.addTask { if let reached = await level.wait(for: rooms) { self.tell(.rooms(reached)) } }
+            group.addTask(executorPreference: stages.ticker.executor) { await stages.ticker.run(self.dispatcher) }
+            group.addTask(executorPreference: beater.executor) {
+                await beater.run(self.dispatcher, heartbeat) { status in
+                    status.sandbox = level.reached?.description
+                    storage.describe(&status)
+                }
+            }
+            let registrar = Registrar(
+                abilities: stages.registrations,
+                calls: calls,
+                dispatcher: dispatcher,
+                configuration: configuration
+            )
+            group.addTask { await registrar.run() }
+            let claimer = Claimer(
+                questions: stages.questions,
+                calls: calls,
+                dispatcher: dispatcher,
+                storage: storage,
+                beater: beater,
+                queues: configuration.queues
+            )
             group.addTask { await claimer.run() }
             group.addTask { await claimer.listen() }
-            group.addTask { await Publisher(shop).run() }
+            let services = PipelineServices(
+                dispatcher: dispatcher,
+                ledger: calls.ledger,
+                storage: storage,
+                outputs: stages.outputs,
+                conversions: stages.conversions,
+                sweeper: sweeper,
+                codecs: configuration.codecs,
+                room: configuration.room
+            )
             for (slot, room) in rooms.enumerated() {
                 let files = BlockingQueue("files of slot \(slot)")
-                for pipeline in 0..<Self.pipelinesPerSlot {
-                    group.addTask {
-                        await SlotPipeline(shop: shop, room: room, slot: slot, pipeline: pipeline, files: files).run()
-                    }
+                for jobs in stages.starts(in: slot) {
+                    let pipeline = SlotPipeline(jobs: jobs, room: room, slot: slot, files: files, services: services)
+                    group.addTask { await pipeline.run() }
                 }
                 let digests = BlockingQueue("digests \(slot)")
-                group.addTask { await Digester(shop: shop, files: digests).run() }
+                let digester = Digester(
+                    jobs: stages.digests,
+                    outputs: stages.outputs,
+                    dispatcher: dispatcher,
+                    files: digests
+                )
+                group.addTask { await digester.run() }
             }
-            let caretaker = Caretaker(shop: shop)
+            let publisher = Publisher(stages.steps, stages.outputs, calls, dispatcher, storage, finisher)
+            group.addTask { await publisher.run() }
+            let discarder = Discarder(stages.discards, roots, tell: tell)
+            group.addTask { await discarder.run() }
+            let caretaker = Caretaker(
+                configuration: configuration,
+                calls: calls,
+                dispatcher: dispatcher,
+                storage: storage,
+                beater: beater,
+                finisher: finisher,
+                sweeper: sweeper
+            )
             group.addTask { await caretaker.tidy() }
-            group.addTask { await caretaker.giveWay() }
             group.addTask { await caretaker.watchDisks() }
             group.addTask { await caretaker.watchMounts() }
             for root in roots.names { group.addTask { await caretaker.watch(root) } }
             if configuration.keepsHouse { group.addTask { await caretaker.keepHouse() } }
 
-            await Drain(shop: shop).run()
+            dispatcher.begin(stages)
+            await stages.end.wait(since: 0)
             group.cancelAll()
         }
-        for room in rooms { await room.close() }
-        await sayGoodbye(shop)
     }
-
-    /// Jobs that one slot works on at once while jobs are short: one converts, the others are being prepared.
-    private static let pipelinesPerSlot = 3
 
     /// Hands back the jobs that the ledger still counts as held. If the ledger cannot be
     /// reached, the lease ends by itself.
-    private func sayGoodbye(_ shop: Workshop) async {
-        let session = shop.sessions.current
+    private func sayGoodbye(_ calls: LedgerCalls) async {
+        guard let worker = dispatcher.worker else { return }
         var handedBack: Int?
         do {
-            handedBack = try await shop.ledger.stop(session.worker, within: .seconds(5))
+            handedBack = try await calls.ledger.stop(worker, within: .seconds(5))
         } catch {
-            shop.say(.trouble(Failure(error)))
+            tell(.trouble(Failure(error)))
         }
-        await shop.heartbeat.close()
-        await shop.ledger.close()
-        shop.pulse.end()
-        shop.say(.stopped(worker: session.worker, handedBack: handedBack))
+        tell(.stopped(worker: worker, handedBack: handedBack))
+    }
+}
+
+/// How far the rooms are locked; `nil` until the first one is ready.
+private final class ReachedLevel: Sendable {
+    private let level = Mutex<RoomLevel?>(nil)
+
+    var reached: RoomLevel? { level.withLock { $0 } }
+
+    func wait(for rooms: [RoomSlot]) async -> RoomLevel? {
+        guard let reached = await rooms.first?.reachedLevel() else { return nil }
+        level.withLock { $0 = reached }
+        return reached
     }
 }

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 public import PumpRoom
 public import Storage
+import WorkerRules
 
 /// A worker's settings, fixed when it starts.
 public struct WorkerConfiguration: Sendable, Hashable {
@@ -82,6 +83,29 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require(sweepInterval > .zero, "sweepInterval must be more than 0, not \(sweepInterval)")
         try require(firstPause > .zero, "firstPause must be more than 0, not \(firstPause)")
         try require(longestPause >= firstPause, "longestPause must be at least firstPause, which is \(firstPause)")
+    }
+
+    /// The codecs that this worker writes.
+    var codecs: Set<Codec> { Set(RoomLibraries.writableCodecs).subtracting(codecsToLeave) }
+
+    /// Jobs that one slot works on at once while jobs are short: one converts, the others are being prepared.
+    static let pipelinesPerSlot = 3
+
+    /// The settings that the worker's decisions depend on.
+    var rules: WorkerSettings {
+        WorkerSettings(
+            slots: slots,
+            pipelinesPerSlot: Self.pipelinesPerSlot,
+            workAhead: workAhead,
+            unpublishedLimit: unpublishedLimit,
+            groupLimit: groupLimit,
+            outageLimit: outageLimit,
+            firstPause: firstPause,
+            longestPause: longestPause,
+            roots: roots.map(\.name),
+            codecs: codecs,
+            seed: .random(in: .min ... .max)
+        )
     }
 
     /// How long a job waits for a file system that has been unavailable since `since`. The wait grows with the outage,

@@ -6,6 +6,7 @@ import Testing
 @testable import Ledger
 @testable import PumpRoom
 @testable import Worker
+@testable import WorkerRules
 
 /// Whatever a room sends, it ends in a report, a failure or the end of the room. It never ends in a trap, or in a
 /// statement that the ledger refuses, which would make the job come back.

@@ -1,94 +1,105 @@
 import Conversion
 import Ledger
-import PumpRoom
+import Synchronization
+import System
+import WorkerRules
 
 /// Sends the worker's heartbeats. Runs on a separate thread, and waits only for its own connection.
-struct Beater: Sendable {
-    let shop: Workshop
+final class Beater: Sendable {
+    private let pulse = PulseThread()
+    private let askedFor = Mutex<ContinuousClock.Instant?>(nil)
     /// Progress of a conversion that takes longer than this is sent at once, before the next beat is due.
     private static let patience = Duration.seconds(1)
 
-    func run() async {
+    /// The thread that sends the beats.
+    var executor: any TaskExecutor { pulse }
+
+    /// Ends the thread.
+    func end() { pulse.end() }
+
+    // MARK: - Beats before they are due
+
+    /// Requests a heartbeat now.
+    func hurry() { pulse.poke() }
+
+    /// Requests a heartbeat now, or one second after the last one requested here. News may come in floods, and the
+    /// last of them may be a cancellation.
+    func beatSoon() {
+        let wait: Duration? = askedFor.withLock { last in
+            let now = ContinuousClock.now
+            let due = max(now, last.map { $0 + .seconds(1) } ?? now)
+            // A heartbeat that is already scheduled is soon enough.
+            if let last, last > now { return nil }
+            last = due
+            return due - now
+        }
+        guard let wait else { return }
+        guard wait > .zero else { return hurry() }
+        Task {
+            // Cannot throw: this task is never cancelled.
+            try? await Task.sleep(for: wait)
+            hurry()
+        }
+    }
+
+    // MARK: - Beats
+
+    /// Sends beats until the task is cancelled. `describe` completes the worker's status.
+    func run(
+        _ dispatcher: Dispatcher,
+        _ heartbeat: Heartbeat,
+        describe: @Sendable (inout WorkerStatus) -> Void
+    ) async {
         var wait: Duration = .zero
-        var seen = shop.pulse.pokes
+        var seen = pulse.pokes
         while !Task.isCancelled {
             let due = ContinuousClock.now + wait
             // However short the jobs are, the worker sends at most four beats in the time of one.
-            let pause = min(max(Self.patience, shop.sessions.current.leaseLength / 12), .milliseconds(2_500))
+            let pause = min(max(Self.patience, dispatcher.leaseLength / 12), .milliseconds(2_500))
             repeat {
-                await shop.pulse.sleep(until: min(due, .now + pause), since: seen)
-            } while .now < due && shop.pulse.pokes == seen && !Task.isCancelled
-                && !shop.board.hasNews(in: shop.sessions.current, after: Self.patience)
+                await pulse.sleep(until: min(due, .now + pause), since: seen)
+            } while .now < due && pulse.pokes == seen && !Task.isCancelled
+                && !dispatcher.read { $0.hasNews(after: Self.patience, at: .now) }
             // Read before the beat is sent, so that a poke during the beat counts as news.
-            seen = shop.pulse.pokes
-            let session = shop.sessions.current
-            guard session.holds, !Task.isCancelled else {
-                // The guardian registers the worker again, and then pokes.
+            seen = pulse.pokes
+            guard !Task.isCancelled, let beat = dispatcher.beat() else {
+                // Without a lease there is nothing to renew. The next registration asks for a beat.
                 wait = .seconds(1)
                 continue
             }
-            wait = await beat(for: session)
+            var status = WorkerStatus(
+                busySlots: beat.busySlots,
+                pausedBecause: beat.pausedBecause,
+                pausedRoots: beat.pausedRoots,
+                paces: beat.paces
+            )
+            describe(&status)
+            wait = await send(beat, status, dispatcher, heartbeat)
         }
     }
 
     /// Sends one heartbeat. Returns the time until the next one is due.
-    private func beat(for session: Session) async -> Duration {
-        let interval = session.leaseLength / 3
-        let board = shop.board
-        let status = WorkerStatus(
-            busySlots: board.busySlots,
-            pausedBecause: shop.pausedBecause ?? shop.absentRoots?.reason,
-            pausedRoots: shop.pausedBecause == nil ? shop.absentRoots?.names : nil,
-            sandbox: shop.roomLevel?.description,
-            paces: board.paces(in: session),
-            fullFileSystems: shop.fullFileSystems.isEmpty ? nil : shop.fullFileSystems,
-            missingFileSystems: shop.missingFileSystems.isEmpty ? nil : shop.missingFileSystems
-        )
-        let told = board.running(in: session)
+    private func send(
+        _ beat: WorkerState.Beat,
+        _ status: WorkerStatus,
+        _ dispatcher: Dispatcher,
+        _ heartbeat: Heartbeat
+    ) async -> Duration {
+        let interval = beat.leaseLength / 3
         do {
-            let reply = try await shop.heartbeat.beat(
-                session.worker,
-                told,
+            let reply = try await heartbeat.beat(
+                beat.worker,
+                beat.jobs,
                 status: status,
                 within: min(.seconds(10), max(interval, .milliseconds(200)))
             )
-            session.renew(with: reply)
-            guard session.holds else {
-                shop.pulse.poke()
-                return .seconds(1)
-            }
-            if session.tellOverdue(false) {
-                shop.say(.leaseRevived(worker: session.worker, jobs: board.fences.count))
-            }
-            apply(reply, to: session, told)
+            dispatcher.report(.beatAnswered(reply, worker: beat.worker, told: beat.jobs))
             return max(interval - (.now - reply.sentAt), .zero)
         } catch {
             // No answer: the worker goes on as long as its lease clock allows, because the ledger
             // may not have ended the lease.
-            if session.isOverdue, session.tellOverdue(true) {
-                let left = session.end - .now
-                shop.say(.leaseOverdue(worker: session.worker, jobs: board.fences.count, keptFor: left))
-            }
+            dispatcher.report(.beatUnanswered(worker: beat.worker))
             return min(interval, .seconds(1)) * Double.random(in: 0.2...1)
-        }
-    }
-
-    private func apply(_ reply: BeatReply, to session: Session, _ told: [RunningJob]) {
-        shop.take(reply.wish)
-        let lost = BeatReply.attempts(of: reply.lost, among: told)
-        let cancelled = BeatReply.attempts(of: reply.cancelled, among: told)
-        if !lost.isEmpty { shop.drop(.lost) { $0.session === session && lost.contains($0.fence) } }
-        if !cancelled.isEmpty {
-            let waiting = shop.board.stop(.cancelled) { $0.session === session && cancelled.contains($0.fence) }
-            shop.outbox.put(
-                waiting.map { JobEnding(fence: $0.fence, kind: .failed(AttemptFailure($0.fence, .cancelled))) }
-            )
-        }
-        let paused = Set(reply.pausedQueues)
-        switch reply.wish {
-        case .run: shop.handBack(shop.board.takeQueued { paused.contains($0.claim.queue) }, because: .handedBack)
-        case .quiet: shop.handBack(shop.board.takeQueued(), because: .handedBack)
-        case .drain: shop.stopOrder.give(by: nil)
         }
     }
 }

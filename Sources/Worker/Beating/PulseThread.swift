@@ -24,7 +24,8 @@ final class PulseThread: TaskExecutor, Sendable {
     /// Wakes the thread.
     private let pipe: Pipe
 
-    init() {
+    /// `name` is the thread's.
+    init(_ name: String = "heartbeat") {
         do {
             pipe = try Pipe.open()
         } catch {
@@ -33,7 +34,7 @@ final class PulseThread: TaskExecutor, Sendable {
         pipe.reading.stopsWaiting()
         pipe.writing.stopsWaiting()
         // Between two turns the thread holds no reference, so that the worker's end ends it, too.
-        SystemThread.detach("heartbeat") { [weak self] in
+        SystemThread.detach(name) { [weak self] in
             while self?.turn() == true {}
         }
     }

@@ -3,23 +3,25 @@ import Ledger
 import Publishing
 import Storage
 import System
+import WorkerRules
 
 /// Computes the digests of finished outputs while the slots go on converting.
 struct Digester: Sendable {
-    let shop: Workshop
+    let jobs: Channel<Fence>
+    let outputs: FinishedOutputs
+    let dispatcher: Dispatcher
     let files: BlockingQueue
 
     func run() async {
-        while let job = await shop.converted.take(upTo: 1)?.first {
-            let prepared = job.prepared
+        while let fence = await jobs.take(upTo: 1)?.first {
+            guard let output = outputs[fence], let prepared = output.prepared else { continue }
             let result = await files.run { Result { () throws(StorageError) in try prepared.fingerprint() } }
             switch result {
             case .success(let fingerprint):
-                shop.outbox.put(JobEnding(fence: job.fence, kind: .output(prepared, fingerprint, job.facts)))
+                outputs.change(fence) { $0.fingerprint = fingerprint }
+                dispatcher.report(.digested(fence, nil))
             case .failure(let error):
-                prepared.discard()
-                let failure = AttemptFailure(job.fence, error.failure, facts: job.facts)
-                shop.outbox.put(JobEnding(fence: job.fence, kind: .failed(failure)))
+                dispatcher.report(.digested(fence, AttemptFailure(fence, error.failure, facts: output.facts)))
             }
         }
     }

@@ -3,9 +3,6 @@ import Ledger
 import Storage
 
 extension Failure {
-    /// The failure of a job that was cancelled while it ran.
-    static let cancelled = Failure(.cancelled, at: .release, "the job was cancelled; its partial output was removed")
-
     /// The room wrote another number of frames than planned.
     static func framesDiffer(_ report: ConversionReport) -> Failure {
         Failure(

@@ -2,6 +2,7 @@ public import Conversion
 import Ledger
 public import PumpRoom
 public import Storage
+import WorkerRules
 
 /// An event that a worker reports as it happens.
 public enum WorkerEvent: Sendable, Hashable {
@@ -76,7 +77,7 @@ public struct AttemptLine: Sendable, Hashable {
 }
 
 extension AttemptLine {
-    init(_ job: JobInHand, _ outcome: Outcome) {
+    init(_ job: HeldJob, _ closing: WorkerState.Closing, _ output: FinishedOutput?) {
         let claim = job.claim
         self.init(
             job: claim.fence.job,
@@ -85,11 +86,32 @@ extension AttemptLine {
             queue: claim.queue,
             attempt: claim.attempt,
             maxAttempts: claim.maxAttempts,
-            slot: job.slot,
-            outcome: outcome,
+            slot: job.place?.slot,
+            outcome: Outcome(closing.outcome),
             source: claim.recipe.sources.first?.location ?? "",
             destination: claim.recipe.outputs.first?.location ?? "",
-            took: job.startedAt.map { (job.convertedAt ?? .now) - $0 }
+            took: job.startedAt.map { (job.convertedAt ?? .now) - $0 },
+            frames: closing.frames,
+            failure: closing.failure,
+            reason: closing.reason
         )
+        guard let output, job.phase == .publishing else { return }
+        (frames, audio, bytes) = (output.facts.framesOut, output.facts.audio, output.fingerprint?.byteCount)
+        if output.published == .skipped { outcome = .skipped }
+        if output.published == .adopted { reason = PublishOutcome.adopted.rawValue }
+    }
+}
+
+extension AttemptLine.Outcome {
+    init(_ outcome: WorkerState.Closing.Outcome) {
+        self =
+            switch outcome {
+            case .completed: .completed
+            case .failed: .failed
+            case .released: .released
+            case .cancelled: .cancelled
+            case .lost: .lost
+            case .publishing: .publishing
+            }
     }
 }

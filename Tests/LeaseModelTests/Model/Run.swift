@@ -124,7 +124,7 @@ extension World {
     fileprivate var isSettled: Bool {
         if promised.contains(false) || ledger.hasLiveJobs || !folder.attempts.isEmpty { return false }
         for keeper in keepers where keeper.order != nil || !keeper.litter.isEmpty { return false }
-        for process in processes { if let process, !process.slots.isEmpty { return false } }
+        for process in processes { if let process, !process.isIdle { return false } }
         return true
     }
 
@@ -145,7 +145,7 @@ extension World {
             // These dice let no conversion fail.
             for turn in 0..<3 { _ = work(index, dice: UInt64(turn << 2 | 31 << 8)) }
             guard let me = processes[index] else { continue }
-            for slot in me.slots where slot.waitsUntil.map({ $0 <= now }) ?? true { isBusy = true }
+            if self.isBusy(me) { isBusy = true }
         }
         for index in keepers.indices {
             _ = keepHouse(index)

@@ -1,3 +1,6 @@
+import Conversion
+import WorkerRules
+
 extension World {
     /// Checks the promises that hold at every moment.
     mutating func check() {
@@ -12,15 +15,15 @@ extension World {
     /// The exceptions are claims that a failover lost, and jobs that housekeeping took from a silent worker. Such a
     /// worker may go on until it receives an answer, but publishes nothing.
     private mutating func checkOwners() {
-        for first in processes.indices {
-            guard let one = processes[first], believes(one) else { continue }
-            for second in processes.indices where second > first {
-                guard let other = processes[second], believes(other) else { continue }
-                for slot in one.slots where slot.isWorkedOn {
-                    for twin in other.slots where twin.isWorkedOn && twin.fence.job == slot.fence.job {
-                        if isTaken(slot.fence) || isTaken(twin.fence) { continue }
+        let workers = processes.compactMap(\.self).filter { !$0.conversions.isEmpty || !$0.made.isEmpty }
+        for (place, one) in workers.enumerated() {
+            for other in workers[(place + 1)...] {
+                for job in one.workedOn {
+                    for twin in other.workedOn where twin.job == job.job {
+                        if isTaken(Fence(job)) || isTaken(Fence(twin)) { continue }
                         // A failover may also give out job ids again.
-                        if slot.order.request == twin.order.request { broke(.twoOwners) }
+                        guard one.orders[job]?.request == other.orders[twin]?.request else { continue }
+                        if believes(one), believes(other) { broke(.twoOwners) }
                     }
                 }
             }
@@ -32,7 +35,7 @@ extension World {
     }
 
     private func believes(_ me: WorkerProcess) -> Bool {
-        me.name != nil && now < me.deadline
+        me.state.holds(at: moment)
     }
 
     private mutating func checkFiles() {

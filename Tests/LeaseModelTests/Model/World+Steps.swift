@@ -1,3 +1,5 @@
+import WorkerRules
+
 extension World {
     /// Performs `step` and checks every promise. `false`: it was not possible, and no time has passed.
     mutating func perform(_ step: Step) -> Bool {
@@ -63,8 +65,10 @@ extension World {
 
     /// Lets time pass until about the end of a lease, by the worker's clock or by the ledger's.
     private mutating func leap(_ index: Int, dice: UInt64) -> Bool {
-        guard let me = processes[index], let name = me.name else { return false }
-        var end = me.deadline
+        guard let me = processes[index], let session = me.state.session, let name = me.names[session.worker] else {
+            return false
+        }
+        var end = Production.time(session.end)
         if dice % 2 == 0 && name.id < ledger.workers.count { end = ledger.workers[name.id].leaseUntil - skew }
         end += [-2_500, -100, 1, 600][Int((dice >> 8) % 4)]
         guard end > now && end < now + Times.lease else { return false }

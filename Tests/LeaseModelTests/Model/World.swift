@@ -1,5 +1,5 @@
 /// The whole system: ledger, replica, workers, coordinators, folder, network and real time.
-struct World: Sendable {
+struct World {
     let scenario: Scenario
     let guards: Guards
     /// Promises that may be broken, to see what else breaks.
@@ -90,7 +90,11 @@ struct World: Sendable {
 
     mutating func start(_ index: Int) {
         let number = nextNumber()
-        processes[index] = WorkerProcess(number: number, build: scenario.hasTwoBuilds ? index % 2 : 0)
+        processes[index] = WorkerProcess(
+            number: number,
+            build: scenario.hasTwoBuilds ? index % 2 : 0,
+            patience: scenario.patience
+        )
     }
 
     /// Records an event. Builds the text only if a trace was requested.

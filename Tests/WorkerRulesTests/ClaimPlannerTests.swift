@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Worker
+@testable import WorkerRules
 
 /// How many jobs a worker claims, depending on how long recent jobs took.
 struct ClaimPlannerTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Worker
+@testable import WorkerRules
 
 /// When a worker pauses itself and when it resumes; the test supplies the time.
 struct HealthWatchTests {

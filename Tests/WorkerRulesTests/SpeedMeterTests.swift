@@ -2,7 +2,7 @@ import Conversion
 import Ledger
 import Testing
 
-@testable import Worker
+@testable import WorkerRules
 
 /// The speed of a conversion.
 struct SpeedMeterTests {

@@ -4,6 +4,7 @@ import Publishing
 import Storage
 import Synchronization
 import System
+import WorkerRules
 
 /// The worker's roots, which may disappear and come back while it runs.
 ///
@@ -24,9 +25,8 @@ final class RootKeeper: Sendable {
     /// The result of a check of a root that was set aside.
     enum Finding: Sendable, Hashable {
         case away
-        /// The root can be used again. `afterNone`: no other root was usable until then. `note` describes the file
-        /// system that has replaced the earlier one, if any.
-        case back(afterNone: Bool, note: String?)
+        /// The root can be used again. `note` describes the file system that has replaced the earlier one, if any.
+        case back(note: String?)
     }
 
     private struct State {
@@ -41,8 +41,8 @@ final class RootKeeper: Sendable {
         /// appears. The inner `nil` means that the path did not exist.
         var lost: [String: FileIdentity?] = [:]
 
-        /// Whether no root is usable.
-        var areAllAway: Bool { !absent.isEmpty && absent.count == roots.count }
+        /// Counts changes of `absent`, so that an older state is never taken for a newer one.
+        var changes = 0
 
         /// Computes `all` and `usable` again. The names cannot clash, because they are a dictionary's keys.
         mutating func sort() {
@@ -82,8 +82,11 @@ final class RootKeeper: Sendable {
     var usable: StorageRoots { state.withLock { $0.usable } }
     var names: [String] { roots.names }
 
-    /// Whether no root is usable.
-    var areAllAway: Bool { state.withLock { $0.areAllAway } }
+    /// The roots that are set aside, for the worker's decisions.
+    var changed: WorkerState.Event {
+        state.withLock { .rootsChanged(absent: $0.absent.mapValues(\.reason), change: $0.changes) }
+    }
+
     var absences: [String: Absence] { state.withLock { $0.absent } }
 
     // MARK: - Setting aside
@@ -103,6 +106,7 @@ final class RootKeeper: Sendable {
                 looks: looks,
                 due: now + wait
             )
+            state.changes += 1
             state.sort()
             return wait
         }
@@ -130,14 +134,14 @@ final class RootKeeper: Sendable {
                 absence.looks += 1
                 absence.due = now + pause(after: absence.looks)
                 state.absent[name] = absence
+                state.changes += 1
                 return .away
             }
-            // The check took time, in which other roots may have come or gone.
-            let afterNone = state.areAllAway
             state.absent[name] = nil
             state.returned[name] = (now, absence.looks)
+            state.changes += 1
             state.sort()
-            return .back(afterNone: afterNone, note: note)
+            return .back(note: note)
         }
         if case .back = finding { signal.send() }
         return finding

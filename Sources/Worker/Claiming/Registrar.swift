@@ -1,0 +1,41 @@
+import Conversion
+import Ledger
+import System
+import WorkerRules
+
+/// Registers the worker again after its lease was lost.
+struct Registrar: Sendable {
+    let abilities: Channel<[String]>
+    let calls: LedgerCalls
+    let dispatcher: Dispatcher
+    let configuration: WorkerConfiguration
+
+    func run() async {
+        while let abilities = await abilities.take(upTo: 1)?.first {
+            while !dispatcher.isStopping, !Task.isCancelled {
+                let registration = configuration.registration(abilities)
+                let entry = await calls.ask(while: { !dispatcher.isStopping }) {
+                    try await calls.ledger.register(registration)
+                }
+                if let entry {
+                    dispatcher.report(.registered(entry, abilities: abilities))
+                    break
+                }
+                // The error has been reported. If the task was cancelled, the loop notices.
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+}
+
+extension WorkerConfiguration {
+    func registration(_ abilities: [String]) -> WorkerRegistration {
+        WorkerRegistration(
+            name: name,
+            host: Self.hostName,
+            build: build,
+            slots: Int32(clamping: slots),
+            abilities: abilities
+        )
+    }
+}

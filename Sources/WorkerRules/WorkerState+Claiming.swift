@@ -1,0 +1,164 @@
+import Conversion
+import Ledger
+
+extension WorkerState {
+    // MARK: - Questions
+
+    mutating func askQuestion(at now: Moment) {
+        guard !isAsking, let session, let comparisonDue else { return }
+        if isInDoubt || now >= comparisonDue {
+            heldBefore = Set(jobs.keys)
+            ask(.compare(worker: session.worker))
+        } else if session.toldAbilities != abilities {
+            ask(.tellAbilities(abilities, worker: session.worker))
+        } else {
+            askForJobs(session, at: now)
+        }
+    }
+
+    private mutating func ask(_ question: Question) {
+        isAsking = true
+        actions.append(.ask(question))
+    }
+
+    /// Claims as many jobs as the slots can use. After a pause, the first claims are for one job at a time.
+    private mutating func askForJobs(_ session: Session, at now: Moment) {
+        guard stopping == nil, wish == .run, !isDry else { return }
+        var wanted = wanted(at: now)
+        guard wanted > 0 else { return }
+        switch health.state {
+        case .well: break
+        case .paused: return health.isDue(at: now) ? ask(.checkRoots) : ()
+        case .probing:
+            guard jobs.isEmpty else { return }
+            wanted = 1
+        }
+        // Set before the claim, so that a signal during the claim is not lost.
+        isDry = true
+        ask(.claim(wanted: wanted, worker: session.worker, inHand: Array(jobs.keys)))
+    }
+
+    /// How many jobs to claim now.
+    private func wanted(at now: Moment) -> Int {
+        guard unpublished < settings.unpublishedLimit else { return 0 }
+        // Held-up suspects do not keep other jobs from idle slots. But the worker stops claiming before
+        // it collects too many of them.
+        let heldUp = queue.heldUp
+        guard heldUp <= settings.slots else { return 0 }
+        return planner.wanted(queued: queue.count - heldUp, busySlots: busy.count, running: runningFor(at: now))
+    }
+
+    /// How long each current conversion has taken so far.
+    private func runningFor(at now: Moment) -> [Duration] {
+        guard !busy.isEmpty else { return [] }
+        return jobs.values.compactMap { job in
+            guard job.phase == .converting, let startedAt = job.startedAt else { return nil }
+            return now - startedAt
+        }
+    }
+
+    // MARK: - Answers
+
+    mutating func hearClaim(_ claims: [Claim], _ worker: Int64, isEmpty: Bool, at now: Moment) {
+        isAsking = false
+        if !isEmpty { isDry = false }
+        guard !claims.isEmpty else { return }
+        for claim in claims {
+            let job = HeldJob(claim, worker: worker, at: now)
+            jobs[claim.fence] = job
+            queue.add(job)
+        }
+        // The lease or the stop order may have changed during the claim.
+        if worker != session?.worker {
+            drop(.leaseOver) { $0.worker == worker }
+        } else if stopping != nil {
+            handBackQueued(HandBack(.draining))
+        }
+    }
+
+    /// Releases jobs that the ledger counts as held by this worker and that it does not have: the answer to
+    /// their claim was lost for good.
+    mutating func compare(_ held: [Fence], _ worker: Int64, at now: Moment) {
+        isAsking = false
+        guard let session, session.worker == worker else { return }
+        isInDoubt = false
+        comparisonDue = now + dice.about(session.leaseLength)
+        let strays = held.filter { jobs[$0] == nil && !heldBefore.contains($0) }
+        if !strays.isEmpty { ask(.releaseStrays(strays)) }
+    }
+
+    mutating func hearAbilities(_ abilities: [String], _ worker: Int64) {
+        isAsking = false
+        guard session?.worker == worker else { return }
+        session?.toldAbilities = abilities
+        // With the new abilities, jobs that were passed over may now suit this worker.
+        isDry = false
+    }
+
+    // MARK: - Roots
+
+    /// What a worker with these settings can do without the `absent` roots, in the ledger's ability words.
+    static func abilities(_ settings: WorkerSettings, absent: Set<String>) -> [String] {
+        settings.roots.filter { !absent.contains($0) }.sorted().map(AbilityWord.root)
+            + settings.codecs.filter { $0 != .copy }.map(AbilityWord.codec).sorted()
+    }
+
+    /// Why the first absent root was set aside; `nil` if there is none.
+    var reasonForAbsence: String? { absentRoots.min { $0.key < $1.key }?.value }
+
+    private var areAllRootsAway: Bool { !absentRoots.isEmpty && absentRoots.count == settings.roots.count }
+
+    /// A root was set aside, so that the ledger gives its jobs to other workers, or is back. Without any root the
+    /// worker pauses.
+    mutating func changeRoots(_ absent: [String: String], _ change: Int, at now: Moment) {
+        guard change > rootsChange else { return }
+        let (before, wereAllAway) = (absentRoots, areAllRootsAway)
+        (absentRoots, rootsChange) = (absent, change)
+        abilities = Self.abilities(settings, absent: Set(absent.keys))
+        for root in absent.keys.sorted() where before[root] == nil {
+            handBackQueued(HandBack(.unable, need: AbilityWord.root(root))) { $0.claim.recipe.concerns(root: root) }
+        }
+        if areAllRootsAway, !wereAllAway, let reason = reasonForAbsence {
+            announce(health.fail(because: reason, at: now))
+        }
+        // If no other root was usable, the next job has to show that the worker can work.
+        if wereAllAway, !areAllRootsAway { health.probe() }
+        actions.append(.beat)
+    }
+
+    /// At the end of a pause: goes on with one job at a time, or pauses again if there is still no root.
+    mutating func hearRootsChecked(at now: Moment) {
+        isAsking = false
+        guard health.isDue(at: now) else { return }
+        if areAllRootsAway, let reason = reasonForAbsence {
+            announce(health.stayPaused(because: reason, at: now))
+        } else {
+            health.probe()
+        }
+    }
+
+    // MARK: - Health
+
+    /// Records the end of an attempt. A failure counts against this worker if it is an infrastructure failure
+    /// that no root set aside explains.
+    mutating func noteHealth(of job: HeldJob, _ failure: Failure?, at now: Moment) {
+        var reason: String?
+        if let failure, failure.kind == .infrastructure, failure.known != .cancelled {
+            let isExplained = absentRoots.keys.contains { job.claim.recipe.concerns(root: $0) }
+            guard health.pausedBecause != nil || !isExplained else { return }
+            reason = "\(failure.code): \(failure.message)"
+        }
+        announce(health.note(job: job.fence.job, failure: reason, at: now))
+    }
+
+    private mutating func announce(_ change: HealthWatch.Change?) {
+        switch change {
+        case .paused(let reason, let wait):
+            // Other workers may be able to do these jobs.
+            handBackQueued(HandBack(.handedBack))
+            actions += [.tell(.paused(because: reason, wait: wait)), .beat]
+        case .resumed: actions += [.tell(.resumed), .beat]
+        case nil: break
+        }
+    }
+}
