@@ -45,16 +45,11 @@ extension WorkerState {
         // it collects too many of them.
         let heldUp = queue.heldUp
         guard heldUp <= settings.slots else { return 0 }
-        return planner.wanted(queued: queue.count - heldUp, busySlots: busy.count, running: runningFor(at: now))
-    }
-
-    /// How long each current conversion has taken so far.
-    private func runningFor(at now: Moment) -> [Duration] {
-        guard !busy.isEmpty else { return [] }
-        return jobs.values.compactMap { job in
-            guard job.phase == .converting, let startedAt = job.startedAt else { return nil }
-            return now - startedAt
-        }
+        return planner.wanted(
+            queued: queue.count - heldUp,
+            busySlots: busy.count,
+            running: running.values.map { now - $0 }
+        )
     }
 
     // MARK: - Answers

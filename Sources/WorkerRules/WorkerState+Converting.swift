@@ -28,6 +28,7 @@ extension WorkerState {
         (job.phase, job.place, job.startedAt) = (.converting, pipeline, now)
         jobs[fence] = job
         idle.remove(pipeline)
+        running[fence] = now
         busy[pipeline.slot, default: 0] += 1
         actions.append(.start(job, pipeline))
     }
@@ -60,6 +61,7 @@ extension WorkerState {
             planner.note(now - max(startedAt, freedAt[slot] ?? startedAt))
         }
         freedAt[slot] = now
+        running[fence] = nil
         queue.converted(job)
         (job.phase, job.convertedAt) = (.ending, now)
         jobs[fence] = job

@@ -105,9 +105,9 @@ extension WorkerState {
 
     /// Whether a conversion that began at least `age` ago has made progress that no heartbeat has reported.
     package func hasNews(after age: Duration, at now: Moment) -> Bool {
-        jobs.values.contains { job in
-            job.phase == .converting && job.worker == session?.worker && job.frames != nil && !job.isTold
-                && job.startedAt.map { now - $0 >= age } ?? false
+        running.contains { fence, start in
+            guard now - start >= age, let job = jobs[fence], job.worker == session?.worker else { return false }
+            return job.frames != nil && !job.isTold
         }
     }
 

@@ -19,6 +19,8 @@ package struct WorkerState: Sendable {
     /// The number of jobs that each slot works on, if there are any.
     var busy: [Int: Int] = [:]
     var idle: Set<Pipeline>
+    /// When each current conversion began. Kept apart, because every event may ask for it and a thousand jobs may wait.
+    var running: [Fence: Moment] = [:]
     /// When a job last left each slot.
     var freedAt: [Int: Moment] = [:]
     /// Jobs that are done but not yet published or reported. Kept as a counter, because every claim and every

@@ -39,7 +39,9 @@ struct Stages: Sendable {
         case .register(let abilities): registrations.put(abilities)
         case .beat: beater.hurry()
         case .ask(let question): questions.put(question)
-        case .start(let job, let pipeline): starts[pipeline]?.put(job)
+        case .start(let job, let pipeline):
+            guard let jobs = starts[pipeline] else { preconditionFailure("there is no \(pipeline)") }
+            jobs.put(job)
         case .cancelConversion(let fence): conversions.cancel(fence)
         case .digest(let fence): digests.put(fence)
         case .publisher(let step): steps.put(step)
