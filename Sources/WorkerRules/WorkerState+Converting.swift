@@ -118,7 +118,7 @@ extension WorkerState {
     }
 
     /// The jobs in an order that is the same in each run.
-    private var inOrder: [HeldJob] {
+    var inOrder: [HeldJob] {
         jobs.values.sorted { ($0.fence.job, $0.fence.epoch) < ($1.fence.job, $1.fence.epoch) }
     }
 

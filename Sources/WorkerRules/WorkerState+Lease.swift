@@ -83,7 +83,7 @@ extension WorkerState {
     package mutating func beat(at now: Moment) -> Beat? {
         guard let session, holds(at: now) else { return nil }
         var beat = Beat(worker: session.worker, leaseLength: session.leaseLength)
-        for job in jobs.values where job.worker == session.worker && job.phase != .publishing {
+        for job in inOrder where job.worker == session.worker && job.phase != .publishing {
             if job.frames != nil { jobs[job.fence]?.isTold = true }
             beat.jobs.append(
                 RunningJob(
