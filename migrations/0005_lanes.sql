@@ -52,22 +52,29 @@ begin
     return found;
 end $$;
 
--- Closes a lane if no job waits in it. The caller must hold the lane as for lift_floor().
-create function close_lane(lane_id integer) returns void
+-- Closes those of these lanes in which no job waits. Leaves out lanes that a submission holds.
+create function close_lanes(lanes integer[]) returns void
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
 declare
-    own record;
+    -- Read after the locks are taken: rows that were not yet committed before are invisible to an earlier statement.
+    held integer[] := array(
+        select given.id from unnest(lanes) as given (id)
+        where pg_try_advisory_xact_lock('lane'::regclass::oid::integer, given.id)
+    );
+    empty integer[];
 begin
-    select l.floor, l.is_open into own from lane l where l.id = lane_id for no key update skip locked;
-    if not found or exists (select from waiting w where w.lane = lane_id and w.turn >= own.floor) then
-        return;
-    end if;
-    -- Skips rows that housekeeping is deleting, without waiting for them.
-    delete from opened where ctid = any (array(select o.ctid from opened o where o.lane = lane_id for update skip locked));
-    update lane l set is_open = false, floor = greatest(l.floor, l.tail + 1), moved_at = ledger_time() where l.id = lane_id;
+    -- Leaves out lanes and skips rows of `opened` that housekeeping has locked, without waiting for them.
+    empty := array(
+        select l.id from lane l
+        where l.id = any (held)
+          and (select w.job from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1) is null
+        for no key update skip locked
+    );
+    delete from opened where ctid = any (array(select o.ctid from opened o where o.lane = any (empty) for update skip locked));
+    update lane l set is_open = false, floor = greatest(l.floor, l.tail + 1), moved_at = ledger_time() where l.id = any (empty);
 end $$;
 
 -- A lane's current turn: that of its first job or, if it is empty, the lowest that the submitter's other lanes of the same queue and
