@@ -344,6 +344,19 @@ end $$;
 
 -- MARK: Floors
 
+-- Takes a lane's lock exclusively until the transaction ends. Waits only briefly; false: another transaction holds it.
+--
+-- The limit is a setting of this function alone: raise_floors() may wait for a table, for instance while autovacuum shortens it.
+create function wait_for_lane(lane_id integer) returns boolean
+language plpgsql security definer set search_path from current set lock_timeout = '20ms'
+as $$
+begin
+    perform pg_advisory_xact_lock('lane'::regclass::oid::integer, lane_id);
+    return true;
+exception when lock_not_available then
+    return false;
+end $$;
+
 -- Raises the floors of lanes to their first jobs, and closes lanes in which no job has waited for a while: `page` lanes with ids
 -- above `after` that need either. `reached` is the last of them; null: there are no more.
 --
@@ -353,7 +366,7 @@ end $$;
 -- claims may hold several.
 create function raise_floors(page integer default 200, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current
-    set lock_timeout = '20ms' set enable_seqscan = off set enable_bitmapscan = off set jit = off
+    set enable_seqscan = off set enable_bitmapscan = off set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -373,7 +386,10 @@ begin
             order by i.id for no key update of i skip locked
         );
         update lane set is_open = true, moved_at = greatest(moved_at, t) where id = any (opening);
-        delete from opened o where exists (select from lane where lane.id = o.lane and lane.is_open);
+        -- Skips rows that a claim is deleting, without waiting for it.
+        delete from opened where ctid = any (array(
+            select o.ctid from opened o where exists (select from lane where lane.id = o.lane and lane.is_open) for update skip locked
+        ));
         holds_others := cardinality(opening) > 0;
     end if;
     for l in
@@ -393,12 +409,10 @@ begin
                 reached := case when l.id > 1 then l.id - 1 else -1 end;
                 return;
             end if;
-            begin
-                perform pg_advisory_xact_lock('lane'::regclass::oid::integer, l.id);
-            exception when lock_not_available then
+            if not wait_for_lane(l.id) then
                 reached := l.id;
                 return;
-            end;
+            end if;
         end if;
         holds_others := true;
         looked := looked + 1;
