@@ -31,14 +31,15 @@ final class Demuxer {
         let format =
             try reading.raw.map { try Demuxer.rawFormat($0) } ?? Demuxer.recognise(source, nameHint: reading.nameHint)
         name = String(cString: format.pointee.name)
-        streamed = reading.raw == nil ? StreamedHeader(source, container: name) : nil
-        let cap = reading.raw == nil ? try TagCap(source, container: name) : nil
+        rules = ContainerRegistry.rules(demuxer: name)
+        streamed = reading.raw == nil ? StreamedHeader.read(source, rules) : nil
+        let cap = reading.raw == nil ? try TagCap(source, rules, container: name) : nil
         hidesTags = cap != nil
         let patches = (streamed?.patches ?? []) + (cap?.patches ?? [])
         if !patches.isEmpty { source.alwaysShow(patches) }
-        context = try openShowingLittle(format, reading) ?? Demuxer.open(format, source, reading)
+        context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
         discardAllButAudio(sparesUnknown: true)
-        if name == "wav" { readFirstPacket() }
+        if rules.needsFirstPacket { readFirstPacket() }
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)
             if source.isOverTime { throw Demuxer.overTime(name) }
@@ -50,8 +51,8 @@ final class Demuxer {
             if source.isOverBudget { throw Demuxer.overBudget(.invalid("avformat_find_stream_info"), source, name) }
             discardAllButAudio(sparesUnknown: false)
         }
-        if reading.raw == nil, streams.first?.isAudio == true {
-            framed = FramedPackets(source, streams[0], demuxer: name)
+        if reading.raw == nil, let syntax = rules.frameSyntax, streams.first?.isAudio == true {
+            framed = FramedPackets(source, streams[0], syntax)
         }
         if source.isOverTime { throw Demuxer.overTime(name) }
         if Int(context!.pointee.nb_streams) > Demuxer.mostStreams { throw Demuxer.tooManyStreams(name) }
@@ -67,6 +68,7 @@ final class Demuxer {
     /// Opens the container with libav, which may open no other file, protocol or decoder.
     private static func open(
         _ format: UnsafePointer<AVInputFormat>,
+        _ rules: any SourceRules,
         _ source: ByteSource,
         _ reading: Reader.Options
     ) throws -> UnsafeMutablePointer<AVFormatContext> {
@@ -90,8 +92,8 @@ final class Demuxer {
         fresh.pointee.max_index_size = 64 << 10
         // libav checks whether 16-bit PCM is DTS in disguise: four packets hold enough frames to tell.
         fresh.pointee.max_probe_packets = 4
-        // Bare streams carry no timestamps to wait for, and later frames may have another rate.
-        if ["mp3", "aac", "ac3", "eac3", "dts"].contains(name) { fresh.pointee.max_ts_probe = 2 }
+        // Later frames of a bare stream may have another rate.
+        if !rules.statesTimes { fresh.pointee.max_ts_probe = 2 }
         fresh.pointee.error_recognition = AV_EF_CRCCHECK
         fresh.pointee.interrupt_callback = AVIOInterruptCB(
             callback: { opaque in
@@ -103,7 +105,7 @@ final class Demuxer {
         // avformat_open_input frees the context when it fails, and sets the pointer to nil.
         let result = avformat_open_input(&context, "", format, &options.pointer)
         if result < 0 {
-            throw Demuxer.openFailure(.ofSource("avformat_open_input", result), source, name)
+            throw Demuxer.openFailure(.ofSource("avformat_open_input", result), rules, source, name)
         }
         return context!
     }
@@ -117,11 +119,11 @@ final class Demuxer {
         _ reading: Reader.Options
     ) throws -> UnsafeMutablePointer<AVFormatContext>? {
         // `try?`: a read error comes up again when libav reads the source.
-        guard name.hasPrefix("mov"), let movie = try? PlainMovie(source, reading.sampleTables) else { return nil }
+        guard let movie = try? rules.plainMovie(in: source, reading.sampleTables) else { return nil }
         let progress = source.progress
         source.show(movie.patches)
         do {
-            var context: UnsafeMutablePointer<AVFormatContext>? = try Demuxer.open(format, source, reading)
+            var context: UnsafeMutablePointer<AVFormatContext>? = try Demuxer.open(format, rules, source, reading)
             if walk(movie, in: context!, reading.sampleTables) {
                 // From here on libav reads samples, which may lie anywhere in the file.
                 source.show([])
@@ -190,6 +192,11 @@ final class Demuxer {
 
     /// libav's name for the container format; it lists several if libav cannot tell them apart before opening.
     let name: String
+    /// What is special about this container.
+    let rules: any SourceRules
+
+    /// The first of the names.
+    var shortName: String { String(name.prefix { $0 != "," }) }
 
     var streams: [InputStream] {
         (0..<Int(context!.pointee.nb_streams)).map { InputStream(pointer: context!.pointee.streams[$0]!) }
@@ -279,11 +286,11 @@ final class Demuxer {
         if avio_seek(context!.pointee.pb, place, SEEK_SET) < 0 { throw LibAVError("avio_seek", -EIO) }
     }
 
-    /// Seeks to the next WavPack block after the one at `place` and returns its offset.
+    /// Seeks to the place after the damaged data at `place` where reading can continue, and returns it.
     ///
-    /// `nil` for formats that resynchronise by themselves, and if there is no further block.
+    /// `nil` for containers after whose damage libav continues by itself, and if nothing follows.
     func resynchronise(behind place: Int64) -> Int64? {
-        guard name == "wv", let pb = context!.pointee.pb, let next = WavPackSync.next(in: source, from: place + 1),
+        guard let pb = context!.pointee.pb, let next = rules.nextStart(in: source, behind: place),
             avio_seek(pb, next, SEEK_SET) >= 0
         else { return nil }
         return next
@@ -364,11 +371,10 @@ extension Demuxer {
         if place >= end { throw MediaError(.tagsOnly, at: .open, "the source contains tags but no audio") }
         guard end - place < 8192, let bytes = source.bytes(at: place, count: 8) else { return }
         let head = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } << UInt64(8 * (8 - bytes.count))
-        for syntax in [FrameSyntax.mpegAudio, .adts, .ac3] {
+        for syntax in FrameSyntax.allCases {
             guard let header = syntax.header(head) else { continue }
             let behind = place + Int64(header.bytes)
-            // libav's demuxer needs more than a single MP3 frame.
-            if behind > end || behind == end && syntax == .mpegAudio {
+            if behind > end || behind == end && syntax.leastFrames > 1 {
                 throw MediaError(
                     .noDecodableFrame,
                     at: .open,
@@ -432,12 +438,17 @@ extension Demuxer {
         )
     }
 
-    private static func openFailure(_ error: LibAVError, _ source: ByteSource, _ name: String) -> MediaError {
+    private static func openFailure(
+        _ error: LibAVError,
+        _ rules: any SourceRules,
+        _ source: ByteSource,
+        _ name: String
+    ) -> MediaError {
         if let failure = source.failure {
             return MediaError(LibAVError("read", -failure), .sourceIO, at: .open, "the source cannot be read")
         }
         if source.isOverTime { return overTime(name) }
-        if let mark = Protection.mark(in: source, demuxer: name) {
+        if let mark = rules.protectionMark(in: source) {
             return MediaError(error, .protectedContent, at: .open, "the file is encrypted (\(mark))")
         }
         if error.lastWords?.contains("max_streams") == true { return tooManyStreams(name) }

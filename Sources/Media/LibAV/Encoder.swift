@@ -52,7 +52,7 @@ struct Encoder: ~Copyable {
         try withChannelLayout(mask: shape.channelMask, count: shape.channelCount) { layout in
             _ = try check(av_channel_layout_copy(&context.pointee.ch_layout, &layout), "av_channel_layout_copy")
         }
-        if let tag = aifcTag(format) { context.pointee.codec_tag = tag }
+        if let tag = format.rules.codecTag(format) { context.pointee.codec_tag = tag }
         context.pointee.thread_count = 1
         // No version strings and no random numbers: the same samples give the same bytes.
         context.pointee.flags |= AV_CODEC_FLAG_BITEXACT
@@ -152,14 +152,6 @@ struct Encoder: ~Copyable {
     /// Whether the loaded libraries can encode this codec. `.copy` needs no encoder.
     static func exists(for codec: Codec) -> Bool {
         codec == .copy || avcodec_find_encoder_by_name(encoderName(of: codec)) != nil
-    }
-
-    /// The codec tag that makes libav write AIFC where plain AIFF would do: big-endian integers of 16 bits and more.
-    private static func aifcTag(_ format: ResolvedFormat) -> UInt32? {
-        guard format.container == .aifc, format.codec == .pcm, format.sampleKind == .integer else { return nil }
-        guard format.endianness == .big else { return nil }
-        let names = [16: "twos", 24: "in24", 32: "in32"]
-        return names[format.bitDepth].map { $0.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
     }
 
     private static func sampleFormat(

@@ -30,17 +30,18 @@ final class FramedPackets {
         var estimate: Int64
     }
 
-    /// `nil` if libav must split the stream: for containers, and for pipes, which cannot seek.
-    init?(_ source: ByteSource, _ stream: InputStream, demuxer name: String) {
-        guard let syntax = FrameSyntax(demuxer: name), let walk = FrameWalk(source, syntax) else { return nil }
+    /// `nil` if libav must split the stream: for pipes, which cannot seek.
+    init?(_ source: ByteSource, _ stream: InputStream, _ syntax: FrameSyntax) {
+        guard let walk = FrameWalk(source, syntax) else { return nil }
         let begin = walk.next()
         guard case .frame(let place, let first) = begin else { return nil }
         self.walk = walk
         self.stream = stream
         held = begin
         latest = first
-        let isMP3 = syntax == .mpegAudio
-        header = isMP3 ? MP3Header(source, at: place, bytes: first.bytes, framesPerFrame: first.frames) : nil
+        header =
+            syntax.hasInfoFrames
+            ? MP3Header(source, at: place, bytes: first.bytes, framesPerFrame: first.frames) : nil
     }
 
     /// Fills `packet`; returns `false` at the end. After each call, `takeLoss` returns what
@@ -82,7 +83,7 @@ final class FramedPackets {
     /// Adds the E-AC-3 frames for the same time that follow the first one. Returns the bytes of all of them.
     private func takeDependents(of first: FrameHeader) -> Int {
         var bytes = first.bytes
-        guard walk.syntax == .ac3 else { return bytes }
+        guard walk.syntax.hasDependentFrames else { return bytes }
         while true {
             held = walk.next()
             guard case .frame(_, let other) = held, other.frames == 0 else { return bytes }
@@ -129,7 +130,7 @@ final class FramedPackets {
 
     /// Whether a frame is an encoder's info frame and holds no sound. Concatenated files have them in the middle.
     private func isInfo(_ place: Int64, _ header: FrameHeader) -> Bool {
-        guard walk.syntax == .mpegAudio, header.bytes >= 40 else { return false }
+        guard walk.syntax.hasInfoFrames, header.bytes >= 40 else { return false }
         return withUnsafeTemporaryAllocation(byteCount: 40, alignment: 1) { head in
             walk.copy(place, into: head) == 40 && MP3Header.isInfo(UnsafeRawBufferPointer(head))
         }

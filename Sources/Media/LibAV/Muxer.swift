@@ -5,21 +5,24 @@ import Glibc
 /// An output container that is being written: packets in, one stream of bytes out.
 final class Muxer {
     let sink: ByteSink
+    private let rules: any OutputRules
     private var context: UnsafeMutablePointer<AVFormatContext>?
     private var audio: UnsafeMutablePointer<AVStream>?
     /// The time base in which packets arrive.
     private var incoming = AVRational(num: 1, den: 1)
-    /// Set for MP4, whose index libav would otherwise keep in memory.
+    /// Set if the tables of the samples are written here, because libav would keep them in memory.
     private var template: MP4Template?
     private var assembler: MP4Assembler?
     private var covers: [(stream: Int32, picture: Picture)] = []
     private var hasHeader = false
 
-    /// `name` is libav's name for the muxer.
-    init(_ sink: ByteSink, name: String) throws {
+    /// Writes an output of `format` into `sink`.
+    init(_ sink: ByteSink, _ format: ResolvedFormat) throws {
         LibAVLog.capture()
         LibAVLog.forget()
         self.sink = sink
+        rules = format.rules
+        let name = rules.muxerName(format)
         try check(avformat_alloc_output_context2(&context, nil, name, nil), "avformat_alloc_output_context2")
         context!.pointee.pb = sink.context
         context!.pointee.flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT
@@ -46,14 +49,10 @@ final class Muxer {
     /// Containers count Opus at 48 kHz whatever the input rate, but libav takes the stated rate for the container's.
     private func stateOpusRate(_ parameters: UnsafeMutablePointer<AVCodecParameters>) {
         guard parameters.pointee.codec_id == AV_CODEC_ID_OPUS, parameters.pointee.sample_rate > 0 else { return }
-        let rate = Int32(ContainerWriting.opusRateHz)
+        let rate = Int32(OpusHeader.rateHz)
         parameters.pointee.initial_padding = parameters.pointee.initial_padding * rate / parameters.pointee.sample_rate
         parameters.pointee.frame_size = parameters.pointee.frame_size * rate / parameters.pointee.sample_rate
         parameters.pointee.sample_rate = rate
-    }
-
-    private var isMatroska: Bool {
-        ["matroska", "webm"].contains(String(cString: context!.pointee.oformat.pointee.name))
     }
 
     /// Adds a stream whose packets are copied unchanged.
@@ -80,9 +79,6 @@ final class Muxer {
         try writeMP4Ourselves()
     }
 
-    /// The decoder delay, in frames, that the LAME tag omits from the delay that it states.
-    static let lameDecoderDelay = 529
-
     /// Sets the codec header, for sources that keep it in their packets or nowhere.
     func setExtradata(_ bytes: [UInt8]) throws { try setExtradata(bytes, of: audio!.pointee.codecpar) }
 
@@ -96,7 +92,7 @@ final class Muxer {
     }
 
     private func writeMP4Ourselves() throws {
-        guard isMP4 else { return }
+        guard rules.assemblesSamples else { return }
         template = try MP4Template()
         context!.pointee.pb = template!.output
     }
@@ -106,7 +102,7 @@ final class Muxer {
         let stream = try newStream()
         let parameters = stream.pointee.codecpar!
         parameters.pointee.codec_id = picture.isPNG ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG
-        if isMatroska {
+        if rules.coverPlace == .attachment {
             parameters.pointee.codec_type = AVMEDIA_TYPE_ATTACHMENT
             try setExtradata(picture.bytes, of: parameters)
             av_dict_set(&stream.pointee.metadata, "mimetype", picture.mimeType, 0)
@@ -183,8 +179,6 @@ final class Muxer {
         try packet.withBytes { try assembler!.append($0, duration: duration, to: sink) }
         try template.take(&packet, context)
     }
-
-    private var isMP4: Bool { ["ipod", "mp4"].contains(String(cString: context!.pointee.oformat.pointee.name)) }
 
     /// The roll distance: the number of samples (packets) that a decoder needs before its output is
     /// right: one of AAC, 80 ms of Opus.

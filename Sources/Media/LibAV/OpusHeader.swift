@@ -1,5 +1,8 @@
 /// The header of an Opus stream as containers store it (RFC 7845).
 enum OpusHeader {
+    /// The clock of Opus in hertz, whatever the input rate.
+    static let rateHz = 48_000
+
     /// The header of `stream` with its pre-skip set to `preSkip` frames at 48 kHz. CAF
     /// stores no header, so one is made up.
     ///

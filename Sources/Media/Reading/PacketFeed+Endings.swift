@@ -30,13 +30,10 @@ extension PacketFeed {
     /// Bytes of an incomplete last frame, if no promised sound is missing with it.
     var partialFrameBytes: Int64? { demuxer.framed?.partialFrameBytes ?? partialPacketBytes }
 
-    /// Whether only libav's parser finds the units of the stream. It drops a last unit that is incomplete.
-    var isBareMLP: Bool { demuxer.name == "truehd" || demuxer.name == "mlp" }
-
     /// Whether `packet` is the beginning of an incomplete frame of a bare stream. Only a pipe gives such a packet,
     /// from libav's parser at the end: in files, `FrameWalk` finds the frames.
     func isPartialFrame(_ packet: borrowing Packet) -> Bool {
-        guard demuxer.framed == nil, let syntax = FrameSyntax(demuxer: demuxer.name) else { return false }
+        guard demuxer.framed == nil, let syntax else { return false }
         return packet.withBytes { bytes in
             guard bytes.count >= 8 else { return false }
             let head = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -55,11 +55,11 @@ extension PacketFeed {
 
     /// Seeks in the file if the place of each frame is certain; otherwise `nil`.
     private mutating func jump(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        switch demuxer.name {
-        case "mov,mp4,m4a,3gp,3g2,mj2": try jumpByIndex(to: frame, using: &scratch)
-        case "flac": try jumpByFrameNumber(to: frame, using: &scratch)
-        case "matroska,webm", "mpegts", "asf", "ogg": nil
-        default: stream.isPCM ? try jumpByBytes(to: frame) : nil
+        switch traits.jump {
+        case .never: nil
+        case .byBytes: stream.isPCM ? try jumpByBytes(to: frame) : nil
+        case .byIndex: try jumpByIndex(to: frame, using: &scratch)
+        case .byFrameNumber: try jumpByFrameNumber(to: frame, using: &scratch)
         }
     }
 

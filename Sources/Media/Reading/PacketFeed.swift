@@ -7,6 +7,10 @@ struct PacketFeed: ~Copyable {
     var ioFailed: Bool { demuxer.source.failure != nil }
 
     let demuxer: Demuxer
+    /// How libav delivers the packets of this container.
+    let traits: PacketTraits
+    /// The syntax of the frames, for a source without a container.
+    let syntax: FrameSyntax?
     let stream: InputStream
     let track: Track
     let bearsDamage: Bool
@@ -43,6 +47,10 @@ struct PacketFeed: ~Copyable {
     private var durations: PacketDurations?
     /// Whether the container counts the frames: the codec's packets do not, and this container does not round.
     private let countsByContainer: Bool
+    /// Whether the times of two packets state exactly the frames between them.
+    private let timesStateFrames: Bool
+    /// Where the encoder's padding begins, for containers that state it and whose padding libav does not cut.
+    let soundEnd: Int64?
     /// Byte position, timestamp and frame number of the first packet.
     var firstPlace: Int64?
     var firstTime: Int64?
@@ -69,11 +77,19 @@ struct PacketFeed: ~Copyable {
         self.bearsDamage = bearsDamage
         ahead = try Packet()
         lengths = PacketLength(stream)
-        countsByContainer =
-            track.codecName == "tta" && !["matroska,webm", "mpegts", "asf"].contains(demuxer.name)
-        watch = TimestampWatch(demuxer.name, track)
-        pages = demuxer.name == "ogg" ? OggPages(demuxer.source) : nil
-        numbering = demuxer.name == "flac" ? FLACNumbering(blockFrames: stream.flacBlockFrames) : nil
+        // Local, because `&&` below captures it: Swift 6.3 releases fields of an unfinished noncopyable `self` that an
+        // autoclosure captures.
+        let (rules, traits) = (demuxer.rules, demuxer.rules.packets)
+        self.traits = traits
+        syntax = rules.frameSyntax
+        countsByContainer = track.codecName == "tta" && !traits.timesAreRounded
+        timesStateFrames = rules.statesFrames(of: track.codecName)
+        soundEnd =
+            track.isCutAtLength
+            ? track.length.exactFrames : track.endsWithItsPackets ? nil : rules.soundEnd(of: track, stream)
+        watch = TimestampWatch(traits.clock, track)
+        pages = rules.pages(of: demuxer.source)
+        numbering = rules.numbering(of: stream)
         durations = PacketDurations(stream)
         demuxer.select(track.index)
     }
@@ -94,7 +110,9 @@ struct PacketFeed: ~Copyable {
             arrival = arrivalAhead
         } while isThere && isRepeated(packet)
         guard isThere else {
-            if isBareMLP, let size = demuxer.source.size, size > packetBytes { partialPacketBytes = size - packetBytes }
+            if traits.lackIncompleteLast, let size = demuxer.source.size, size > packetBytes {
+                partialPacketBytes = size - packetBytes
+            }
             return false
         }
         if isPartialFrame(packet), try !hasMore() {
@@ -114,7 +132,7 @@ struct PacketFeed: ~Copyable {
                     arrivalAhead.loss = demuxer.framed?.takeLoss() ?? arrivalAhead.loss
                     return false
                 }
-                if demuxer.name == "mp3", packet.isTag { continue }
+                if traits.mayBeTags, packet.isTag { continue }
                 if packet.byteCount == 0, track.codecName == "qcelp" { try packet.setBytes([0]) }
                 arrivalAhead.loss = demuxer.framed?.takeLoss() ?? arrivalAhead.loss
                 count(packet)
@@ -138,20 +156,11 @@ struct PacketFeed: ~Copyable {
     private func correctSkip(_ packet: inout Packet) throws {
         if track.isCutAtLength {
             if packet.hasSkip { try packet.setSkip(start: packet.skip.start, end: 0) }
-        } else if demuxer.name.hasPrefix("mov"), packetCount == 1, let time = packet.timestamp {
-            // The edit list puts the sound at zero. If the delay exceeds one packet, as with Apple's encoder, libav
-            // may mark only the first packet's share. It also counts in ticks of the track, which may differ from
-            // samples.
-            let start = Int(stream.nearestFrames(max(Int64(packet.skip.start), -time), rate: track.sampleRateHz))
-            if start > 0 { try packet.setSkip(start: start, end: packet.skip.end) }
-        } else if packetCount == 1, track.codecName == "opus", demuxer.name == "matroska,webm", packet.hasSkip {
-            // The block states only the frames to drop at its end, and libav then ignores the codec's own delay.
-            let (start, end) = packet.skip
-            if start == 0 { try packet.setSkip(start: stream.opusPreSkip, end: end) }
+        } else if packetCount == 1, let (start, end) = demuxer.rules.firstSkip(of: packet, stream, track) {
+            try packet.setSkip(start: start, end: end)
         }
         if packetCount == 1, track.codecName == "aac", packet.skip.start == 0,
-            !demuxer.name.hasPrefix("mov") || track.primingFrames == FAACMark.priming,
-            packet.withBytes({ FAACMark.begins($0) })
+            demuxer.rules.obeysFAACMark(in: track), packet.withBytes({ FAACMark.begins($0) })
         {
             try packet.setSkip(start: FAACMark.priming, end: packet.skip.end)
         }
@@ -192,15 +201,14 @@ struct PacketFeed: ~Copyable {
     /// Whether the source was read to its end, so that the missing sound is missing from the source itself.
     var isAtEndOfSource: Bool {
         mutating get {
-            demuxer.name == "matroska,webm"
-                ? MatroskaEnd.isBroken(demuxer.source) : demuxer.source.isExhausted || endsBeforeItsHeaderSays
+            demuxer.rules.isReadToEnd(demuxer.source) || endsBeforeItsHeaderSays
         }
     }
 
     /// Whether libav repeats this packet. Where rate or channels change, it puts several FLAC frames into one
     /// packet and gives some of them again.
     private mutating func isRepeated(_ packet: borrowing Packet) -> Bool {
-        guard demuxer.name == "flac", let header = packet.flacHeader else { return false }
+        guard numbering != nil, let header = packet.flacHeader else { return false }
         if let given, let numbering,
             numbering.isRepeated(header, behind: given.header, blocks: given.blocks, frames: given.frames)
         {
@@ -248,7 +256,7 @@ struct PacketFeed: ~Copyable {
     /// Frames to drop from the start of this packet, if the packet states them and not the decoder. In MP4, SBR
     /// doubles the decoded frames but not the frames to drop.
     func skippedFrames(in packet: borrowing Packet) -> Int? {
-        demuxer.name.hasPrefix("mov") && packet.skip.start > 0 ? packet.skip.start : nil
+        traits.stateTheirSkip && packet.skip.start > 0 ? packet.skip.start : nil
     }
 
     /// Frames that libav drops at the end of the current packet although they are sound.
@@ -256,7 +264,7 @@ struct PacketFeed: ~Copyable {
     /// In a chained Vorbis stream whose first link has one page, libav counts frames for the first packet, which
     /// only fills the window. This does not apply to a single-page file, which is cut at its length.
     var wronglyDropped: Int {
-        guard demuxer.name == "ogg", track.codecName == "vorbis", !track.isCutAtLength, firstTime == 0,
+        guard traits.countFirstVorbisPacket, track.codecName == "vorbis", !track.isCutAtLength, firstTime == 0,
             lastPage == firstPlace
         else { return 0 }
         return Int(firstDuration)
@@ -265,11 +273,8 @@ struct PacketFeed: ~Copyable {
     /// Frames between `packet`, the current one, and the next, for containers and codecs where the packet holds
     /// exactly those. `nil` for others and for the last packet.
     mutating func exactFrames(of packet: borrowing Packet) throws -> Int64? {
-        let isMP4 = demuxer.name == "mov,mp4,m4a,3gp,3g2,mj2"
-        guard isMP4 || demuxer.name == "caf",
-            ["opus", "alac", "flac"].contains(track.codecName) || isMP4 && track.codecName == "aac",
-            durations != nil, let time = packet.timestamp, try hasMore(), let following = ahead.timestamp,
-            following > time
+        guard timesStateFrames, durations != nil, let time = packet.timestamp, try hasMore(),
+            let following = ahead.timestamp, following > time
         else { return nil }
         let (step, rate) = (following - time, track.sampleRateHz)
         return durations!.frames(
@@ -308,7 +313,7 @@ struct PacketFeed: ~Copyable {
             // A single wrong timestamp is not a gap.
             if try isAlone(frame, decoded + lost, usual) { return estimate }
             // In fragments, one damaged number shifts all that follows, and no stated length bounds the shift.
-            if step > PacketDurations.longest, demuxer.name.hasPrefix("mov"), track.length.frames == nil {
+            if step > PacketDurations.longest, traits.mayShiftTogether, track.length.frames == nil {
                 watch!.accept(frame, decoded: decoded + lost)
                 return estimate
             }
@@ -345,38 +350,15 @@ struct PacketFeed: ~Copyable {
 
     // MARK: Ends
 
-    /// Where the encoder's padding begins, for containers that state it and whose padding libav does not cut.
-    var soundEnd: Int64? {
-        if track.isCutAtLength { return track.length.exactFrames }
-        if track.endsWithItsPackets { return nil }
-        switch demuxer.name {
-        case "mov,mp4,m4a,3gp,3g2,mj2":
-            return stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
-        case "caf": return stream.isPCM ? nil : track.length.frames
-        // libav reads on past the samples.
-        case "mpc8", "dsf", "au", "nistsphere", "sox", "iff": return track.length.exactFrames
-        default: return nil
-        }
-    }
-
     /// Whether data after the promised length is not sound. Only MP3 and Ogg files are concatenated such that the
     /// first part does not count the rest.
     var endsWhereItPromised: Bool {
-        track.length.exactFrames != nil && demuxer.name != "mp3" && pages?.isChained != true
+        track.length.exactFrames != nil && !traits.mayFollowTheEnd && pages?.isChained != true
     }
 
-    /// Whether the source stops without a proper end: Ogg's last page, or a complete Matroska cluster, MP4 box or
-    /// packet data of ASF.
+    /// Whether the source stops without the end that its container requires.
     var endsUnmarked: Bool {
-        mutating get {
-            switch demuxer.name {
-            case "ogg": !SourceEnd.hasOggEnd(demuxer.source)
-            case "matroska,webm": MatroskaEnd.isBroken(demuxer.source)
-            case "mov,mp4,m4a,3gp,3g2,mj2": FragmentChain.isBroken(demuxer.source)
-            case "asf": ASFEnd.isCut(demuxer.source)
-            default: endsBeforeItsHeaderSays
-            }
-        }
+        mutating get { demuxer.rules.lacksEnd(demuxer.source) || endsBeforeItsHeaderSays }
     }
 
     /// Whether the container's own size or count extends past the end of the source. `false` for PCM in WAV and
@@ -384,8 +366,7 @@ struct PacketFeed: ~Copyable {
     var endsBeforeItsHeaderSays: Bool {
         mutating get {
             if let isCutByHeader { return isCutByHeader }
-            let isKnown = stream.isPCM && ["wav", "aiff"].contains(demuxer.name)
-            isCutByHeader = !isKnown && DeclaredEnd.isCut(demuxer.source, container: demuxer.name)
+            isCutByHeader = demuxer.source.size != nil && demuxer.rules.isCut(demuxer.source, stream)
             return isCutByHeader!
         }
     }

@@ -58,9 +58,11 @@ public final class Reader {
 
         let streams = demuxer.streams
         var tags = demuxer.tags
-        if let first = streams.first(where: \.isAudio), demuxer.name == "ogg" || tags.isEmpty { tags += first.tags }
+        if let first = streams.first(where: \.isAudio), demuxer.rules.tagsBelongToStream || tags.isEmpty {
+            tags += first.tags
+        }
         description = SourceDescription(
-            container: String(demuxer.name.prefix { $0 != "," }),
+            container: demuxer.shortName,
             tracks: streams.filter(\.isAudio).map { stream in
                 Track(stream, in: demuxer, facts: ContainerFacts.read(demuxer, stream))
             },
@@ -244,7 +246,7 @@ extension Track {
         endsWithItsPackets = facts?.endsWithItsPackets ?? false
         primingFrames = facts?.primingFrames ?? facts?.droppedFrames ?? stream.codecDelay
         paddingFrames = facts?.paddingFrames
-        isProtected = Protection.fourCCs.contains(stream.fourCC)
+        isProtected = demuxer.rules.isProtected(stream.fourCC)
         undroppedPriming = facts?.primingFrames ?? 0
         tags = stream.tags.map(Tag.init)
     }

@@ -4,18 +4,8 @@ import Conversion
 extension TrackOutput {
     /// Compares the frames that the last packet gave with those that its container states, if that is exact.
     func settlePacket() throws {
-        guard let stated else { return }
-        self.stated = nil
-        let given = rawClock - statedStart
-        // Opus holds a few frames back when it changes its mode. It is exact in steps of 2.5 ms.
-        let missing = track.codecName == "opus" ? (stated - given + 20) / 120 * 120 : stated - given
-        guard missing > 0 || gaveTooMuch else { return }
-        let detail =
-            gaveTooMuch
-            ? "a packet gave more than \(Plural.count(stated, "frame"))"
-            : "a packet gave \(given) of \(Plural.count(stated, "frame"))"
-        gaveTooMuch = false
-        try bear(Loss(code: .corruptStream, frames: max(0, missing), detail: detail))
+        let loss = journal.settlePacket(at: clock.decoded, holdsBack: track.codecName == "opus")
+        if let loss { try bear(loss) }
     }
 
     func note(_ error: LibAVError) throws {
@@ -37,14 +27,14 @@ extension TrackOutput {
             "the rest of the source cannot be read",
             stream: track.index,
             position: position,
-            frame: clock
+            frame: clock.place
         )
     }
 
     /// Classifies the damage, and throws if the damage mode does not tolerate it.
     private func settle(_ error: LibAVError) throws {
-        stated = nil
-        if feed.endsWhereItPromised, track.length.shortfall(reached) == 0 { return }
+        journal.expectNothing()
+        if feed.endsWhereItPromised, track.length.shortfall(clock.reached) == 0 { return }
         if feed.isPadding(packet), try !feed.hasMore() { return }
         let isCut = try !feed.hasMore() && feed.isAtEndOfSource
         try bear(
@@ -60,44 +50,42 @@ extension TrackOutput {
 
     /// Records damage whose extent the next packet's place on the container's clock may correct.
     func bear(_ loss: Loss) throws {
-        if options.damage == .strict, isWanted(loss) { throw failure(loss) }
-        pending = pending?.followed(by: loss) ?? loss
+        try refuseIfStrict(loss)
+        journal.bear(loss)
     }
 
     /// Records that the container marks the current packet as damaged. Nothing of it need be missing.
     func suspect() throws {
         let loss = Loss(code: .corruptStream, frames: 0, detail: "the container marks this packet as damaged")
-        if options.damage == .strict, isWanted(loss) { throw failure(loss) }
-        suspicion = suspicion ?? clock
+        try refuseIfStrict(loss)
+        journal.suspect(at: clock.place)
     }
 
     /// Records `loss` at the clock, or throws if damage is not tolerated. Loss before the range is ignored.
     func enter(_ loss: Loss) throws {
-        if options.damage == .strict, isWanted(loss) { throw failure(loss) }
-        var frames = min(loss.frames, greatestLoss)
-        let inPriming = min(Int64(priming), frames)
-        priming -= Int(inPriming)
-        rawClock += frames
-        frames -= inPriming
-        let range = ranges[rangeIndex]
-        let start = max(reached, range.lowerBound)
-        let counted = min(reached + frames, range.upperBound) - start
-        if options.damage == .conceal { try checkConcealing(counted, loss) }
-        if counted > 0 || isWanted(loss) {
+        try refuseIfStrict(loss)
+        let isWanted = isWanted(loss)
+        let frames = clock.lose(min(loss.frames, greatestLoss))
+        let part = cursor.part(at: clock.reached, of: frames)
+        if options.damage == .conceal { try checkConcealing(part.frames, loss) }
+        if part.frames > 0 || isWanted {
             // Damaged packets may have given too many frames. Damage beyond the end is recorded at the end.
-            damage.note(loss.code, at: min(start, certainEnd ?? .max), frames: max(0, counted))
-            suspicion = nil
+            journal.record(loss.code, at: min(part.start, certainEnd ?? .max), frames: max(0, part.frames))
         }
-        if options.damage == .conceal, counted > 0 { owedSilence += frames } else { clock += frames }
+        if options.damage == .conceal, part.frames > 0 { clock.oweSilence(frames) } else { clock.pass(frames) }
+    }
+
+    private func refuseIfStrict(_ loss: Loss) throws {
+        if options.damage == .strict, isWanted(loss) { throw failure(loss) }
     }
 
     /// Throws if the silence would exceed the limit, before any of it is handed out.
     private func checkConcealing(_ frames: Int64, _ loss: Loss) throws {
         guard frames > 0 else { return }
         let rate = track.sampleRateHz
-        let concealed = damage.frames + frames
+        let concealed = journal.account.frames + frames
         // Sound after a hole in the middle counts as well, at the same frames per byte as before it.
-        let heard = feed.heardFrames(max(0, reached - damage.frames), isAtEnd: loss.code == .truncated)
+        let heard = feed.heardFrames(max(0, clock.reached - journal.account.frames), isAtEnd: loss.code == .truncated)
         let limit = options.concealSeconds.map { Int64($0) * Int64(rate) } ?? ConcealLimit.frames(beside: heard, rate)
         guard concealed > limit else { return }
         throw MediaError(
@@ -106,17 +94,13 @@ extension TrackOutput {
             "\(MediaTime(frames: concealed, rate: rate)) of silence would replace missing sound, in a source with only "
                 + "\(MediaTime(frames: heard, rate: rate)) of sound",
             stream: track.index,
-            position: MediaTime(frames: reached, rate: rate),
-            frame: reached
+            position: MediaTime(frames: clock.reached, rate: rate),
+            frame: clock.reached
         )
     }
 
-    /// Whether `loss`, at the clock, touches the current range. Decoders start cold after a seek, and errors before
-    /// the range are not part of it.
-    private func isWanted(_ loss: Loss) -> Bool {
-        let range = ranges[rangeIndex]
-        return reached < range.upperBound && reached + max(1, loss.frames) > range.lowerBound
-    }
+    /// Whether `loss`, at the clock, touches the current range.
+    private func isWanted(_ loss: Loss) -> Bool { cursor.isTouched(at: clock.reached, by: loss.frames) }
 
     /// Where the output ends at the latest once there is damage.
     private var certainEnd: Int64? { feed.endsWhereItPromised ? track.length.exactFrames : feed.soundEnd }
@@ -124,16 +108,13 @@ extension TrackOutput {
     /// The longest loss possible, so that damaged numbers do not produce hours of silence.
     private var greatestLoss: Int64 {
         guard let promised = track.length.frames else { return Int64(track.sampleRateHz) * 600 }
-        if let certainEnd { return max(0, certainEnd - reached) }
-        let left = promised + Int64(track.sampleRateHz / 5) - reached
+        if let certainEnd { return max(0, certainEnd - clock.reached) }
+        let left = promised + Int64(track.sampleRateHz / 5) - clock.reached
         return left > 0 ? left : Int64(track.sampleRateHz) * 600
     }
 
-    /// The clock, including silence that has yet to be handed out.
-    var reached: Int64 { clock + owedSilence }
-
     private func failure(_ loss: Loss) -> MediaError {
-        let (place, frame) = (MediaTime(frames: reached, rate: track.sampleRateHz), reached)
+        let (place, frame) = (position, clock.reached)
         guard let cause = loss.cause else {
             return MediaError(loss.code, at: .decode, loss.detail, stream: track.index, position: place, frame: frame)
         }
@@ -149,7 +130,8 @@ extension TrackOutput {
     }
 
     func endEarly(_ error: LibAVError) throws {
-        if feed.endsWhereItPromised, track.length.shortfall(reached + (pending?.frames ?? 0)) == 0 { return }
+        let delivered = clock.reached + (journal.pending?.frames ?? 0)
+        if feed.endsWhereItPromised, track.length.shortfall(delivered) == 0 { return }
         let isCut = feed.isAtEndOfSource
         // The promised length, if there is one, decides how much is missing.
         try bear(
@@ -165,7 +147,7 @@ extension TrackOutput {
 
     /// Checks at the end of the source that everything promised was delivered.
     func settleEnd() throws {
-        if !hasDecoded, pending == nil, clock == 0 {
+        if !clock.hasStarted, journal.pending == nil, clock.place == 0 {
             throw MediaError(
                 .noDecodableFrame,
                 at: .decode,
@@ -174,14 +156,14 @@ extension TrackOutput {
             )
         }
         remarks = feed.remarks
-        let found = feed.takeLoss()
-        let isComplete = track.length.exactFrames.map { reached >= $0 } ?? false
-        if let loss = pending?.followed(by: found) ?? found, !isComplete {
-            let left = track.length.exactFrames.map { max(0, $0 - reached) } ?? .max
+        journal.bear(feed.takeLoss())
+        let isComplete = track.length.exactFrames.map { clock.reached >= $0 } ?? false
+        if let loss = journal.pending, !isComplete {
+            let left = track.length.exactFrames.map { max(0, $0 - clock.reached) } ?? .max
             try enter(Loss(code: loss.code, frames: min(loss.frames, left), detail: loss.detail, cause: loss.cause))
         }
-        pending = nil
-        let missing = feed.headerCountsItself ? 0 : track.length.shortfall(reached)
+        journal.takePending()
+        let missing = feed.headerCountsItself ? 0 : track.length.shortfall(clock.reached)
         if missing > 0 {
             let promised = track.length.frames!
             try enter(
@@ -192,15 +174,15 @@ extension TrackOutput {
                         + "(frame \(promised)), but the data ends earlier"
                 )
             )
-        } else if feed.endsUnmarked, damage.isEmpty {
+        } else if feed.endsUnmarked, journal.account.isEmpty {
             try enter(
                 Loss(code: .truncated, frames: 0, detail: "the source stops in the middle of its stream")
             )
         }
-        if let digest, damage.isEmpty, !digest.matches() {
+        if let digest, journal.account.isEmpty, !digest.matches() {
             let detail = "the decoded samples do not match the MD5 in the header"
             try enter(Loss(code: .corruptStream, frames: 0, detail: detail))
         }
-        if let suspicion, damage.isEmpty { damage.note(.corruptStream, at: suspicion, frames: 0) }
+        journal.recordSuspicion()
     }
 }

@@ -8,7 +8,7 @@ public final class TrackOutput {
     /// Frames handed out so far.
     public private(set) var deliveredFrames: Int64 = 0
     /// The sound that was missing, and where.
-    public internal(set) var damage = DamageAccount()
+    public var damage: DamageAccount { journal.account }
     /// Remarks about the source other than damage.
     public internal(set) var remarks: [Remark] = []
 
@@ -17,37 +17,19 @@ public final class TrackOutput {
 
     let options: Reader.Options
     private let reopen: () throws -> Demuxer
-    let ranges: [Range<Int64>]
-    var rangeIndex = 0
     private var decoder: Decoder
     var feed: PacketFeed
     var packet: Packet
-    /// Number of the next decoded frame, on a count in which the sound starts at zero.
-    var clock: Int64 = 0
-    /// The same including all frames that were decoded and dropped, as timestamps count.
-    var rawClock: Int64 = 0
-    /// Decoded frames still to drop before the sound begins.
-    var priming: Int
-    var hasDecoded = false
-    /// Frames of silence that replace damage and have yet to be handed out.
-    var owedSilence: Int64 = 0
-    /// The estimated loss since the last good packet. The container's clock may correct it when the next packet comes.
-    var pending: Loss?
-    /// The first place that the container marks as damaged; cleared once a loss is recorded.
-    var suspicion: Int64?
-    /// The frames that the packet in the decoder should give. `statedStart` is where it begins.
-    var stated: Int64?
-    var statedStart: Int64 = 0
-    var gaveTooMuch = false
+    /// Where the output is on the track's time line.
+    var clock: TrackClock
+    /// What of the source is wanted.
+    var cursor: RangeCursor
+    /// What was damaged, concealed or skipped.
+    var journal = DamageJournal()
     private var lastShape: SampleShape?
     private var lastFrameCount = 0
-    /// The rate of blocks that differ in rate from the track, and their remainder of less than one frame of the track.
-    private var otherRate: (rate: Int, rest: Int64)?
-    /// Whether the packets state the frames to drop, in ticks of their container.
-    private var skipsByPacket = false
     /// The block in which a range ended, kept for a next range that begins in it.
     private var held: SampleBlock
-    private var heldStart = Int64.max
     private var servesHeld = false
     private var phase = Phase.decoding
     /// Set if the whole track is read and checked against its digest.
@@ -67,16 +49,18 @@ public final class TrackOutput {
         reopen: @escaping () throws -> Demuxer
     ) throws {
         self.track = track
-        self.ranges = ranges
+        let cursor = RangeCursor(ranges)
+        self.cursor = cursor
+        clock = TrackClock(rate: track.sampleRateHz, priming: track.undroppedPriming)
         self.options = options
         self.reopen = reopen
-        priming = track.undroppedPriming
         packet = try Packet()
         held = try SampleBlock()
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
-        let isWhole = ranges == [0..<Int64.max]
-        digest = options.checksDigest && isWhole && !track.isExcerpt ? FLACDigest(demuxer.streams[track.index]) : nil
+        digest =
+            options.checksDigest && cursor.isWhole && !track.isExcerpt
+            ? FLACDigest(demuxer.streams[track.index]) : nil
     }
 
     private static func decoder(of track: Track, in demuxer: Demuxer) throws -> Decoder {
@@ -94,38 +78,27 @@ public final class TrackOutput {
     }
 
     /// Frames in all requested ranges; `nil` if one has no end and the container states none.
-    public var promisedFrames: Int64? {
-        var sum: Int64 = 0
-        for range in ranges {
-            let end = range.upperBound == .max ? track.plausibleFrames : range.upperBound
-            guard let end else { return nil }
-            sum = sum.addingSaturated(max(0, end - range.lowerBound))
-        }
-        return sum
-    }
+    public var promisedFrames: Int64? { cursor.frames(of: track.plausibleFrames) }
 
     /// Fills `block` with the next samples; `false` once all ranges are done.
     ///
     /// The next call reuses the block's memory.
     public func next(into block: inout SampleBlock) throws -> Bool {
-        while rangeIndex < ranges.count {
-            let range = ranges[rangeIndex]
+        while let range = cursor.current {
             if servesHeld {
                 servesHeld = false
                 try block.share(held)
-                if try deliver(&block, within: range) { return true }
-            } else if clock >= range.upperBound {
-                try checkEnd(range)
-                try startNextRange()
-            } else if owedSilence > 0 {
+                if try deliver(&block) { return true }
+            } else if clock.place >= range.upperBound {
+                try finishRange()
+            } else if clock.owedSilence > 0 {
                 try fillSilence(&block)
-                if try deliver(&block, within: range) { return true }
+                if try deliver(&block) { return true }
             } else if phase == .ended {
-                try checkEnd(range)
-                try startNextRange()
+                try finishRange()
             } else {
                 try options.stop.check(at: .decode)
-                if try decode(into: &block), try deliver(&block, within: range) { return true }
+                if try decode(into: &block, for: range), try deliver(&block) { return true }
             }
         }
         return false
@@ -134,7 +107,7 @@ public final class TrackOutput {
     // MARK: Decoding
 
     /// One step of the decoder; `true` if `block` holds sound.
-    private func decode(into block: inout SampleBlock) throws -> Bool {
+    private func decode(into block: inout SampleBlock, for range: Range<Int64>) throws -> Bool {
         do {
             let (answer, skip) = try decoder.receive(into: &block)
             switch answer {
@@ -144,7 +117,7 @@ public final class TrackOutput {
                 try settleEnd()
                 return false
             case .wantsInput:
-                try sendNextPacket()
+                try sendNextPacket(for: range)
                 return false
             }
         } catch let error as LibAVError {
@@ -153,43 +126,37 @@ public final class TrackOutput {
         }
     }
 
-    private func sendNextPacket() throws {
+    private func sendNextPacket(for range: Range<Int64>) throws {
         guard phase == .decoding else { return phase = .ended }
-        try skipAhead(to: ranges[rangeIndex].lowerBound)
+        try skipAhead(to: range.lowerBound)
         guard try feed.next(into: &packet) else {
             if let error = feed.takeEarlyEnd() { try endEarly(error) }
             phase = .draining
             return try decoder.sendEnd()
         }
-        noteSkip()
+        if let frames = feed.skippedFrames(in: packet) { clock.addPriming(ofPacket: frames) }
         try settlePacket()
-        let found = feed.takeLoss()
-        pending = pending?.followed(by: found) ?? found
-        // Once the rate has changed, frames can no longer be compared with the container's clock.
+        journal.bear(feed.takeLoss())
         let loss =
-            otherRate == nil
-            ? try feed.missing(before: packet, decoded: rawClock, estimate: pending, usual: usualFrames) : pending
-        if let loss {
-            pending = nil
-            try enter(loss)
-        }
-        pending = nil
+            clock.hasChangedRate
+            ? journal.pending
+            : try feed.missing(
+                before: packet,
+                decoded: clock.decoded,
+                estimate: journal.pending,
+                usual: usualFrames
+            )
+        journal.takePending()
+        if let loss { try enter(loss) }
         // The end of the source handles a packet that it cuts short.
         if packet.isMarkedCorrupt, try feed.hasMore(), !feed.endsBeforeItsHeaderSays { try suspect() }
         if try feed.isSpliced() {
             let one = feed.frames(of: packet) ?? usualFrames
             return try bear(Loss(code: .corruptStream, frames: one, detail: "part of a packet is missing"))
         }
-        stated = try feed.exactFrames(of: packet)
-        statedStart = rawClock
+        journal.expect(try feed.exactFrames(of: packet), at: clock.decoded)
         decodedPackets += 1
         try decoder.send(packet)
-    }
-
-    private func noteSkip() {
-        guard let frames = feed.skippedFrames(in: packet) else { return }
-        skipsByPacket = true
-        priming += frames
     }
 
     /// The frames to drop from a block. The AAC decoder infers a skip from the encoder's name; that applies only if
@@ -203,40 +170,34 @@ public final class TrackOutput {
         guard let shape = block.shape else { return false }
         lastShape = shape
         lastFrameCount = block.frameCount
-        hasDecoded = true
         feed.noteBlock(of: block.frameCount)
-        if let stated {
-            let excess = rawClock - statedStart + Int64(block.frameCount - skip.end) - stated
-            if excess >= 120 {
-                block.trim(front: 0, back: Int(min(excess, Int64(block.frameCount))))
-                gaveTooMuch = true
-            }
-        }
-        if !skipsByPacket { priming += skip.start }
-        // After the sound, or between two edits. Before the sound, priming gives the exact number of frames.
-        let isDropped = block.isMarkedDiscard && priming == 0 && clock > 0
-        let front = isDropped ? block.frameCount : min(priming, block.frameCount)
-        priming -= min(priming, front)
-        let back = min(max(0, skip.end - feed.wronglyDropped), block.frameCount - front)
-        let kept = Int64(block.frameCount - front - back)
+        let excess = journal.excess(ofBlock: block.frameCount, padding: skip.end, at: clock.decoded)
+        if excess > 0 { block.trim(front: 0, back: excess) }
+        let start = clock.place
+        let (front, back) = clock.count(
+            TrackClock.Block(
+                frames: block.frameCount,
+                rate: shape.sampleRateHz,
+                skip: (skip.start, skip.end - feed.wronglyDropped),
+                isDiscarded: block.isMarkedDiscard
+            )
+        )
+        let isSound = front + back < block.frameCount
         block.trim(front: front, back: back)
-        block.position = clock
-        let advance = onTrackClock(kept, rate: shape.sampleRateHz)
-        clock += advance
-        rawClock += advance + onBlockClock(Int64(front + back), rate: shape.sampleRateHz, inverse: true)
-        return kept > 0
+        block.position = start
+        return isSound
     }
 
-    /// Trims `block` to `range` and to the promised length; `false` if nothing is left.
-    private func deliver(_ block: inout SampleBlock, within range: Range<Int64>) throws -> Bool {
-        try hold(block, behind: range)
+    /// Trims `block` to the range and to the promised length; `false` if nothing is left.
+    private func deliver(_ block: inout SampleBlock) throws -> Bool {
+        let place = block.position..<max(block.position, clock.place)
+        if cursor.keeps(place) { try held.share(block) }
         let rate = block.shape?.sampleRateHz ?? track.sampleRateHz
-        let end = min(range.upperBound, soundEnd)
-        let front = onBlockClock(max(0, range.lowerBound - block.position), rate: rate)
-        let back = onBlockClock(max(0, clock - end), rate: rate)
+        let excess = cursor.excess(of: place, soundEnd: soundEnd)
+        let (front, back) = (clock.blockFrames(excess.front, rate: rate), clock.blockFrames(excess.back, rate: rate))
         guard front.addingSaturated(back) < Int64(block.frameCount) else { return false }
         block.trim(front: Int(front), back: Int(back))
-        if front > 0 { block.position = range.lowerBound }
+        if front > 0 { block.position = place.lowerBound + excess.front }
         deliveredFrames += Int64(block.frameCount)
         digest?.update(block)
         return true
@@ -245,43 +206,37 @@ public final class TrackOutput {
     /// Where the sound certainly ends. Anything that the decoder gives beyond it is padding.
     private var soundEnd: Int64 {
         // Sound beyond the promised length is kept, except padding, and except frames after damage was recorded.
-        (damage.isEmpty || !feed.endsWhereItPromised ? feed.soundEnd : track.length.exactFrames) ?? .max
+        (journal.account.isEmpty || !feed.endsWhereItPromised ? feed.soundEnd : track.length.exactFrames) ?? .max
     }
 
     // MARK: Ranges
 
-    /// Keeps the block in which `range` ends if the next range begins in it: a pipe delivers it only once.
-    private func hold(_ block: borrowing SampleBlock, behind range: Range<Int64>) throws {
-        guard rangeIndex + 1 < ranges.count, range.upperBound <= clock else { return }
-        guard (block.position..<clock).contains(ranges[rangeIndex + 1].lowerBound) else { return heldStart = .max }
-        heldStart = block.position
-        try held.share(block)
-    }
-
-    private func startNextRange() throws {
-        rangeIndex += 1
-        guard rangeIndex < ranges.count, ranges[rangeIndex].lowerBound < clock else { return }
-        if ranges[rangeIndex].lowerBound >= heldStart { return servesHeld = true }
-        try restart()
+    private func finishRange() throws {
+        try checkEnd()
+        switch cursor.advance(at: clock.place) {
+        case .onwards: break
+        case .heldBlock: servesHeld = true
+        case .restart: try restart()
+        }
     }
 
     private func restart() throws {
         let demuxer = try reopen()
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
-        (clock, rawClock, priming, phase, owedSilence) = (0, 0, track.undroppedPriming, .decoding, 0)
-        (hasDecoded, skipsByPacket, otherRate, heldStart) = (false, false, nil, .max)
-        (pending, stated, suspicion) = (nil, nil, nil)
+        clock = TrackClock(rate: track.sampleRateHz, priming: track.undroppedPriming)
+        phase = .decoding
+        cursor.forgetHeld()
+        journal.startOver()
     }
 
     /// Skips ahead towards `frame`, as far as positions stay exact.
     private func skipAhead(to frame: Int64) throws {
-        guard frame > clock, priming == 0, hasDecoded, otherRate == nil else { return }
+        guard let target = clock.target(for: frame) else { return }
         do {
-            let dropped = rawClock - clock
-            guard let landed = try feed.skip(from: rawClock, to: frame + dropped, using: &packet) else { return }
+            guard let landed = try feed.skip(from: clock.decoded, to: target, using: &packet) else { return }
             decoder.flush()
-            (clock, rawClock) = (landed - dropped, landed)
+            clock.jump(to: landed)
         } catch is PacketFeed.SkipFailure {
             try restart()
             feed.maySkip = false
@@ -298,11 +253,9 @@ public final class TrackOutput {
         }
     }
 
-    private func checkEnd(_ range: Range<Int64>) throws {
-        let end = min(clock, soundEnd)
-        guard range.upperBound == .max ? range.lowerBound > end : range.upperBound > end else { return }
-        let wanted =
-            range.upperBound == .max ? "begins at frame \(range.lowerBound)" : "ends at frame \(range.upperBound)"
+    private func checkEnd() throws {
+        let end = min(clock.place, soundEnd)
+        guard let wanted = cursor.wantBeyond(end) else { return }
         throw MediaError(
             .rangeOutsideSource,
             at: .decode,
@@ -314,7 +267,7 @@ public final class TrackOutput {
     }
 
     private func fillSilence(_ block: inout SampleBlock) throws {
-        let frames = min(owedSilence, Self.silenceFrames)
+        let frames = min(clock.owedSilence, Self.silenceFrames)
         var shape = lastShape ?? decoder.shape ?? track.silentShape
         shape.sampleRateHz = track.sampleRateHz
         do {
@@ -323,33 +276,16 @@ public final class TrackOutput {
             throw MediaError(error, .corruptStream, at: .decode, "cannot make silence in the format of this track")
         }
         block.silence()
-        block.position = clock
-        owedSilence -= frames
-        clock += frames
+        block.position = clock.place
+        clock.giveSilence(frames)
     }
 
-    // MARK: Clocks
+    // MARK: Places
 
-    var position: MediaTime { MediaTime(frames: reached, rate: track.sampleRateHz) }
+    var position: MediaTime { MediaTime(frames: clock.reached, rate: track.sampleRateHz) }
 
     /// The usual number of frames per packet of this codec.
     var usualFrames: Int64 { Int64(decoder.frameSize > 0 ? decoder.frameSize : lastFrameCount) }
-
-    /// Converts frames of a block to frames of the track. A fraction of a frame carries over to the next block.
-    private func onTrackClock(_ frames: Int64, rate: Int) -> Int64 {
-        guard rate != track.sampleRateHz else { return frames }
-        let rest = otherRate?.rate == rate ? otherRate!.rest : 0
-        let (whole, remainder) = (frames * Int64(track.sampleRateHz) + rest).quotientAndRemainder(
-            dividingBy: Int64(rate)
-        )
-        otherRate = (rate, remainder)
-        return whole
-    }
-
-    private func onBlockClock(_ frames: Int64, rate: Int, inverse: Bool = false) -> Int64 {
-        let (from, to) = inverse ? (rate, track.sampleRateHz) : (track.sampleRateHz, rate)
-        return from == to ? frames : frames.scaledSaturated(by: to, over: from)
-    }
 }
 
 extension Track {

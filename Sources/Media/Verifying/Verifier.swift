@@ -140,23 +140,18 @@ extension SampleShape {
 }
 
 extension ResolvedFormat {
-    /// The frames that `frames` encoded frames decode to. Opus always decodes at 48 kHz, and ADTS cannot state
-    /// where the sound begins and ends.
+    /// The frames that `frames` encoded frames decode to. Opus always decodes at 48 kHz.
     func decodedFrames(of frames: Int64) -> Int64 {
-        switch (container, codec) {
-        case (_, .opus): frames * Int64(ContainerWriting.opusRateHz) / Int64(sampleRateHz)
-        case (.adts, _): (frames + 1024 + 1023) / 1024 * 1024
-        default: frames
-        }
+        codec == .opus ? frames * Int64(OpusHeader.rateHz) / Int64(sampleRateHz) : rules.decodedFrames(of: frames)
     }
 }
 
 extension RawShape {
     /// The shape for reading a headerless output back; `nil` for outputs with a header.
     public init?(_ format: ResolvedFormat) {
-        guard format.container == .raw else { return nil }
+        guard format.rules.isHeaderless else { return nil }
         self.init(
-            demuxerName: ContainerWriting.muxerName(format),
+            demuxerName: format.rules.muxerName(format),
             sampleRateHz: format.sampleRateHz,
             channelCount: format.channelCount
         )

@@ -16,8 +16,11 @@ final class PacketCopy {
     private(set) var configuration: [UInt8]?
 
     private let muxer: Muxer
-    private let isADTS: Bool
+    /// Whether each packet of the source begins with an ADTS header, which the output does not hold.
+    private let dropsADTSHeaders: Bool
     private let format: ResolvedFormat
+    /// How the output's container marks the packets, and what it can state about them.
+    private let traits: CopyTraits
     private let track: Track
     private let begin: (PacketCopy) throws -> Void
     /// Leading packets that hold only priming. They wait because the header needs the total priming.
@@ -44,8 +47,10 @@ final class PacketCopy {
         begin: @escaping (PacketCopy) throws -> Void
     ) {
         track = source.track
-        isADTS = source.demuxer.name == "aac"
         self.format = format
+        let traits = format.rules.copying(format.codec)
+        self.traits = traits
+        dropsADTSHeaders = source.demuxer.rules.packets.beginWithADTSHeaders && !traits.keepADTSHeaders
         self.muxer = muxer
         self.begin = begin
     }
@@ -75,11 +80,9 @@ final class PacketCopy {
 
     private func beginOutput(with packet: borrowing Packet) throws {
         try checkCarried(packet.skip)
-        if packet.skip.start > 0, format.container == .mka, [.aac, .mp3].contains(format.codec) {
-            trimmedPacket = held.count
-        }
+        if packet.skip.start > 0, traits.marks == .eitherEnd { trimmedPacket = held.count }
         hasBegun = true
-        if isADTS, format.container != .adts { configuration = try adtsHeader(of: packet).configuration }
+        if dropsADTSHeaders { configuration = try adtsHeader(of: packet).configuration }
         try begin(self)
         for one in held { try write(&one.packet) }
         held.removeAll()
@@ -105,22 +108,19 @@ final class PacketCopy {
         throw refusal("its frames define their own channel layout")
     }
 
-    // MARK: Side data for each container
+    // MARK: Side data
 
     private func mark(_ packet: inout Packet, _ start: Int, _ end: Int) throws {
-        switch (format.container, format.codec) {
-        case (.mka, .aac), (.mka, .mp3):
-            // A trim at the start is written as one at the end; `MatroskaPatch` then negates it.
-            try setEnd(max(start, end), of: &packet)
-        case (.mka, .opus), (.webm, .opus): try setEnd(end, of: &packet)
-        case (.mka, .vorbis), (.webm, .vorbis): try setEnd(writtenPackets == 0 ? 0 : end, of: &packet)
-        case (.mp3, _):
-            // libav takes delay and padding for the LAME tag from the values at each packet.
+        switch traits.marks {
+        case .eitherEnd: try setEnd(max(start, end), of: &packet)
+        case .end: try setEnd(end, of: &packet)
+        case .endBehindFirst: try setEnd(writtenPackets == 0 ? 0 : end, of: &packet)
+        case .lameTag:
             trailingPadding = end > 0 ? trailingPadding + end : 0
             try packet.setSkip(start: Int(priming), end: trailingPadding)
-        default:
+        case .duration, .durationOnPages:
             packet.duration -= Int64(end)
-            if (format.container, format.codec) == (.ogg, .vorbis), writtenPackets == 2 { try muxer.flush() }
+            if traits.marks == .durationOnPages, writtenPackets == 2 { try muxer.flush() }
         }
     }
 
@@ -132,26 +132,24 @@ final class PacketCopy {
 
     private func checkCarried(_ skip: (start: Int, end: Int)) throws {
         guard skip.start > 0 || skip.end > 0 || (!hasBegun && priming > 0) else { return }
-        switch (format.container, format.codec) {
-        case (.m4a, _), (.mp4, _), (.caf, .opus), (.caf, .alac), (.ogg, .opus), (.ogg, .vorbis), (.webm, _),
-            (.mka, .opus), (.mka, .vorbis):
+        switch traits.trims {
+        case .sixteenBits:
             if priming > 0xFFFF { throw refusal("it has \(Plural.count(priming, "priming frame"))") }
-        case (.mka, .aac), (.mka, .mp3):
+        case .oneEnd:
             if skip.start > 0, skip.end > 0 {
                 throw refusal("one packet has both priming and padding")
             }
-        case (.mp3, _):
-            if priming < Int64(Muxer.lameDecoderDelay) || priming > Int64(Muxer.lameDecoderDelay + 4095) {
+        case .lameTag:
+            if priming < Int64(MP3.decoderDelay) || priming > Int64(MP3.decoderDelay + 4095) {
                 throw refusal("the LAME tag cannot store \(Plural.count(priming, "priming frame"))")
             }
-        default:
+        case .none:
             throw refusal("it has priming or padding")
         }
     }
 
-    /// In CAF, all packets but the last have the same length.
     private func checkLength(_ frames: Int64, isShort: Bool) throws {
-        guard format.container == .caf, [.opus, .alac].contains(format.codec) else { return }
+        guard traits.needEqualPackets else { return }
         if frames > packetFrames || (rawFrames % packetFrames != 0) {
             throw refusal("its packets differ in length")
         }

@@ -92,7 +92,7 @@ public final class Writer {
 
     private func muxer(for format: ResolvedFormat) throws -> Muxer {
         do {
-            return try Muxer(sink, name: ContainerWriting.muxerName(format))
+            return try Muxer(sink, format)
         } catch let error as LibAVError {
             throw MediaError(error, .formatRefused, at: .open, "\(format.container.title) cannot be written")
         }
@@ -179,7 +179,7 @@ extension ResolvedFormat {
     /// Whether the format needs no header fields completed at the end.
     var canStream: Bool {
         switch codec {
-        case .pcm, .ulaw, .alaw: container == .raw || container == .wav
+        case .pcm, .ulaw, .alaw: rules.canStream
         default: false
         }
     }

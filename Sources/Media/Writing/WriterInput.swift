@@ -8,6 +8,8 @@ public final class WriterInput {
     private let muxer: Muxer
     /// The writer's format; for a copy, with the actual codec.
     private let format: ResolvedFormat
+    /// What is special about its container.
+    private let rules: any OutputRules
     private let source: PacketOutput?
     private var samples: SampleInput?
     private var copy: PacketCopy?
@@ -24,6 +26,7 @@ public final class WriterInput {
         options = writer.options
         self.muxer = muxer
         self.format = format
+        rules = format.rules
         self.source = source
         let limit = FormatTable.rule(format.container, format.codec)?.maximumBytes
         frameLimit = limit.flatMap { bytes in
@@ -83,8 +86,8 @@ public final class WriterInput {
     private func begin(_ shape: SampleShape) throws {
         let encoder = try Encoder.open(format, source: shape, globalHeader: muxer.wantsGlobalHeader)
         try muxer.addAudio(encoder)
-        let sink = PacketSink(muxer, marking: try ContainerWriting.marking(format, encoder))
-        let leadIn = ContainerWriting.leadInFrames(format, encoder)
+        let sink = PacketSink(muxer, marking: try rules.marking(format, encoder))
+        let leadIn = rules.leadInFrames(format, encoder)
         samples = try SampleInput(
             encoder,
             to: sink,
@@ -94,7 +97,7 @@ public final class WriterInput {
             digests: options.digestsSamples
         )
         try tellChannels(of: shape)
-        try writeHeader(ContainerWriting.options(format))
+        try writeHeader(rules.muxerOptions(format))
     }
 
     private func beginCopying(_ source: PacketOutput, _ copy: PacketCopy) throws {
@@ -110,9 +113,7 @@ public final class WriterInput {
             if let layout = ChannelLayout(mask: track.channelMask), layout.channelCount == track.channelCount {
                 remarks += SampleRemarks.lostLayout(layout, in: format)
             }
-            // A LAME tag with no delay would cost a source without a delay its first frames.
-            let hasNoTag = format.container == .mp3 && copy.priming == 0
-            try writeHeader(ContainerWriting.options(format) + (hasNoTag ? [("write_xing", "0")] : []))
+            try writeHeader(rules.muxerOptions(format) + rules.copyOptions(priming: copy.priming))
         } catch let error as LibAVError where muxer.sink.failure == nil {
             throw MediaError(
                 error,
@@ -162,7 +163,7 @@ public final class WriterInput {
             remarks += new
             if options.refusesLoss { try new.refuseLoss(at: .finish) }
         }
-        try ContainerPatch.apply(to: muxer.sink, format, done.facts)
+        try rules.patch(muxer.sink, format, done.facts)
         try muxer.sink.cutAtEnd()
         return Writer.Summary(
             plannedFrames: done.planned,
@@ -176,7 +177,7 @@ public final class WriterInput {
         )
     }
 
-    private typealias Counts = (planned: Int64, encoded: Int64, written: Int64, facts: ContainerPatch.Facts)
+    private typealias Counts = (planned: Int64, encoded: Int64, written: Int64, facts: WrittenFacts)
 
     private func finishSound() throws -> Counts {
         let tags = options.tags
@@ -218,9 +219,6 @@ public final class WriterInput {
 }
 
 extension ResolvedFormat {
-    /// Whether a file without frames is readable: PCM may be empty, but other codecs write no valid file, and libav
-    /// cannot read an empty W64 or Matroska file.
-    fileprivate var mayBeEmpty: Bool {
-        [.pcm, .ulaw, .alaw].contains(codec) && ![.w64, .mka].contains(container)
-    }
+    /// Whether a file without frames is readable: PCM may be empty, but other codecs write no valid file.
+    fileprivate var mayBeEmpty: Bool { [.pcm, .ulaw, .alaw].contains(codec) && rules.mayBeEmpty }
 }

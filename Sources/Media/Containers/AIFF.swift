@@ -1,0 +1,58 @@
+import Conversion
+
+/// AIFF and AIFC.
+struct AIFF: ContainerRules {
+    /// Another chunk (COMM) states the number of frames, and libav reads no more than that.
+    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
+        guard let sound = Chunks.iff.first("SSND", in: source), StreamedHeader.isPlaceholder(sound.size),
+            let common = Chunks.iff.first("COMM", in: source)?.place,
+            let shape = source.bytes(at: common, count: 22), shape.count >= 18,
+            let offset = source.bytes(at: sound.place, count: 4), offset.count == 4
+        else { return nil }
+        let (channels, bits) = (bigEndian(shape[0..<2]), bigEndian(shape[6..<8]))
+        let isIMA = shape.count == 22 && shape[18...].elementsEqual("ima4".utf8)
+        let frameBytes = channels * (isIMA ? 34 : (bits + 7) / 8)
+        let soundBytes = size - sound.place - 8 - bigEndian(offset[0..<4])
+        guard frameBytes > 0, soundBytes > 0, size < 1 << 32 else { return nil }
+        return StreamedHeader(
+            soundBytes: soundBytes,
+            patches: [
+                SourcePatch(place: 4, bytes: bigEndianBytes(size - 8, count: 4)),
+                SourcePatch(place: common + 2, bytes: bigEndianBytes(soundBytes / frameBytes, count: 4)),
+                SourcePatch(place: sound.place - 4, bytes: bigEndianBytes(size - sound.place, count: 4)),
+            ]
+        )
+    }
+
+    func capTags(_ cap: inout TagCap, from start: Int64) { cap.capChunks(isBig: true) }
+
+    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
+        ID3Frames.countInChunks(of: source, size, isBig: true, into: &values)
+    }
+
+    func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
+        .ofPCM(stated, stream)
+    }
+
+    /// The length of PCM is known to the frame and is checked elsewhere.
+    func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool { !stream.isPCM && Chunks.iff.areCut(source) }
+}
+
+/// As an output.
+extension AIFF {
+    func muxerName(_ format: ResolvedFormat) -> String { "aiff" }
+
+    /// For tags beyond AIFF's own four.
+    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [("write_id3v2", "1")] }
+
+    /// The tag that makes libav write AIFC where plain AIFF would do: big-endian integers of 16 bits and more.
+    func codecTag(_ format: ResolvedFormat) -> UInt32? {
+        guard format.container == .aifc, format.codec == .pcm, format.sampleKind == .integer,
+            format.endianness == .big
+        else { return nil }
+        let names = [16: "twos", 24: "in24", 32: "in32"]
+        return names[format.bitDepth].map { $0.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
+    }
+
+    var coverPlace: CoverPlace { .stream }
+}

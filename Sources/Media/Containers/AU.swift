@@ -1,0 +1,25 @@
+import Conversion
+
+/// AU, the format of Sun and NeXT.
+struct AU: ContainerRules {
+    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
+        guard let head = source.bytes(at: 0, count: 12), head.count == 12, head.starts(with: Array(".snd".utf8)),
+            StreamedHeader.isPlaceholder(bigEndian(head[8..<12]))
+        else { return nil }
+        return StreamedHeader(soundBytes: size - bigEndian(head[4..<8]))
+    }
+
+    func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
+        .ofPCM(stated, stream)
+    }
+
+    /// libav reads on past the samples.
+    func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { track.length.exactFrames }
+}
+
+/// As an output.
+extension AU {
+    func muxerName(_ format: ResolvedFormat) -> String { "au" }
+
+    func carries(_ tag: Tag) -> Bool { false }
+}

@@ -1,0 +1,4 @@
+/// DTS without a container.
+struct DTS: SourceRules {
+    let statesTimes = false
+}

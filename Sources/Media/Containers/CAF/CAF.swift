@@ -1,0 +1,65 @@
+import Conversion
+
+/// CAF, Apple's Core Audio Format.
+struct CAF: ContainerRules {
+    private static let chunks = Chunks(start: 8, sizeBytes: 8, sizesAreBig: true, arePadded: false)
+
+    /// The data chunk begins with an edit count of four bytes. Its size is -1 while the file is being written.
+    private static let editCountBytes: Int64 = 4
+
+    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
+        guard let data = Self.chunks.first("data", in: source), data.size == -1 else { return nil }
+        return StreamedHeader(soundBytes: size - data.place - Self.editCountBytes)
+    }
+
+    func capTags(_ cap: inout TagCap, from start: Int64) { cap.capCAF() }
+
+    func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
+        stream.isPCM ? dataSize(demuxer.source, stream) : packetTable(demuxer.source)
+    }
+
+    func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
+        .ofPCM(stated, stream)
+    }
+
+    func statesFrames(of codec: String) -> Bool { ["opus", "alac", "flac"].contains(codec) }
+
+    func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { stream.isPCM ? nil : track.length.frames }
+
+    /// The header of the packet table. libav adds priming and remainder to the valid frames instead of dropping them.
+    private func packetTable(_ source: ByteSource) -> ContainerFacts? {
+        guard let place = Self.chunks.first("pakt", in: source)?.place,
+            let table = source.bytes(at: place, count: 24), table.count == 24
+        else { return nil }
+        let valid = bigEndian(table[8..<16])
+        let priming = Int(bigEndian(table[16..<20]))
+        guard valid > 0, priming < 1 << 20 else { return nil }
+        // Some writers, libav among them, count the last packet as a full packet.
+        let padding = Int(bigEndian(table[20..<24]))
+        return ContainerFacts(primingFrames: priming, paddingFrames: padding, soundFrames: valid, tolerance: 4096)
+    }
+
+    /// Length from the size of the data chunk.
+    private func dataSize(_ source: ByteSource, _ stream: InputStream) -> ContainerFacts? {
+        guard let size = Self.chunks.first("data", in: source)?.size, size > Self.editCountBytes,
+            stream.blockAlign > 0
+        else { return nil }
+        return ContainerFacts(soundFrames: (size - Self.editCountBytes) / Int64(stream.blockAlign))
+    }
+}
+
+/// As an output.
+extension CAF {
+    func muxerName(_ format: ResolvedFormat) -> String { "caf" }
+
+    /// All packets but the last have the same length.
+    func copying(_ codec: Codec) -> CopyTraits {
+        Self.hasPacketTable(codec) ? CopyTraits(trims: .sixteenBits, needEqualPackets: true) : CopyTraits()
+    }
+
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        if Self.hasPacketTable(format.codec) { try CAFPatch.apply(to: sink, format, facts) }
+    }
+
+    private static func hasPacketTable(_ codec: Codec) -> Bool { codec == .opus || codec == .alac }
+}

@@ -1,0 +1,26 @@
+/// A container's length and priming for one track, where libav 5.1 reads them wrong, rounded or not at all.
+struct ContainerFacts {
+    /// Priming frames that libav does not drop.
+    var primingFrames: Int?
+    /// Priming frames that libav drops.
+    var droppedFrames: Int?
+    /// Padding frames after the sound.
+    var paddingFrames: Int?
+    /// Frames of sound between priming and padding.
+    var soundFrames: Int64?
+    /// How far `soundFrames` may exceed the true length without a loss.
+    var tolerance: Int64 = 0
+    /// Whether to cut the sound at `soundFrames`, whatever libav says about the packets.
+    var isCutAtLength = false
+    /// Whether only the packets show where the sound ends. The sound is then not cut at `soundFrames`.
+    var endsWithItsPackets = false
+    /// Whether the stream may be longer than its start shows.
+    var isOpenEnded = false
+    /// Whether the source is an excerpt of a longer stream. The totals in the codec's header then do not apply.
+    var isExcerpt = false
+
+    /// What the container of `demuxer` says about `stream`; `nil` if libav is right.
+    static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
+        demuxer.streamed == nil ? demuxer.rules.facts(of: stream, in: demuxer) : ContainerFacts(isOpenEnded: true)
+    }
+}

@@ -1,0 +1,31 @@
+import Conversion
+
+/// MPEG audio without a container.
+struct MP3: ContainerRules {
+    let frameSyntax: FrameSyntax? = .mpegAudio
+    let statesTimes = false
+    /// Tags lie between concatenated files, of which the first header counts only the first.
+    let packets = PacketTraits(mayBeTags: true, mayFollowTheEnd: true)
+
+    func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? { demuxer.framed?.header?.facts }
+}
+
+/// As an output.
+extension MP3 {
+    /// The decoder delay in frames, which the LAME tag omits from the delay that it states.
+    static let decoderDelay = 529
+
+    func muxerName(_ format: ResolvedFormat) -> String { "mp3" }
+
+    /// Car radios and Windows read ID3v2.3.
+    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [("id3v2_version", "3")] }
+
+    /// A LAME tag with no delay would cost a source without a delay its first frames.
+    func copyOptions(priming: Int64) -> [(String, String)] { priming == 0 ? [("write_xing", "0")] : [] }
+
+    func marking(_ format: ResolvedFormat, _ encoder: borrowing Encoder) throws -> PacketSink.Marking { .lameTag }
+
+    func copying(_ codec: Codec) -> CopyTraits { CopyTraits(marks: .lameTag, trims: .lameTag) }
+
+    var coverPlace: CoverPlace { .stream }
+}

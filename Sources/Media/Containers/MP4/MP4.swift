@@ -1,0 +1,90 @@
+import Conversion
+
+/// MP4, QuickTime and their relatives.
+struct MP4: ContainerRules {
+    let packets = PacketTraits(clock: .rounded, jump: .byIndex, stateTheirSkip: true, mayShiftTogether: true)
+
+    // MARK: Opening
+
+    func protectionMark(in source: ByteSource) -> String? { MP4Protection.sampleEntry(in: source) }
+
+    func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? {
+        try PlainMovie(source, limits)
+    }
+
+    // MARK: Tags
+
+    func capTags(_ cap: inout TagCap, from start: Int64) { cap.capMP4() }
+
+    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
+        MP4Items.count(in: source, size, into: &values)
+    }
+
+    // MARK: Facts
+
+    func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? { MP4Facts.read(demuxer, stream) }
+
+    /// A pipe does not show the resolution of the ticks in which the file states its length.
+    func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
+        stated.exact > 0 && demuxer.source.isSeekable
+            ? .exact(stated.exact)
+            : .about(stated.near, tolerance: Int64(stream.sampleRateHz / 100), unlessZero: true)
+    }
+
+    // MARK: Packets
+
+    /// The edit list puts the sound at zero. If the delay exceeds one packet, as with Apple's encoder, libav may mark
+    /// only the first packet's share. It also counts in ticks of the track, which may differ from samples.
+    func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)? {
+        guard let time = packet.timestamp else { return nil }
+        let (start, end) = packet.skip
+        let frames = Int(stream.nearestFrames(max(Int64(start), -time), rate: track.sampleRateHz))
+        return frames > 0 ? (frames, end) : nil
+    }
+
+    func obeysFAACMark(in track: Track) -> Bool { track.primingFrames == FAACMark.priming }
+
+    func statesFrames(of codec: String) -> Bool { ["opus", "alac", "flac", "aac"].contains(codec) }
+
+    // MARK: Ends
+
+    func soundEnd(of track: Track, _ stream: InputStream) -> Int64? {
+        stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
+    }
+
+    func lacksEnd(_ source: ByteSource) -> Bool { FragmentChain.isBroken(source) }
+}
+
+/// As an output.
+extension MP4 {
+    // MARK: Muxing
+
+    func muxerName(_ format: ResolvedFormat) -> String { format.container == .m4a ? "ipod" : "mp4" }
+
+    /// Makes the edit list count single frames.
+    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] {
+        [("movie_timescale", "\(format.codec == .opus ? OpusHeader.rateHz : format.sampleRateHz)")]
+    }
+
+    var assemblesSamples: Bool { true }
+
+    func copying(_ codec: Codec) -> CopyTraits { CopyTraits(trims: .sixteenBits) }
+
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        try MP4Patch.apply(to: sink, format, facts)
+    }
+
+    // MARK: Tags for outputs
+
+    var coverPlace: CoverPlace { .stream }
+
+    /// A tag for which the item list has no name of its own is a freeform item.
+    func patches(_ tag: Tag) -> Bool { !tag.isTechnical && !Self.namedItems.contains(tag.key.lowercased()) }
+
+    private static let namedItems: Set<String> = [
+        "title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
+        "lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "track", "disc",
+        "compilation", "episode_sort", "season_number", "media_type", "hd_video", "gapless_playback", "sort_name",
+        "sort_artist", "sort_album", "sort_album_artist", "sort_composer", "sort_show",
+    ]
+}

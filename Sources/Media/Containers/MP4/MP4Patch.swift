@@ -1,0 +1,55 @@
+import Conversion
+
+/// Adds to MP4 what libav's muxer cannot write: iTunSMPB, for players that use it to trim, and tags with any name.
+enum MP4Patch {
+    static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        var items: [UInt8] = []
+        if format.codec == .aac { items += freeform("iTunSMPB", gaplessText(facts)) }
+        for tag in facts.tags where MP4().patches(tag) { items += freeform(tag.key, tag.value) }
+        if items.isEmpty { return }
+        try append(items, toItemListOf: sink)
+    }
+
+    /// The text of iTunSMPB: priming, padding and sound in frames; its other fields have no
+    /// meaning in files with one stream.
+    private static func gaplessText(_ facts: WrittenFacts) -> String {
+        let blocks = (Int64(facts.delay) + facts.frames + 1023) / 1024
+        let padding = blocks * 1024 - Int64(facts.delay) - facts.frames
+        let fields = [hex(0, 8), hex(Int64(facts.delay), 8), hex(padding, 8), hex(facts.frames, 16)]
+        return " " + (fields + Array(repeating: hex(0, 8), count: 8)).joined(separator: " ")
+    }
+
+    /// A `----` item: the namespace, the name, and the text.
+    private static func freeform(_ name: String, _ text: String) -> [UInt8] {
+        let none: [UInt8] = [0, 0, 0, 0]
+        let utf8: [UInt8] = [0, 0, 0, 1]
+        return box(
+            "----",
+            box("mean", none + Array("com.apple.iTunes".utf8)) + box("name", none + Array(name.utf8))
+                + box("data", utf8 + none + Array(text.utf8))
+        )
+    }
+
+    /// libav writes `moov` last, with its item list at the very end, so nothing that an offset points at moves.
+    private static func append(_ items: [UInt8], toItemListOf sink: ByteSink) throws {
+        let moov = try sink.box("moov", from: 0, to: sink.size)
+        let udta = try sink.box("udta", from: moov.body, to: moov.end)
+        let meta = try sink.box("meta", from: udta.body, to: udta.end)
+        let list = try sink.box("ilst", from: meta.body + 4, to: meta.end)
+        guard moov.end == sink.size else { throw sink.malformed("moov is not the last box") }
+        let rest = try sink.bytes(at: list.end, count: Int(sink.size - list.end))
+        try sink.patch(items + rest, at: list.end)
+        for grown in [moov, udta, meta, list] {
+            try sink.patch(bigEndianBytes(grown.end - grown.start + Int64(items.count), count: 4), at: grown.start)
+        }
+    }
+
+    private static func box(_ name: String, _ body: [UInt8]) -> [UInt8] {
+        bigEndianBytes(Int64(body.count + 8), count: 4) + Array(name.utf8) + body
+    }
+
+    private static func hex(_ value: Int64, _ digits: Int) -> String {
+        let text = String(value, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+}

@@ -1,0 +1,4 @@
+/// MPEG-TS, which stamps packets in ticks of 90 kHz.
+struct MPEGTransportStream: SourceRules {
+    let packets = PacketTraits(clock: .rounded, jump: .never, timesAreRounded: true)
+}

@@ -1,0 +1,85 @@
+import Conversion
+
+/// Matroska and WebM.
+struct Matroska: ContainerRules {
+    /// Whether the output is WebM. As sources the two do not differ.
+    var isWebM = false
+
+    let packets = PacketTraits(clock: .rounded, jump: .never, timesAreRounded: true)
+
+    // MARK: Tags
+
+    func capTags(_ cap: inout TagCap, from start: Int64) { cap.capMatroska() }
+
+    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
+        MatroskaTags.count(in: source, size, into: &values)
+    }
+
+    // MARK: Facts and packets
+
+    func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
+        .ofLongestTrack(in: demuxer, stream)
+    }
+
+    /// A block states only the frames to drop at its end, and libav then ignores the delay of Opus itself.
+    func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)? {
+        guard track.codecName == "opus", packet.hasSkip else { return nil }
+        let (start, end) = packet.skip
+        return start == 0 ? (stream.opusPreSkip, end) : nil
+    }
+
+    // MARK: Ends
+
+    func lacksEnd(_ source: ByteSource) -> Bool { MatroskaEnd.isBroken(source) }
+
+    func isReadToEnd(_ source: ByteSource) -> Bool { MatroskaEnd.isBroken(source) }
+}
+
+/// As an output.
+extension Matroska {
+    func muxerName(_ format: ResolvedFormat) -> String { isWebM ? "webm" : "matroska" }
+
+    /// libav cannot read an empty Matroska file.
+    var mayBeEmpty: Bool { false }
+
+    // MARK: Priming and padding
+
+    /// Whether only whole packets can be dropped at the start.
+    private func dropsWholePackets(_ codec: Codec) -> Bool { !isWebM && (codec == .aac || codec == .mp3) }
+
+    /// With this silence, the encoder delay ends at a packet boundary.
+    func leadInFrames(_ format: ResolvedFormat, _ encoder: borrowing Encoder) -> Int {
+        guard dropsWholePackets(format.codec), encoder.frameSize > 0 else { return 0 }
+        return (encoder.frameSize - encoder.delay % encoder.frameSize) % encoder.frameSize
+    }
+
+    func marking(_ format: ResolvedFormat, _ encoder: borrowing Encoder) throws -> PacketSink.Marking {
+        if dropsWholePackets(format.codec) {
+            let delay = encoder.delay + leadInFrames(format, encoder)
+            return .packets(frameSize: encoder.frameSize, delayPackets: delay / encoder.frameSize)
+        }
+        switch format.codec {
+        case .vorbis: return .vorbisPackets(try VorbisPacketLength.open(encoder))
+        case .opus: return .opusPackets(ticksPerFrame: OpusHeader.rateHz / format.sampleRateHz)
+        default: return .none
+        }
+    }
+
+    func copying(_ codec: Codec) -> CopyTraits {
+        if dropsWholePackets(codec) { return CopyTraits(marks: .eitherEnd, trims: .oneEnd) }
+        switch codec {
+        case .opus: return CopyTraits(marks: .end, trims: .sixteenBits)
+        case .vorbis: return CopyTraits(marks: .endBehindFirst, trims: .sixteenBits)
+        default: return CopyTraits(trims: isWebM ? .sixteenBits : .none)
+        }
+    }
+
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        try MatroskaPatch.apply(to: sink, format, facts)
+        if let packet = facts.trimmedPacket { try MatroskaPatch.turnTrim(ofGroup: packet, in: sink) }
+    }
+
+    // MARK: Tags for outputs
+
+    var coverPlace: CoverPlace { isWebM ? .none : .attachment }
+}

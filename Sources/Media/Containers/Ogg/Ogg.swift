@@ -1,0 +1,62 @@
+import Conversion
+
+/// Ogg.
+struct Ogg: ContainerRules {
+    let packets = PacketTraits(clock: .pages, jump: .never, countFirstVorbisPacket: true)
+
+    // MARK: Tags
+
+    func capTags(_ cap: inout TagCap, from start: Int64) { cap.capOgg() }
+
+    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
+        if let comments = VorbisComments.inOgg(source, size) { VorbisComments.count(in: comments, into: &values) }
+    }
+
+    let tagsBelongToStream = true
+
+    // MARK: Facts
+
+    func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
+        OggFacts.onlyVorbisPage(demuxer) ?? OggFacts.excerpt(demuxer, stream) ?? OggFacts.flacHeader(demuxer, stream)
+    }
+
+    /// The last page of a chained stream covers only the last link. In an excerpt it counts too much.
+    func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
+        let preSkip = Int64(stream.codecName == "opus" ? stream.opusPreSkip : 0)
+        if stated.exact > preSkip, stream.startsAtZero, OggEnd.isOfFirstStream(demuxer.source) {
+            return .exact(stated.exact - preSkip)
+        }
+        let sound = stated.near - Int64(stream.codecDelay ?? 0)
+        return .about(
+            demuxer.hasOneStream ? sound : 0,
+            tolerance: Int64(stream.sampleRateHz),
+            unlessZero: true
+        )
+    }
+
+    // MARK: Packets and ends
+
+    func pages(of source: ByteSource) -> OggPages? { OggPages(source) }
+
+    func lacksEnd(_ source: ByteSource) -> Bool { !OggEnd.isThere(in: source) }
+}
+
+/// As an output.
+extension Ogg {
+    func muxerName(_ format: ResolvedFormat) -> String { "ogg" }
+
+    func marking(_ format: ResolvedFormat, _ encoder: borrowing Encoder) throws -> PacketSink.Marking {
+        format.codec == .vorbis ? .oggVorbisPages : .none
+    }
+
+    func copying(_ codec: Codec) -> CopyTraits {
+        switch codec {
+        case .vorbis: CopyTraits(marks: .durationOnPages, trims: .sixteenBits)
+        case .opus: CopyTraits(trims: .sixteenBits)
+        default: CopyTraits()
+        }
+    }
+
+    var putsTagsOnStream: Bool { true }
+    var coverPlace: CoverPlace { .comment }
+}

@@ -1,0 +1,63 @@
+/// The end of an Ogg file: its last page, and whether that page is marked as the last.
+struct OggEnd {
+    /// The last complete page.
+    let lastPage: OggPages.Page?
+    /// Whether the source ends exactly with that page, and the page with a complete packet.
+    let isAfterPacket: Bool
+
+    /// Searches the end of `source`. A page is at most 65,307 bytes long.
+    init(of source: ByteSource) {
+        guard let size = source.size, let pages = OggPages(source) else {
+            (lastPage, isAfterPacket) = (nil, false)
+            return
+        }
+        let count = Int(min(size, Int64(2 * OggPages.greatestPage)))
+        let start = size - Int64(count)
+        let tail = source.bytes(at: start, count: count) ?? []
+        var place = tail.count - 27
+        while place >= 0 {
+            if tail[place] == 0x4F, tail[place + 1] == 0x67, let page = pages.goodPage(at: start + Int64(place)) {
+                lastPage = page
+                isAfterPacket = !page.isOpen && start + Int64(place + page.bytes) == size
+                return
+            }
+            place -= 1
+        }
+        (lastPage, isAfterPacket) = (nil, false)
+    }
+
+    /// The granule position of the first Ogg page with sound, if that page also ends the stream.
+    static func granuleOfOnlyPage(_ source: ByteSource) -> Int64? {
+        var place: Int64 = 0
+        // Headers with a cover of 16 MB take 250 pages.
+        for _ in 0..<1000 {
+            guard let head = source.bytes(at: place, count: 27 + 255), head.count >= 27,
+                head.starts(with: Array("OggS".utf8)), head.count >= 27 + Int(head[26])
+            else { return nil }
+            let granule = bigEndian(head[6..<14].reversed())
+            place += 27 + Int64(head[26]) + head[27..<(27 + Int(head[26]))].reduce(0) { $0 + Int64($1) }
+            // Another link of a chained stream may follow.
+            if head[5] & 0x04 != 0 {
+                return (1...Plausible.frames).contains(granule) && place == source.size ? granule : nil
+            }
+            if granule > 0 { return nil }
+        }
+        return nil
+    }
+
+    /// Whether the last page ends its stream, or at least no data follows it: a recording of a broadcast may stop
+    /// anywhere. `true` for a pipe.
+    static func isThere(in source: ByteSource) -> Bool {
+        if source.size == nil { return true }
+        let end = OggEnd(of: source)
+        return end.lastPage?.endsStream == true || end.isAfterPacket
+    }
+
+    /// Whether the source is a single stream from its first page to its last, and the last is marked as such.
+    static func isOfFirstStream(_ source: ByteSource) -> Bool {
+        guard let first = OggPages(source)?.goodPage(at: 0), let last = OggEnd(of: source).lastPage else {
+            return false
+        }
+        return last.endsStream && first.serial == last.serial
+    }
+}

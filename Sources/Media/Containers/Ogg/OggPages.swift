@@ -1,0 +1,199 @@
+/// Reads the pages of an Ogg file in parallel with libav, which skips damaged pages silently.
+final class OggPages {
+    private let source: ByteSource
+    private var place: Int64 = 0
+    /// The last good page of each stream.
+    private var lastPages: [UInt32: Page] = [:]
+    private var gaps: [UInt32: Break] = [:]
+    /// Whether a stream began after the sound of another one.
+    private(set) var isChained = false
+    private var hasPassedJunk = false
+    private var buffer = [UInt8](repeating: 0, count: OggPages.greatestPage)
+
+    static let greatestPage = 27 + 255 + 255 * 255
+    private static let streamLimit = 256
+
+    /// `nil` for a source that cannot seek.
+    init?(_ source: ByteSource) {
+        guard source.isSeekable else { return nil }
+        self.source = source
+    }
+
+    enum Break {
+        case none
+        /// Pages are missing, and so are packets.
+        case between
+        /// As `between`, and libav joined unrelated parts into the packet before the gap.
+        case within
+    }
+
+    /// What the page on which a packet begins says about the packet.
+    struct Arrival {
+        var gap = Break.none
+        /// The packet's first frame on the stream's clock; `nil` if the pages do not tell.
+        var frame: Int64?
+    }
+
+    /// Reads pages up to the one at `target`, on which a packet of `firstFrames` begins, and returns what they show.
+    ///
+    /// Only the first packet of a page gets an answer. Call it with ascending offsets.
+    func arrive(at target: Int64, firstFrames: Int64?, _ lengths: borrowing PacketLength) -> Arrival {
+        var arrival = Arrival()
+        while place <= target, !source.stop.isStopped {
+            guard let page = goodPage(at: place) else {
+                hasPassedJunk = true
+                guard let other = nextCapture(behind: place) else {
+                    place = .max
+                    break
+                }
+                place = other
+                continue
+            }
+            let last = lastPages[page.serial]
+            if page.beginsStream, lastPages.contains(where: { $0.value.granule > 0 }) { isChained = true }
+            // A listener who joins a broadcast gets its headers first, then the live pages.
+            let isJoined = last?.granule == 0 && last?.isOpen == false && !hasPassedJunk
+            if let last, page.number != last.number &+ 1, !page.beginsStream, !isJoined {
+                gaps[page.serial] = last.isOpen ? .within : .between
+            }
+            if lastPages.count < Self.streamLimit || last != nil { lastPages[page.serial] = page }
+            if place == target {
+                arrival.gap = gaps.removeValue(forKey: page.serial) ?? .none
+                if arrival.gap != .none {
+                    arrival.frame = firstFrames.flatMap { start(of: page, behind: last, firstFrames: $0, lengths) }
+                } else if let last, last.granule > 0, !last.isOpen {
+                    arrival.frame = last.granule
+                }
+            }
+            place += Int64(page.bytes)
+        }
+        return arrival
+    }
+
+    /// The position of the first packet that begins on the page in the buffer. The page's granule position counts
+    /// the frames up to the end of the last packet that ends on it.
+    private func start(of page: Page, behind last: Page?, firstFrames: Int64, _ lengths: borrowing PacketLength)
+        -> Int64?
+    {
+        guard page.granule > 0 else { return nil }
+        let packets = packets(of: page)
+        guard !packets.isEmpty else { return nil }
+        guard let frames = buffer.withUnsafeBytes({ lengths.frames(in: $0, packets) }) else { return nil }
+        let start = page.granule - frames - firstFrames
+        guard page.endsStream, let last, !last.isOpen, firstFrames > 0 else { return start }
+        // The granule position of the last page excludes the padding, but the missing packets before it were whole.
+        let missing = max(0, start - last.granule)
+        return last.granule + (missing + firstFrames - 1) / firstFrames * firstFrames
+    }
+
+    /// The position of the first frame on the first page of sound, and the stream's serial number;
+    /// `nil` if the page does not tell.
+    func startOfSound(_ lengths: borrowing PacketLength, _ stream: InputStream) -> (frame: Int64, serial: UInt32)? {
+        var place: Int64 = 0
+        // Headers with a cover of 16 MB take 250 pages.
+        for _ in 0..<1000 {
+            guard let page = goodPage(at: place) else { return nil }
+            place += Int64(page.bytes)
+            if page.granule == 0 || page.beginsStream { continue }
+            // Vorbis packets overlap, so the first packet yields nothing.
+            let packets = packets(of: page)
+            let counted = stream.codecName == "vorbis" ? packets : packets.prefix(1) + packets
+            guard !packets.isEmpty, page.granule > 0, !page.endsStream,
+                let frames = buffer.withUnsafeBytes({ lengths.frames(in: $0, counted) })
+            else { return nil }
+            return (page.granule - frames, page.serial)
+        }
+        return nil
+    }
+
+    /// The packets that begin and end on the page in the buffer.
+    private func packets(of page: Page) -> [Range<Int>] {
+        var packets: [Range<Int>] = []
+        var (begin, end) = (page.bodyStart, page.bodyStart)
+        for segment in 27..<page.bodyStart {
+            end += Int(buffer[segment])
+            if buffer[segment] < 255 {
+                packets.append(begin..<end)
+                begin = end
+            }
+        }
+        if page.continues, !packets.isEmpty { packets.removeFirst() }
+        return packets
+    }
+
+    struct Page {
+        let serial: UInt32
+        let number: UInt32
+        let granule: Int64
+        let bytes: Int
+        let bodyStart: Int
+        /// Whether the page begins with the rest of a packet.
+        let continues: Bool
+        let beginsStream: Bool
+        let endsStream: Bool
+        /// Whether its last packet continues on the next page.
+        let isOpen: Bool
+    }
+
+    /// The page at `place`; `nil` unless it is complete and its checksum matches.
+    func goodPage(at place: Int64) -> Page? {
+        let got = buffer.withUnsafeMutableBytes { source.read(into: .init(rebasing: $0[..<282]), at: place) }
+        guard got >= 27, buffer.starts(with: [0x4F, 0x67, 0x67, 0x53, 0]) else { return nil }
+        let segments = Int(buffer[26])
+        guard got >= 27 + segments else { return nil }
+        let bytes = 27 + segments + buffer[27..<(27 + segments)].reduce(0) { $0 + Int($1) }
+        if bytes > got {
+            let all = buffer.withUnsafeMutableBytes { source.read(into: .init(rebasing: $0[..<bytes]), at: place) }
+            guard all == bytes else { return nil }
+        }
+        let stated = little(22)
+        for index in 22..<26 { buffer[index] = 0 }
+        guard Self.sum(buffer, bytes) == stated else { return nil }
+        return Page(
+            serial: little(14),
+            number: little(18),
+            granule: Self.granule(Int64(little(6)) | Int64(Int32(bitPattern: little(10))) << 32),
+            bytes: bytes,
+            bodyStart: 27 + segments,
+            continues: buffer[5] & 1 != 0,
+            beginsStream: buffer[5] & 2 != 0,
+            endsStream: buffer[5] & 4 != 0,
+            isOpen: segments > 0 && buffer[26 + segments] == 255
+        )
+    }
+
+    /// Turns an impossible position into -1, the value of a page on which no packet ends.
+    private static func granule(_ stated: Int64) -> Int64 {
+        stated == Plausible.boundedFrames(stated) ? stated : -1
+    }
+
+    private static func sum(_ page: UnsafePointer<UInt8>, _ bytes: Int) -> UInt32 {
+        Checksum.crc32(page, bytes).byteSwapped
+    }
+
+    /// The checksum of a page, as stored from byte 22 on.
+    static func checksum(of page: [UInt8]) -> [UInt8] {
+        var page = page
+        for index in 22..<26 { page[index] = 0 }
+        return bigEndianBytes(Int64(sum(page, page.count)), count: 4).reversed()
+    }
+
+    private func nextCapture(behind place: Int64) -> Int64? {
+        var start = place + 1
+        while !source.stop.isStopped {
+            let got = buffer.withUnsafeMutableBytes { source.read(into: $0, at: start) }
+            guard got >= 4 else { return nil }
+            for offset in 0...(got - 4) where buffer[offset] == 0x4F {
+                if buffer[offset..<(offset + 4)].elementsEqual([0x4F, 0x67, 0x67, 0x53]) {
+                    return start + Int64(offset)
+                }
+            }
+            start += Int64(got - 3)
+        }
+        return nil
+    }
+
+    private func little(_ offset: Int) -> UInt32 {
+        (0..<4).reduce(0) { $0 | UInt32(buffer[offset + $1]) << (8 * UInt32($1)) }
+    }
+}

@@ -1,0 +1,154 @@
+import Conversion
+
+/// What is special about one container as an output. The defaults describe a container into which libav writes packets
+/// as they are, with any tags, and right.
+protocol OutputRules: Sendable {
+    // MARK: Muxing
+
+    /// libav's name of the muxer.
+    func muxerName(_ format: ResolvedFormat) -> String
+
+    /// The options of the muxer.
+    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)]
+
+    /// Further options for copied packets with `priming` frames before the sound.
+    func copyOptions(priming: Int64) -> [(String, String)]
+
+    /// The codec tag that the muxer needs; `nil` if it chooses the right one.
+    func codecTag(_ format: ResolvedFormat) -> UInt32?
+
+    /// Whether the samples and their tables are written here and not by libav (`MP4Assembler`).
+    var assemblesSamples: Bool { get }
+
+    /// Whether nothing but samples is written.
+    var isHeaderless: Bool { get }
+
+    /// Whether the output can be written strictly in order.
+    var canStream: Bool { get }
+
+    /// Whether a file without frames is readable.
+    var mayBeEmpty: Bool { get }
+
+    // MARK: Priming and padding
+
+    /// Frames of silence to put before the sound, so that the container can state where the sound begins.
+    func leadInFrames(_ format: ResolvedFormat, _ encoder: borrowing Encoder) -> Int
+
+    /// How the packets of `encoder` are marked.
+    func marking(_ format: ResolvedFormat, _ encoder: borrowing Encoder) throws -> PacketSink.Marking
+
+    /// How copied packets of `codec` are marked, and what the container can state about them.
+    func copying(_ codec: Codec) -> CopyTraits
+
+    /// The frames that `frames` of sound decode to.
+    func decodedFrames(of frames: Int64) -> Int64
+
+    /// Corrects what libav 5.1 wrote wrong into the finished output, and adds what it left out. An output that is not
+    /// as expected is a failure, never a guess.
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws
+
+    // MARK: Tags
+
+    /// Whether the container can store `tag`.
+    func carries(_ tag: Tag) -> Bool
+
+    /// Whether `patch` writes `tag`, because libav cannot.
+    func patches(_ tag: Tag) -> Bool
+
+    /// Whether libav must have the tags on the stream, and not on the file.
+    var putsTagsOnStream: Bool { get }
+
+    /// Where the cover goes.
+    var coverPlace: CoverPlace { get }
+}
+
+extension OutputRules {
+    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [] }
+    func copyOptions(priming: Int64) -> [(String, String)] { [] }
+    func codecTag(_ format: ResolvedFormat) -> UInt32? { nil }
+    var assemblesSamples: Bool { false }
+    var isHeaderless: Bool { false }
+    var canStream: Bool { false }
+    var mayBeEmpty: Bool { true }
+
+    func leadInFrames(_ format: ResolvedFormat, _ encoder: borrowing Encoder) -> Int { 0 }
+    func marking(_ format: ResolvedFormat, _ encoder: borrowing Encoder) throws -> PacketSink.Marking { .none }
+    func copying(_ codec: Codec) -> CopyTraits { CopyTraits() }
+    func decodedFrames(of frames: Int64) -> Int64 { frames }
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {}
+
+    func carries(_ tag: Tag) -> Bool { true }
+    func patches(_ tag: Tag) -> Bool { false }
+    var putsTagsOnStream: Bool { false }
+    var coverPlace: CoverPlace { .none }
+}
+
+extension ResolvedFormat {
+    /// What is special about the format's container.
+    var rules: any OutputRules { ContainerRegistry.rules(writing: container) }
+}
+
+/// How copied packets are marked, and what a container can state about them.
+struct CopyTraits: Hashable {
+    var marks = Marks.duration
+    var trims = Trims.none
+    /// Whether all packets but the last must have the same length.
+    var needEqualPackets = false
+    /// Whether the packets keep their ADTS headers.
+    var keepADTSHeaders = false
+
+    /// How the frames that are not sound are marked.
+    enum Marks {
+        /// By the packet's duration.
+        case duration
+        /// As `duration`. libav reads a short Ogg Vorbis file correctly only if the sound does not begin on the last
+        /// page, so the page ends early.
+        case durationOnPages
+        /// By a trim at the packet's end.
+        case end
+        /// As `end`, except in the first packet, which gives no sound.
+        case endBehindFirst
+        /// By a trim at one end. One at the start is written as one at the end, and the patch then turns it.
+        case eitherEnd
+        /// By the numbers at each packet, from which libav makes the LAME tag.
+        case lameTag
+    }
+
+    /// How much priming and padding the container can state.
+    enum Trims {
+        case none
+        /// Priming up to 65,535 frames, and any padding.
+        case sixteenBits
+        /// One end of each packet.
+        case oneEnd
+        /// What a LAME tag can hold.
+        case lameTag
+    }
+}
+
+/// Where a container stores a cover.
+enum CoverPlace {
+    case none
+    /// In a stream with one picture.
+    case stream
+    /// In an attachment.
+    case attachment
+    /// In a comment, as FLAC's picture block.
+    case comment
+}
+
+/// What `OutputRules.patch` needs to know about a finished output.
+struct WrittenFacts {
+    let frames: Int64
+    let delay: Int
+    let tags: [Tag]
+    /// The copied packet that is trimmed at its start.
+    var trimmedPacket: Int?
+}
+
+extension ByteSink {
+    /// The error for a finished output that differs from what libav is known to write: failing is better than guessing.
+    func malformed(_ what: String) -> MediaError {
+        MediaError(.frameCountMismatch, at: .finish, "the written container has an unexpected structure: \(what)")
+    }
+}

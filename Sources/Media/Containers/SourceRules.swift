@@ -1,0 +1,180 @@
+import Conversion
+
+/// What is special about one container as a source. The defaults describe an ordinary container, which libav reads
+/// right.
+///
+/// The demuxer picks the rules once, from libav's name of the container. All other code asks the rules and compares
+/// no names. What is needed for each packet is in `packets`, a plain value.
+protocol SourceRules: Sendable {
+    // MARK: Opening
+
+    /// The mark of encryption in a file that libav cannot open; `nil` if there is none.
+    func protectionMark(in source: ByteSource) -> String?
+
+    /// The header of a source of `size` bytes, if it was written before the length was known; otherwise `nil`.
+    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader?
+
+    /// A file whose long sample tables are read here and not by libav; `nil` if libav reads the whole file.
+    func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie?
+
+    /// The syntax of the frames, if there is nothing but frames.
+    var frameSyntax: FrameSyntax? { get }
+
+    /// Whether the container states times. If not, libav need not wait for any.
+    var statesTimes: Bool { get }
+
+    /// Whether libav must see the first packet before it knows the codec.
+    var needsFirstPacket: Bool { get }
+
+    // MARK: Tags
+
+    /// Hides tags beyond the budget of `cap`. The ID3v2 tags at the start of the file have been capped already, and
+    /// end at `start`.
+    func capTags(_ cap: inout TagCap, from start: Int64)
+
+    /// Counts the values of the tags in a source of `size` bytes.
+    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues)
+
+    /// Whether the tags belong to the stream, and are added to those of the file.
+    var tagsBelongToStream: Bool { get }
+
+    // MARK: Facts
+
+    /// Length and priming, where libav reads them wrong, rounded or not at all; `nil` if libav is right.
+    func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts?
+
+    /// The length that libav states, and how reliable it is in this container.
+    func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise
+
+    /// Whether `fourCC` marks an encrypted track.
+    func isProtected(_ fourCC: String) -> Bool
+
+    // MARK: Packets
+
+    /// How libav delivers the packets.
+    var packets: PacketTraits { get }
+
+    /// The frames to drop from the first packet, where libav states others; `nil` if libav is right.
+    func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)?
+
+    /// Whether the name of the encoder libfaac in the first packet means priming that nothing else states.
+    func obeysFAACMark(in track: Track) -> Bool
+
+    /// Whether the times of two packets of `codec` state exactly how many frames lie between them.
+    func statesFrames(of codec: String) -> Bool
+
+    /// The pages of the container, if it has pages that show losses.
+    func pages(of source: ByteSource) -> OggPages?
+
+    /// What the numbers in the frames count, if the frames are numbered.
+    func numbering(of stream: InputStream) -> FLACNumbering?
+
+    /// Where reading can continue after the damaged data at `place`; `nil` if libav finds that by itself.
+    func nextStart(in source: ByteSource, behind place: Int64) -> Int64?
+
+    // MARK: Ends
+
+    /// Where the encoder's padding begins, if the container states it and libav does not cut the padding.
+    func soundEnd(of track: Track, _ stream: InputStream) -> Int64?
+
+    /// Whether the container's own size or count extends past the end of the source.
+    func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool
+
+    /// Whether the source stops without the end that the container requires.
+    func lacksEnd(_ source: ByteSource) -> Bool
+
+    /// Whether everything that the source has was read, when libav gives no more packets.
+    func isReadToEnd(_ source: ByteSource) -> Bool
+}
+
+extension SourceRules {
+    func protectionMark(in source: ByteSource) -> String? { nil }
+    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? { nil }
+    func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? { nil }
+    var frameSyntax: FrameSyntax? { nil }
+    var statesTimes: Bool { true }
+    var needsFirstPacket: Bool { false }
+
+    func capTags(_ cap: inout TagCap, from start: Int64) { cap.capAPE() }
+    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
+        ID3Frames.count(in: source, at: 0, into: &values)
+        if values.isEmpty { APEItems.count(in: source, size, into: &values) }
+    }
+    var tagsBelongToStream: Bool { false }
+
+    func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? { nil }
+    func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise { .none }
+    // Other containers carry MP4's codes as well.
+    func isProtected(_ fourCC: String) -> Bool { MP4Protection.fourCCs.contains(fourCC) }
+
+    var packets: PacketTraits { PacketTraits() }
+    func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)? {
+        nil
+    }
+    func obeysFAACMark(in track: Track) -> Bool { true }
+    func statesFrames(of codec: String) -> Bool { false }
+    func pages(of source: ByteSource) -> OggPages? { nil }
+    func numbering(of stream: InputStream) -> FLACNumbering? { nil }
+    func nextStart(in source: ByteSource, behind place: Int64) -> Int64? { nil }
+
+    func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { nil }
+    func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool { false }
+    func lacksEnd(_ source: ByteSource) -> Bool { false }
+    func isReadToEnd(_ source: ByteSource) -> Bool { source.isExhausted }
+}
+
+/// How libav delivers the packets of a container: what reading asks for each packet.
+struct PacketTraits: Hashable {
+    /// How exact the container's own times are; `nil` if they are derived from the count of frames anyway.
+    var clock: ContainerClock?
+    /// How to reach a later packet without reading those before it.
+    var jump = Jump.byBytes
+    /// Whether times are too coarse to count the frames of a packet.
+    var timesAreRounded = false
+    /// Whether libav also delivers tags.
+    var mayBeTags = false
+    /// Whether the packets state the frames to drop at their start, and not the decoder.
+    var stateTheirSkip = false
+    /// Whether one wrong number can shift all times after it.
+    var mayShiftTogether = false
+    /// Whether libav takes the first Vorbis packet, which only fills the decoder's window, for sound.
+    var countFirstVorbisPacket = false
+    /// Whether libav drops an incomplete last packet without a word.
+    var lackIncompleteLast = false
+    /// Whether sound may follow the length that the header states, because files were joined.
+    var mayFollowTheEnd = false
+    /// Whether each packet begins with an ADTS header.
+    var beginWithADTSHeaders = false
+
+    enum Jump {
+        /// Not at all: places are not certain.
+        case never
+        /// To a byte, if the sound is PCM, in which all frames have one size.
+        case byBytes
+        /// To a sample of the sample table.
+        case byIndex
+        /// To a frame that states its number.
+        case byFrameNumber
+    }
+}
+
+/// How a container states the time of its packets.
+enum ContainerClock {
+    /// In ticks that are rounded, or in times of arrival.
+    case rounded
+    /// In frames, once per page.
+    case pages
+    /// In frames, in each packet.
+    case frameNumbers
+}
+
+/// The length of a stream according to libav.
+struct StatedLength {
+    /// Frames, if the length is a whole number of them; otherwise zero.
+    let exact: Int64
+    /// The nearest number of frames.
+    let near: Int64
+}
+
+/// An ordinary container.
+struct OrdinaryContainer: SourceRules {}

@@ -1,0 +1,64 @@
+import Conversion
+
+/// W64. Its chunks have 16-byte names. Their size includes the chunk header, and they are aligned to eight bytes.
+struct W64: ContainerRules {
+    private static let firstChunk: Int64 = 40
+    private static let headBytes: Int64 = 24
+
+    /// libav does not accept a W64 with placeholder sizes.
+    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
+        guard let (place, stated) = dataChunk(in: source),
+            StreamedHeader.isWidePlaceholder(stated) || stated == Self.headBytes
+        else { return nil }
+        return StreamedHeader(
+            soundBytes: size - place - Self.headBytes,
+            patches: [
+                SourcePatch(place: 16, bytes: bigEndianBytes(size, count: 8).reversed()),
+                SourcePatch(place: place + 16, bytes: bigEndianBytes(size - place, count: 8).reversed()),
+            ]
+        )
+    }
+
+    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
+        ID3Frames.countInChunks(of: source, size, isBig: false, into: &values)
+    }
+
+    func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
+        guard stream.isPCM, stream.blockAlign > 0, let size = dataChunk(in: demuxer.source)?.size,
+            size >= Self.headBytes, size < 1 << 60
+        else { return nil }
+        return ContainerFacts(soundFrames: (size - Self.headBytes) / Int64(stream.blockAlign))
+    }
+
+    func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
+        .ofPCM(stated, stream)
+    }
+
+    /// Where the data chunk begins, and the size that it states.
+    private func dataChunk(in source: ByteSource) -> (place: Int64, size: Int64)? {
+        var place = Self.firstChunk
+        for _ in 0..<Chunks.most {
+            guard let head = source.bytes(at: place, count: Int(Self.headBytes)), head.count == Int(Self.headBytes)
+            else { return nil }
+            let size = littleEndian(head[16..<24])
+            if head.starts(with: Array("data".utf8)) { return (place, size) }
+            guard size >= Self.headBytes, size < 1 << 60 else { return nil }
+            place += (size + 7) / 8 * 8
+        }
+        return nil
+    }
+}
+
+/// As an output.
+extension W64 {
+    func muxerName(_ format: ResolvedFormat) -> String { "w64" }
+
+    /// libav cannot read an empty file.
+    var mayBeEmpty: Bool { false }
+
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        try W64Patch.apply(to: sink, format, facts)
+    }
+
+    func carries(_ tag: Tag) -> Bool { false }
+}

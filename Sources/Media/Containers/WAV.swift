@@ -1,0 +1,70 @@
+import Conversion
+
+/// WAV and RF64.
+struct WAV: ContainerRules {
+    /// From the first packet, libav decides whether PCM is really PCM.
+    let needsFirstPacket = true
+
+    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
+        guard let data = Chunks.riff.first("data", in: source), StreamedHeader.isPlaceholder(data.size) else {
+            return nil
+        }
+        let streamed = StreamedHeader(soundBytes: size - data.place)
+        guard data.size >= 0xFFFF_FFFE || data.size == 0,
+            let wide = Chunks.riff.first("ds64", in: source)?.place,
+            let sizes = source.bytes(at: wide, count: 16), sizes.count == 16
+        else { return streamed }
+        guard StreamedHeader.isWidePlaceholder(littleEndian(sizes[8..<16])) else { return nil }
+        // In RF64, libav reads as much as ds64 states.
+        let patch =
+            bigEndianBytes(size - 8, count: 8).reversed() + bigEndianBytes(size - data.place, count: 8).reversed()
+        return StreamedHeader(soundBytes: size - data.place, patches: [SourcePatch(place: wide, bytes: patch)])
+    }
+
+    func capTags(_ cap: inout TagCap, from start: Int64) { cap.capChunks(isBig: false) }
+
+    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
+        ID3Frames.countInChunks(of: source, size, isBig: false, into: &values)
+    }
+
+    /// The length that the header claims. libav trusts the file size instead, so it does not notice a truncated file.
+    func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
+        guard let stream = demuxer.streams.first(where: \.isAudio), stream.isPCM, stream.blockAlign > 0,
+            var size = Chunks.riff.first("data", in: demuxer.source)?.size
+        else { return nil }
+        // Zero and all ones mean that the size was not known when the header was written.
+        if size == 0 || size >= 0xFFFF_FFFF - 1 {
+            guard let wide = Chunks.riff.first("ds64", in: demuxer.source)?.place,
+                let sizes = demuxer.source.bytes(at: wide, count: 16), sizes.count == 16
+            else { return nil }
+            size = littleEndian(sizes[8..<16])
+        }
+        guard size > 0 else { return nil }
+        return ContainerFacts(soundFrames: size / Int64(stream.blockAlign))
+    }
+
+    /// The length of PCM is known to the frame and is checked elsewhere.
+    func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool {
+        guard !stream.isPCM, let data = Chunks.riff.first("data", in: source),
+            !StreamedHeader.isPlaceholder(data.size)
+        else { return false }
+        return Chunks.end(data.place + data.size, isBehind: source)
+    }
+}
+
+/// As an output.
+extension WAV {
+    func muxerName(_ format: ResolvedFormat) -> String { "wav" }
+
+    /// Reserves space for a ds64 chunk, used only when the data exceeds 4 GB.
+    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [("rf64", "auto")] }
+
+    var canStream: Bool { true }
+
+    func carries(_ tag: Tag) -> Bool { Self.infoTags.contains(tag.key.lowercased()) }
+
+    /// The tags for which libav has a code in the INFO list.
+    private static let infoTags: Set<String> = [
+        "title", "artist", "album", "comment", "copyright", "date", "genre", "track", "language", "encoded_by",
+    ]
+}

@@ -1,0 +1,9 @@
+import CLibAV
+
+/// Checksums that libav computes.
+enum Checksum {
+    /// The CRC with IEEE's polynomial, most significant bit first, of `count` bytes.
+    static func crc32(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> UInt32 {
+        av_crc(av_crc_get_table(AV_CRC_32_IEEE), 0, bytes, count)
+    }
+}

@@ -1,0 +1,86 @@
+import Conversion
+
+/// What an output knows about damage: recorded in its account, found and not yet counted, or only suspected.
+struct DamageJournal {
+    /// The damage that was recorded.
+    private(set) var account = DamageAccount()
+    /// The estimated loss since the last good packet. The container's clock may correct it when the next packet comes.
+    private(set) var pending: Loss?
+    /// The first place that the container marks as damaged; cleared once a loss is recorded.
+    private var suspicion: Int64?
+    /// The frames that the packet in the decoder should give, and where it begins.
+    private var expected: (frames: Int64, start: Int64)?
+    private var gaveTooMuch = false
+
+    /// Frames by which a packet may exceed its length unnoticed: Opus is exact in steps of 2.5 ms.
+    private static let opusStep: Int64 = 120
+    /// Frames by which an Opus packet may fall short unnoticed.
+    private static let opusSlack: Int64 = 20
+
+    // MARK: What a packet gives
+
+    /// Notes that the packet that begins at `start` should give `frames`; `nil` if its container does not tell.
+    mutating func expect(_ frames: Int64?, at start: Int64) { expected = frames.map { ($0, start) } }
+
+    /// Forgets what the packet should give, because it failed in another way.
+    mutating func expectNothing() { expected = nil }
+
+    /// The frames at the end of a block that are more than its packet should give. `decoded` is where the block begins,
+    /// and `padding` its frames that are dropped anyway.
+    mutating func excess(ofBlock frames: Int, padding: Int, at decoded: Int64) -> Int {
+        guard let expected else { return 0 }
+        let excess = decoded - expected.start + Int64(frames - padding) - expected.frames
+        guard excess >= Self.opusStep else { return 0 }
+        gaveTooMuch = true
+        return Int(min(excess, Int64(frames)))
+    }
+
+    /// The loss if the last packet did not give the frames that its container states; `nil` if it did. `decoded` is
+    /// where the next packet begins. `holdsBack` says that the decoder may give frames late, as Opus does when it
+    /// changes its mode.
+    mutating func settlePacket(at decoded: Int64, holdsBack: Bool) -> Loss? {
+        guard let (stated, start) = expected else { return nil }
+        expected = nil
+        let given = decoded - start
+        let short = stated - given
+        let missing = holdsBack ? (short + Self.opusSlack) / Self.opusStep * Self.opusStep : short
+        guard missing > 0 || gaveTooMuch else { return nil }
+        let detail =
+            gaveTooMuch
+            ? "a packet gave more than \(Plural.count(stated, "frame"))"
+            : "a packet gave \(given) of \(Plural.count(stated, "frame"))"
+        gaveTooMuch = false
+        return Loss(code: .corruptStream, frames: max(0, missing), detail: detail)
+    }
+
+    // MARK: What is not yet certain
+
+    /// Adds a loss to the estimate.
+    mutating func bear(_ loss: Loss?) { pending = pending?.followed(by: loss) ?? loss }
+
+    /// Ends the estimate, because it was recorded or did not come true. Returns it.
+    @discardableResult
+    mutating func takePending() -> Loss? {
+        defer { pending = nil }
+        return pending
+    }
+
+    /// Notes that the container marks the packet at `place` as damaged. Nothing of it need be missing.
+    mutating func suspect(at place: Int64) { suspicion = suspicion ?? place }
+
+    // MARK: What is certain
+
+    /// Records a loss of `frames`.
+    mutating func record(_ code: FailureCode, at place: Int64, frames: Int64) {
+        account.note(code, at: place, frames: frames)
+        suspicion = nil
+    }
+
+    /// Records a suspicion that no loss has explained.
+    mutating func recordSuspicion() {
+        if let suspicion, account.isEmpty { account.note(.corruptStream, at: suspicion, frames: 0) }
+    }
+
+    /// Forgets what is not certain, because the source is read again from its start.
+    mutating func startOver() { (pending, expected, suspicion) = (nil, nil, nil) }
+}
