@@ -70,9 +70,12 @@ let package = Package(
             dependencies: ["Publishing", "Ledger", "Storage", "Conversion"],
             swiftSettings: house
         ),
+        .target(name: "LocalCluster", dependencies: ["Storage", "Ledger", "Conversion", "System"], swiftSettings: house),
         .target(
             name: "Command",
-            dependencies: ["Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
+            dependencies: [
+                "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System",
+            ],
             swiftSettings: house
         ),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
@@ -203,7 +206,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Command", "Ledger", "Storage", "Conversion", "TestSupport", "FuzzedTexts", "sluice", "text-process",
+                "Command", "LocalCluster", "Ledger", "Storage", "Conversion", "TestSupport", "FuzzedTexts", "sluice",
+                "text-process",
             ],
             exclude: ["Golden"],
             swiftSettings: house

@@ -1,5 +1,6 @@
 import Glibc
 import Ledger
+import LocalCluster
 
 /// The command `sluice`, from its command-line words to its exit code.
 public enum CommandLineTool {

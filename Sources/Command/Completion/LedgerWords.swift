@@ -1,6 +1,7 @@
 import Conversion
 import Dispatch
 import Ledger
+import LocalCluster
 import Synchronization
 
 /// Completions that have to be looked up: numbers of jobs and batches and names of queues and workers in the
@@ -68,7 +69,7 @@ enum LedgerWords: Sendable, Hashable {
         case .context(let context, _): configuration = try context.configuration(environment)
         case .variables: configuration = try LedgerConfiguration(environment: environment)
         case .cluster:
-            let cluster = try LocalCluster(environment: environment)
+            let cluster = try PrivateCluster(environment: environment)
             guard cluster.runningState() != nil else { return nil }
             configuration = try LocalPostgres.configuration(cluster.place)
         }

@@ -2,6 +2,7 @@ import Conversion
 import Dispatch
 import FoundationEssentials
 import Glibc
+import LocalCluster
 import Synchronization
 
 /// A log record of a service: one line on standard error.

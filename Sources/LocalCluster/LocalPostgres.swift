@@ -1,9 +1,9 @@
 import Glibc
-import Ledger
+package import Ledger
 
 /// The PostgreSQL server of the private cluster: durable, and reachable only through its socket and only by its
 /// owner.
-struct LocalPostgres: Sendable {
+package struct LocalPostgres: Sendable {
     let place: ClusterPlace
     let programs: PostgresPrograms
 
@@ -43,7 +43,7 @@ struct LocalPostgres: Sendable {
     }
 
     /// How commands connect to the ledger in this server.
-    static func configuration(_ place: ClusterPlace) throws -> LedgerConfiguration {
+    package static func configuration(_ place: ClusterPlace) throws -> LedgerConfiguration {
         try LedgerConfiguration(url: "host='\(place.sockets)' port=5432 user=sluice dbname=postgres")
     }
 

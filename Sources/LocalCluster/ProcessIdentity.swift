@@ -2,8 +2,8 @@ import Glibc
 import System
 
 /// Identifies one process for good: process ids are reused, but an id with its start time is not.
-struct ProcessIdentity: Sendable, Hashable, Codable {
-    let id: Int32
+package struct ProcessIdentity: Sendable, Hashable, Codable {
+    package let id: Int32
     /// In clock ticks since the machine started.
     let startedAt: UInt64
     /// The id of that boot of the machine.

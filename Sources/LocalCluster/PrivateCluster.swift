@@ -6,10 +6,10 @@ import Ledger
 /// A supervisor, which is this program again, keeps a PostgreSQL server, a coordinator and a worker running. The
 /// supervisor may be killed like any of them. The others go on without it; the next command that needs the cluster
 /// starts another supervisor, which finds them.
-struct LocalCluster: Sendable {
-    let place: ClusterPlace
+package struct PrivateCluster: Sendable {
+    package let place: ClusterPlace
 
-    init(environment: [String: String]) throws(ClusterError) {
+    package init(environment: [String: String]) throws(ClusterError) {
         place = try ClusterPlace(environment: environment)
     }
 
@@ -18,7 +18,7 @@ struct LocalCluster: Sendable {
 
     /// Starts what is not running, and waits until the ledger can be used. Calls `onWait` about every 20 ms
     /// meanwhile.
-    func ensureRunning(slots: Int? = nil, onWait: () -> Void = {}) throws(ClusterError) -> ClusterState {
+    package func ensureRunning(slots: Int? = nil, onWait: () -> Void = {}) throws(ClusterError) -> ClusterState {
         if slots == nil, let state = runningState() { return state }
         try place.prepare()
         if let slots {
@@ -53,12 +53,12 @@ struct LocalCluster: Sendable {
             "the private cluster did not start within \(Self.patience)",
             details: LogTail.lines(of: place.supervisorLog.path),
             hint: "see \(place.logs)",
-            exitCode: .unreachable
+            code: .unreachable
         )
     }
 
     /// The state if the cluster is usable: the supervisor runs and the server accepts connections. Otherwise `nil`.
-    func runningState() -> ClusterState? {
+    package func runningState() -> ClusterState? {
         let state = ClusterState.read(place)
         // A server that was restarted after a crash recovers before it accepts connections.
         guard state.isReady, state.supervisor?.isAlive == true, let server = state.postgres, server.isAlive,
@@ -93,7 +93,7 @@ struct LocalCluster: Sendable {
     // MARK: - Ending
 
     /// Stops everything, in order, without losing jobs. Returns whether anything was running.
-    func stop(onWait: () -> Void = {}) throws(ClusterError) -> Bool {
+    package func stop(onWait: () -> Void = {}) throws(ClusterError) -> Bool {
         let state = ClusterState.read(place)
         if let supervisor = state.supervisor, supervisor.isAlive {
             supervisor.send(SIGTERM)
@@ -104,7 +104,7 @@ struct LocalCluster: Sendable {
                     throw ClusterError(
                         "the private cluster did not stop",
                         hint: "see \(place.logs)",
-                        exitCode: .failure
+                        code: .failure
                     )
                 }
                 onWait()
@@ -135,7 +135,7 @@ struct LocalCluster: Sendable {
             // PostgreSQL never gets SIGKILL: SIGQUIT is its own immediate shutdown, from which it recovers.
             part.send(part == state.postgres ? SIGQUIT : SIGKILL)
             guard try part.waitForEnd(.seconds(30)) else {
-                throw ClusterError("process \(part.id) does not exit", exitCode: .failure)
+                throw ClusterError("process \(part.id) does not exit", code: .failure)
             }
         }
         (state.worker, state.coordinator, state.postgres, state.isReady) = (nil, nil, nil, false)

@@ -1,4 +1,6 @@
-import Ledger
+import Conversion
+import LocalCluster
+import PumpRoom
 
 /// `sluice up`: starts the private cluster.
 enum UpCommand {
@@ -30,27 +32,19 @@ enum UpCommand {
         name: "supervise",
         summary: "keep the private cluster running",
         isHidden: true,
-        run: { invocation, console in
-            do throws(ClusterError) {
-                try ClusterSupervisor.run(try ClusterPlace(environment: invocation.environment))
-                return .success
-            } catch {
-                error.show(on: console)
-                return error.exitCode
-            }
+        run: { invocation, _ in
+            // The user's own files on the user's own machine: run even where the kernel lacks part of the sandbox.
+            let sandbox = ["--sandbox", RoomSandbox.bestEffort.rawValue]
+            try ClusterSupervisor.run(ClusterPlace(environment: invocation.environment), workerOptions: sandbox)
+            return .success
         }
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
-        do throws(ClusterError) {
-            let cluster = try LocalCluster(environment: invocation.environment)
-            let state = try cluster.ensureRunning(slots: invocation[slots])
-            try show(state, of: cluster.place, as: invocation[json], on: console)
-            return .success
-        } catch {
-            error.show(on: console)
-            return error.exitCode
-        }
+        let cluster = try PrivateCluster(environment: invocation.environment)
+        let state = try cluster.ensureRunning(slots: invocation[slots])
+        try show(state, of: cluster.place, as: invocation[json], on: console)
+        return .success
     }
 
     private struct Record: Encodable {
@@ -65,26 +59,22 @@ enum UpCommand {
         of place: ClusterPlace,
         as isJSON: Bool,
         on console: Console
-    ) throws(ClusterError) {
+    ) throws {
         let processes = [
             "supervisor": state.supervisor?.id, "postgres": state.postgres?.id, "coordinator": state.coordinator?.id,
             "worker": state.worker?.id,
         ].compactMapValues(\.self)
-        do {
-            if isJSON {
-                let record = Record(
-                    folder: place.folder,
-                    socket: place.sockets,
-                    slots: state.slots,
-                    processes: processes
-                )
-                try console.print(JSONText.line(record))
-            } else {
-                let slots = Figures.count(state.slots ?? 0, "slot")
-                try console.print("the private cluster is running with \(slots): \(place.folder.printable)")
-            }
-        } catch {
-            throw ClusterError("\(error)", exitCode: .failure)
+        if isJSON {
+            let record = Record(
+                folder: place.folder,
+                socket: place.sockets,
+                slots: state.slots,
+                processes: processes
+            )
+            try console.print(JSONText.line(record))
+        } else {
+            let slots = Figures.count(state.slots ?? 0, "slot")
+            try console.print("the private cluster is running with \(slots): \(place.folder.printable)")
         }
     }
 }
@@ -100,14 +90,9 @@ enum DownCommand {
         ],
         examples: [Example(line: "sluice down", purpose: "until it is needed again")],
         run: { invocation, console in
-            do throws(ClusterError) {
-                let didRun = try LocalCluster(environment: invocation.environment).stop()
-                console.say(didRun ? "the private cluster is stopped" : "the private cluster was not running")
-                return .success
-            } catch {
-                error.show(on: console)
-                return error.exitCode
-            }
+            let didRun = try PrivateCluster(environment: invocation.environment).stop()
+            console.say(didRun ? "the private cluster is stopped" : "the private cluster was not running")
+            return .success
         }
     )
 }

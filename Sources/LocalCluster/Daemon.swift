@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 import Storage
 
@@ -83,6 +84,6 @@ enum LogTail {
         let taken = pread(file, &bytes, bytes.count, max(0, size - off_t(bytes.count)))
         guard taken > 0 else { return [] }
         let text = String(decoding: bytes.prefix(taken), as: UTF8.self)
-        return text.split(separator: "\n").suffix(count).map { String($0).printable }
+        return text.split(separator: "\n").suffix(count).map { String($0).plain }
     }
 }

@@ -1,10 +1,10 @@
-import Glibc
+package import Glibc
 
 /// Lengths of time in the kernel's format.
-enum WaitTime {
+package enum WaitTime {
     /// Builds the value from its two words: with FoundationEssentials in the module, the compiler takes the type's
     /// members for those of a module that cannot be imported (Swift 6.3).
-    static func milliseconds(_ count: Int) -> timespec {
+    package static func milliseconds(_ count: Int) -> timespec {
         unsafeBitCast((count / 1_000, count % 1_000 * 1_000_000), to: timespec.self)
     }
 }

@@ -1,11 +1,13 @@
+import Conversion
 import FoundationEssentials
 import Glibc
 import Ledger
-import PumpRoom
+import System
 
 /// The supervisor of the private cluster: keeps its parts running, and stops them in order.
-final class ClusterSupervisor {
+package final class ClusterSupervisor {
     private let place: ClusterPlace
+    private let workerOptions: [String]
     private let server: LocalPostgres
     private var state: ClusterState
     private var wishes: ClusterWishes
@@ -20,15 +22,17 @@ final class ClusterSupervisor {
         var wait: Duration
     }
 
-    init(_ place: ClusterPlace) throws(ClusterError) {
-        self.place = place
+    private init(_ place: ClusterPlace, workerOptions: [String]) throws(ClusterError) {
+        (self.place, self.workerOptions) = (place, workerOptions)
         server = try LocalPostgres(place)
         state = ClusterState.read(place)
         wishes = ClusterWishes.read(place)
     }
 
     /// Runs until SIGTERM or SIGINT. Returns at once if another supervisor is running.
-    static func run(_ place: ClusterPlace) throws(ClusterError) {
+    ///
+    /// `workerOptions` are options of the worker in addition to its name, its slots and its root.
+    package static func run(_ place: ClusterPlace, workerOptions: [String]) throws(ClusterError) {
         // Block the signals before anything else, so that none is lost.
         var listened = sigset_t()
         sigemptyset(&listened)
@@ -38,10 +42,10 @@ final class ClusterSupervisor {
         guard let lock = try SupervisorLock.take(place) else { return }
         defer { lock.giveBack() }
         do throws(ClusterError) {
-            let supervisor = try ClusterSupervisor(place)
+            let supervisor = try ClusterSupervisor(place, workerOptions: workerOptions)
             try supervisor.start()
             try supervisor.watch(&listened)
-            _ = try LocalCluster.stopParts(of: place)
+            _ = try PrivateCluster.stopParts(of: place)
         } catch {
             // For the command that is waiting for the start.
             var state = ClusterState.read(place)
@@ -102,7 +106,7 @@ final class ClusterSupervisor {
 
     private func start(_ part: Part) throws(ClusterError) {
         let address = "host='\(place.sockets)' port=5432 user=sluice dbname=postgres"
-        let program = try LocalCluster.program()
+        let program = try PrivateCluster.program()
         let started: ProcessIdentity
         switch part {
         case .postgres:
@@ -121,10 +125,9 @@ final class ClusterSupervisor {
             state.coordinator = started
         case .worker:
             let slots = wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-            // The user's own files on the user's own machine: run even where the kernel lacks part of the sandbox.
-            let lock = ["--sandbox", RoomSandbox.bestEffort.rawValue]
             started = try Daemon.start(
-                [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "local=/"] + lock,
+                [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "local=/"]
+                    + workerOptions,
                 log: place.workerLog.path,
                 variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.workerLog.path]
             )
@@ -191,7 +194,7 @@ final class ClusterSupervisor {
     private func takeWishes() throws(ClusterError) {
         wishes = ClusterWishes.read(place)
         guard let slots = wishes.slots, slots != state.slots, let worker = state.worker else { return }
-        say("restarting the worker with \(Figures.count(slots, "slot"))")
+        say("restarting the worker with \(Plural.count(slots, "slot"))")
         worker.send(SIGTERM)
         _ = try worker.waitForEnd(.seconds(40))
         try start(.worker)

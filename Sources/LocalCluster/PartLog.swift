@@ -4,7 +4,7 @@ import Glibc
 ///
 /// The supervisor renames a file that has grown too long. The writer still has it open and loses no line: before
 /// each line it checks whether the name now refers to another file, and switches to that one.
-struct PartLog: Sendable {
+package struct PartLog: Sendable {
     let path: String
     /// The size in bytes at which a new file starts.
     let limit: Int
@@ -26,7 +26,7 @@ struct PartLog: Sendable {
     }
 
     /// If standard error is a file, points it and standard output at the file that now has the name.
-    func follow() {
+    package func follow() {
         var (open, named) = (stat(), stat())
         guard fstat(STDERR_FILENO, &open) == 0, open.st_mode & S_IFMT == S_IFREG else { return }
         if stat(path, &named) == 0, (named.st_dev, named.st_ino) == (open.st_dev, open.st_ino) { return }
@@ -45,7 +45,7 @@ extension PartLog {
     static let variable = "SLUICE_LOG_FILE"
 
     /// The log of this process; `nil` unless the supervisor named one.
-    init?(environment: [String: String]) {
+    package init?(environment: [String: String]) {
         guard let path = environment[Self.variable], path.hasPrefix("/") else { return nil }
         self.init(path: path, limit: Self.usualLimit)
     }

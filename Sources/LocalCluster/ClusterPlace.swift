@@ -2,18 +2,18 @@ import Glibc
 import System
 
 /// The files and folders of a user's private cluster.
-struct ClusterPlace: Sendable {
+package struct ClusterPlace: Sendable {
     /// Holds everything but the socket.
-    let folder: String
+    package let folder: String
     /// Holds the server's socket.
-    let sockets: String
+    package let sockets: String
     /// The account for PostgreSQL, which refuses to run as root; `nil` means the user's own account.
     let account: Account?
 
     /// The size in bytes at which a log is rotated.
     let logLimit: Int
 
-    var data: String { folder + "/postgres" }
+    package var data: String { folder + "/postgres" }
     var logs: String { folder + "/log" }
     /// Where the server writes the logs that it rotates itself.
     var serverLogs: String { logs + "/postgres" }
@@ -35,7 +35,7 @@ struct ClusterPlace: Sendable {
     }
 
     /// Throws if the environment does not say where the user's data belongs.
-    init(environment: [String: String]) throws(ClusterError) {
+    package init(environment: [String: String]) throws(ClusterError) {
         let isRoot = geteuid() == 0
         if let home = environment["XDG_DATA_HOME"], home.hasPrefix("/") {
             folder = home + "/sluice"
@@ -137,26 +137,4 @@ struct ClusterPlace: Sendable {
         guard mkdir(path, mode) != 0, errno != EEXIST else { return }
         throw ClusterError(errno, "create the folder \(path)")
     }
-}
-
-/// Why the private cluster cannot be used.
-struct ClusterError: Error, Sendable {
-    let message: String
-    var details: [String] = []
-    var hint: String?
-    var exitCode = ExitCode.configuration
-
-    init(_ message: String, details: [String] = [], hint: String? = nil, exitCode: ExitCode = .configuration) {
-        (self.message, self.details, self.hint, self.exitCode) = (message, details, hint, exitCode)
-    }
-
-    /// The error of a failed system call.
-    init(_ number: Int32, _ operation: String) {
-        self.init(
-            "cannot \(operation): \(systemText(number))",
-            exitCode: number == EACCES || number == EPERM ? .permission : .failure
-        )
-    }
-
-    func show(on console: Console) { console.complain(message, details: details, hint: hint) }
 }

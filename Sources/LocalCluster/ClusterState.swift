@@ -2,13 +2,13 @@ import FoundationEssentials
 import Glibc
 
 /// The parts of the private cluster, as the supervisor last recorded them.
-struct ClusterState: Sendable, Codable, Equatable {
-    var supervisor: ProcessIdentity?
-    var postgres: ProcessIdentity?
-    var coordinator: ProcessIdentity?
-    var worker: ProcessIdentity?
+package struct ClusterState: Sendable, Codable, Equatable {
+    package var supervisor: ProcessIdentity?
+    package var postgres: ProcessIdentity?
+    package var coordinator: ProcessIdentity?
+    package var worker: ProcessIdentity?
     /// The number of slots that the worker was started with.
-    var slots: Int?
+    package var slots: Int?
     /// Whether all parts have been started and the ledger is up to date.
     var isReady = false
     /// Why the start failed, if it did.
@@ -59,7 +59,7 @@ enum JSONFile {
         do {
             bytes = Array(try JSONEncoder().encode(value))
         } catch {
-            throw ClusterError("cannot write \(path): \(error)", exitCode: .failure)
+            throw ClusterError("cannot write \(path): \(error)", code: .failure)
         }
         let temporary = path + ".new"
         let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

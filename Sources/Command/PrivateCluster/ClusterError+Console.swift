@@ -1,0 +1,14 @@
+import LocalCluster
+
+extension ClusterError {
+    var exitCode: ExitCode {
+        switch code {
+        case .configuration: .configuration
+        case .permission: .permission
+        case .unreachable: .unreachable
+        case .failure: .failure
+        }
+    }
+
+    func show(on console: Console) { console.complain(message, details: details, hint: hint) }
+}
