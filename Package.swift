@@ -70,11 +70,17 @@ let package = Package(
             dependencies: ["Publishing", "Ledger", "Storage", "Conversion"],
             swiftSettings: house
         ),
-        .target(name: "LocalCluster", dependencies: ["Storage", "Ledger", "Conversion", "System"], swiftSettings: house),
+        .target(
+            name: "LocalCluster",
+            dependencies: ["Storage", "Ledger", "Conversion", "System"],
+            swiftSettings: house
+        ),
+        .target(name: "Console", dependencies: ["Conversion", "System"], swiftSettings: house),
         .target(
             name: "Command",
             dependencies: [
-                "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System",
+                "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion",
+                "System",
             ],
             swiftSettings: house
         ),
@@ -206,8 +212,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Command", "LocalCluster", "Ledger", "Storage", "Conversion", "TestSupport", "FuzzedTexts", "sluice",
-                "text-process",
+                "Command", "Console", "LocalCluster", "Ledger", "Storage", "Conversion", "TestSupport", "FuzzedTexts",
+                "sluice", "text-process",
             ],
             exclude: ["Golden"],
             swiftSettings: house

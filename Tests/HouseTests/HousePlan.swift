@@ -15,8 +15,9 @@ enum HousePlan {
         "Worker": ["WorkerRules", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
         "Coordinator": ["Publishing", "Ledger", "Storage", "Conversion"],
         "LocalCluster": ["Storage", "Ledger", "Conversion", "System"],
+        "Console": ["Conversion", "System"],
         "Command": [
-            "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System",
+            "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System",
         ],
         "sluice": ["Command"],
     ]
@@ -36,7 +37,7 @@ enum HousePlan {
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
         "Sources/Media/LibAV", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage", "Sources/Worker",
-        "Sources/LocalCluster", "Sources/Command", "Sources/sluice", "Sources/System",
+        "Sources/LocalCluster", "Sources/Console", "Sources/Command", "Sources/sluice", "Sources/System",
     ]
 
     /// Everything that `Conversion` may import. It holds values only, so the list is short.

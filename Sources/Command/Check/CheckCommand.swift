@@ -1,8 +1,10 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Glibc
 import Ledger
 import Storage
+import System
 
 /// `sluice check`: compares outputs with the digests and sizes that the ledger recorded.
 enum CheckCommand {
@@ -46,7 +48,7 @@ enum CheckCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let isFiltered = filters.contains { invocation.origin(of: $0) != nil }
         guard isFiltered != invocation[all] else {
             throw isFiltered
@@ -83,7 +85,7 @@ enum CheckCommand {
         _ roots: PathRoots,
         _ page: CheckPage,
         _ invocation: Invocation,
-        _ console: Console
+        _ console: CommandOutput
     ) throws -> (OutputCheck.Tally, [CheckRepair.Item]) {
         let display = CheckDisplay(invocation[ProgressOption.option], outlet: console.talk)
         let latest = Latest(OutputCheck.Tally())
@@ -136,7 +138,7 @@ enum CheckCommand {
 /// The output of `check`.
 struct CheckPage {
     let invocation: Invocation
-    let console: Console
+    let console: CommandOutput
     let isJSON: Bool
 
     private struct Record: Encodable {

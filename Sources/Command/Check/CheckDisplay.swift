@@ -1,3 +1,5 @@
+import Console
+
 /// Draws the progress of a check on standard error.
 final class CheckDisplay {
     private let outlet: Outlet

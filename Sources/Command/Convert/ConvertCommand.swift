@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Storage
 
@@ -49,7 +50,7 @@ enum ConvertCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let (input, output) = (invocation.word(input), invocation.word(output))
         let recipe = try recipe(from: input, to: output, invocation)
         let job = FileConversion(recipe: recipe, input: input, output: output)

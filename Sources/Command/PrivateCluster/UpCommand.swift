@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import LocalCluster
 import PumpRoom
@@ -40,7 +41,7 @@ enum UpCommand {
         }
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let cluster = try PrivateCluster(environment: invocation.environment)
         let state = try cluster.ensureRunning(slots: invocation[slots])
         try show(state, of: cluster.place, as: invocation[json], on: console)
@@ -58,7 +59,7 @@ enum UpCommand {
         _ state: ClusterState,
         of place: ClusterPlace,
         as isJSON: Bool,
-        on console: Console
+        on console: CommandOutput
     ) throws {
         let processes = [
             "supervisor": state.supervisor?.id, "postgres": state.postgres?.id, "coordinator": state.coordinator?.id,

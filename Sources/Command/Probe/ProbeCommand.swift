@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Glibc
 import PumpRoom
@@ -30,7 +31,7 @@ enum ProbeCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let names = invocation.words(files)
         var failures: [Failure] = []
         var foundDamage = false
@@ -74,7 +75,7 @@ enum ProbeCommand {
         _ name: String,
         in room: ForegroundRoom,
         _ invocation: Invocation,
-        _ console: Console
+        _ console: CommandOutput
     ) -> ForegroundWork.Result<Result<Facts, Failure>> {
         let (raw, scanning) = (invocation[SourceOptions.rawInput], invocation[scan])
         let display = ProgressDisplay(

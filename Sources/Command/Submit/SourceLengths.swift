@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Dispatch
 import Glibc
@@ -45,7 +46,7 @@ struct SourceLengths: Sendable {
         into plan: SubmitPlan,
         _ roots: PathRoots,
         _ invocation: Invocation,
-        _ console: Console
+        _ console: CommandOutput
     ) throws -> SourceLengths {
         let items = plan.items
         let rooms = (0..<min(items.count, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))).map { _ in

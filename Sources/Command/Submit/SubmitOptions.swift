@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -58,7 +59,7 @@ enum SubmitOptions {
     )
     static let queue = SettledOption<String>(
         "queue",
-        .text.named("NAME").offering(.queues),
+        .text.named("NAME").offering(.ledger(.queues)),
         fallback: "default",
         "the queue; created if necessary",
         in: .submission

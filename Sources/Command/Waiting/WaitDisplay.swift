@@ -1,8 +1,9 @@
+import Console
 import Ledger
 
 /// Shows on standard error the progress of the jobs that a command waits for.
 final class WaitDisplay {
-    private let console: Console
+    private let console: CommandOutput
     private let manner: Manner
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
@@ -16,7 +17,7 @@ final class WaitDisplay {
 
     private enum Manner { case bar, lines, plain, json, none }
 
-    init(_ style: ProgressStyle, _ console: Console) {
+    init(_ style: ProgressStyle, _ console: CommandOutput) {
         self.console = console
         manner =
             switch style {
