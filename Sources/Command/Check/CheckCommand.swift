@@ -37,7 +37,7 @@ enum CheckCommand {
                 + "damaged ones.",
         ],
         options: filters + [all.form, SubmitOptions.root.form, slots.form, repair.form] + LedgerOptions.forms
-            + [ProgressOption.option.form, json.form, Question.yes.form],
+            + [ProgressStyle.option.form, json.form, Question.yes.form],
         examples: [
             Example(line: "sluice check --batch 17", purpose: "the outputs of a batch"),
             Example(
@@ -87,7 +87,11 @@ enum CheckCommand {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws -> (OutputCheck.Tally, [CheckRepair.Item]) {
-        let display = CheckDisplay(invocation[ProgressOption.option], outlet: console.talk)
+        let display = ProgressWriter(invocation[ProgressStyle.option], outlet: console.talk)
+        let start = ContinuousClock.now
+        func progress(_ tally: OutputCheck.Tally) -> CheckProgress {
+            CheckProgress(tally: tally, passed: .now - start)
+        }
         let latest = Latest(OutputCheck.Tally())
         let stopped = Latest(false)
         let pending = Latest<[OutputFinding]>([])
@@ -105,7 +109,8 @@ enum CheckCommand {
                 invocation,
                 onTick: {
                     printPending()
-                    display.show(latest.value)
+                    let tally = latest.value
+                    if tally.total > 0 { display.show(progress(tally)) }
                 }
             ) { ledger in
                 try await withTaskCancellationHandler {
@@ -125,11 +130,11 @@ enum CheckCommand {
                 }
             }
             printPending()
-            display.finish(result.0)
+            display.finish(progress(result.0))
             return result
         } catch {
             printPending()
-            display.finish(nil)
+            display.clear()
             throw error
         }
     }

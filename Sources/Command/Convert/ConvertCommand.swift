@@ -41,7 +41,7 @@ enum ConvertCommand {
         ],
         arguments: [input, output],
         options: FormatOptions.forms + SourceOptions.forms
-            + [onConflict.form, verify.form, strictLoss.form, tag.form, ProgressOption.option.form, json.form],
+            + [onConflict.form, verify.form, strictLoss.form, tag.form, ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),
             Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "with single options"),
@@ -55,7 +55,7 @@ enum ConvertCommand {
         let recipe = try recipe(from: input, to: output, invocation)
         let job = FileConversion(recipe: recipe, input: input, output: output)
         let display = ProgressDisplay(
-            invocation[ProgressOption.option],
+            invocation[ProgressStyle.option],
             title: output == "-" ? "standard output" : output,
             from: invocation[SourceOptions.from] ?? .zero,
             outlet: console.talk

@@ -23,7 +23,7 @@ enum ProbeCommand {
             "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
         ],
         arguments: [files],
-        options: [scan.form, SourceOptions.rawInput.form, ProgressOption.option.form, json.form],
+        options: [scan.form, SourceOptions.rawInput.form, ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice probe talk.m4a", purpose: "the contents of a file"),
             Example(line: "sluice probe --scan --json *.mp3", purpose: "find damage, for programs"),
@@ -79,7 +79,7 @@ enum ProbeCommand {
     ) -> ForegroundWork.Result<Result<Facts, Failure>> {
         let (raw, scanning) = (invocation[SourceOptions.rawInput], invocation[scan])
         let display = ProgressDisplay(
-            invocation[ProgressOption.option],
+            invocation[ProgressStyle.option],
             title: name == "-" ? "standard input" : name,
             outlet: console.talk
         )

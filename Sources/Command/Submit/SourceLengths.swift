@@ -53,7 +53,7 @@ struct SourceLengths: Sendable {
             ForegroundRoom()
         }
         let bar = CountBar(of: items.count, "file", outlet: console.talk)
-        let isShown = invocation[ProgressOption.option] != .none
+        let isShown = invocation[ProgressStyle.option] != .none
         let raw = invocation[SourceOptions.rawInput]
         let counters = Counters(items.count)
         let result = ForegroundWork.run(

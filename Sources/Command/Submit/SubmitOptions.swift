@@ -127,7 +127,7 @@ enum SubmitOptions {
             runAt.form, maxAttempts.form, key.form, again.form, check.form, label.form,
         ] + LedgerOptions.forms
         + [
-            ProgressOption.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
+            ProgressStyle.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
         ]
 
     /// The properties that all jobs share. `now` is the ledger's time.

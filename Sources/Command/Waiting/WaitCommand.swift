@@ -30,7 +30,7 @@ enum WaitCommand {
         ],
         arguments: [ids],
         options: [batch.form, takesAny.form, timeout.form] + LedgerOptions.forms
-            + [ProgressOption.option.form, json.form],
+            + [ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice wait --batch 17 --timeout 2h", purpose: "wait for a batch"),
             Example(line: "sluice wait --any 10442 10981", purpose: "wait for the first of two jobs"),
@@ -64,7 +64,7 @@ enum WaitCommand {
 extension Waiting {
     /// Waits with a progress bar on the terminal. The caller prints the result.
     func run(_ invocation: Invocation, _ console: CommandOutput) throws -> Ending {
-        let display = WaitDisplay(invocation[ProgressOption.option], console)
+        let display = WaitDisplay(invocation[ProgressStyle.option], console)
         let latest = Latest<State?>(nil)
         do {
             let ending = try LedgerWork.run(invocation, onTick: { display.show(latest.value) }) { ledger in

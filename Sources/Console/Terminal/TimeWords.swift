@@ -15,6 +15,14 @@ package enum TimeWords {
         return seconds < 1 ? "now" : "in \(span(seconds: seconds))"
     }
 
+    /// `94 files/s`, `2 min left`: how fast files are done, and how long the others take at that rate.
+    package static func pace(_ filesPerSecond: Double, left files: Int) -> [String] {
+        [
+            "\(Figures.decimals(filesPerSecond, filesPerSecond < 10 ? 1 : 0)) files/s",
+            "\(span(seconds: Double(files) / filesPerSecond)) left",
+        ]
+    }
+
     /// One unit, rounded down: `34 s`, `2 min`, `3 h`, `5 d`.
     package static func span(seconds: Double) -> String {
         guard seconds.isFinite, abs(seconds) < 1e12 else { return "-" }
