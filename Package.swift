@@ -71,8 +71,17 @@ let package = Package(
             swiftSettings: house
         ),
         .target(
+            name: "LocalCluster",
+            dependencies: ["Storage", "Ledger", "Conversion", "System"],
+            swiftSettings: house
+        ),
+        .target(name: "Console", dependencies: ["Conversion", "System"], swiftSettings: house),
+        .target(
             name: "Command",
-            dependencies: ["Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
+            dependencies: [
+                "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion",
+                "System",
+            ],
             swiftSettings: house
         ),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
@@ -203,7 +212,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Command", "Ledger", "Storage", "Conversion", "TestSupport", "FuzzedTexts", "sluice", "text-process",
+                "Command", "Console", "LocalCluster", "Ledger", "Storage", "Conversion", "TestSupport", "FuzzedTexts",
+                "sluice", "text-process",
             ],
             exclude: ["Golden"],
             swiftSettings: house

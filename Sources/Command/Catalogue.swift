@@ -1,3 +1,5 @@
+import Console
+
 /// Every command of `sluice`, and the options that all commands share.
 enum Catalogue {
     static let colour = SettledOption<Outlet.ColourChoice>(
@@ -27,8 +29,10 @@ enum Catalogue {
             CoordinatorCommand.value, UpCommand.value, DownCommand.value, DoctorCommand.value,
             MigrateCommand.value, ConfigCommand.value { root },
             UpCommand.supervising,
-            HelpCommand.value { root }, CompletionCommand.value, CompletionCommand.answering { root },
+            HelpCommand.value(version: Version.number) { root }, CompletionCommand.value,
+            CompletionCommand.answering { root },
             PumpRoomCommand.value,
-        ]
+        ],
+        habits: .ofOtherPrograms
     )
 }

@@ -1,5 +1,7 @@
+import Console
 import Glibc
 import Ledger
+import LocalCluster
 
 /// The command `sluice`, from its command-line words to its exit code.
 public enum CommandLineTool {
@@ -15,7 +17,7 @@ public enum CommandLineTool {
     }
 
     private static func answer(_ words: [String?], _ environment: [String: String]) -> ExitCode {
-        var console = Console(colour: Outlet.ColourChoice(in: words), environment: environment)
+        var console = CommandOutput(colour: Outlet.ColourChoice(in: words), environment: environment)
         do {
             switch try WordReader(root: Catalogue.root, environment: environment).read(readable(words)) {
             case .version:
@@ -26,13 +28,13 @@ public enum CommandLineTool {
                 try Pager(console: console, environment: environment).show(page)
                 return .success
             case .run(let command, var invocation):
-                let own = Console(
+                let own = CommandOutput(
                     colour: invocation[Catalogue.colour],
                     showsDebug: invocation[Catalogue.debug],
                     environment: environment
                 )
                 console = own
-                invocation.contexts = ContextMemory(environment: environment) { own.warn($0) }
+                invocation.attachment = ContextMemory(environment: environment) { own.warn($0) }
                 return try command.run(invocation, own)
             }
         } catch let error as UsageError {

@@ -14,7 +14,11 @@ enum HousePlan {
         "WorkerRules": ["Ledger", "Conversion"],
         "Worker": ["WorkerRules", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
         "Coordinator": ["Publishing", "Ledger", "Storage", "Conversion"],
-        "Command": ["Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
+        "LocalCluster": ["Storage", "Ledger", "Conversion", "System"],
+        "Console": ["Conversion", "System"],
+        "Command": [
+            "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System",
+        ],
         "sluice": ["Command"],
     ]
 
@@ -33,7 +37,7 @@ enum HousePlan {
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
         "Sources/Media/LibAV", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage", "Sources/Worker",
-        "Sources/Command", "Sources/sluice", "Sources/System",
+        "Sources/LocalCluster", "Sources/Console", "Sources/Command", "Sources/sluice", "Sources/System",
     ]
 
     /// Everything that `Conversion` may import. It holds values only, so the list is short.

@@ -1,3 +1,4 @@
+import Console
 import Ledger
 
 /// A batch as the command line names it: by its number, by its label, or as the user's last one.

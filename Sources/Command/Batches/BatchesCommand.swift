@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Ledger
 
@@ -36,7 +37,7 @@ enum BatchesCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let wanted = try invocation.batches(numbers)
         let (now, batches, hasMore) = try LedgerWork.run(invocation) { ledger in
             let now = try await ledger.time()
@@ -76,7 +77,7 @@ enum BatchesCommand {
         return .success
     }
 
-    private static func table(_ batches: [BatchSummary], _ now: Date, _ console: Console) -> TextTable {
+    private static func table(_ batches: [BatchSummary], _ now: Date, _ console: CommandOutput) -> TextTable {
         let hasSkipped = batches.contains { $0.jobs.skipped > 0 }
         let hasRemarks = batches.contains { $0.jobsWithRemarks > 0 }
         var columns: [TextTable.Column] = [

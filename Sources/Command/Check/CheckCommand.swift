@@ -1,8 +1,10 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Glibc
 import Ledger
 import Storage
+import System
 
 /// `sluice check`: compares outputs with the digests and sizes that the ledger recorded.
 enum CheckCommand {
@@ -35,7 +37,7 @@ enum CheckCommand {
                 + "damaged ones.",
         ],
         options: filters + [all.form, SubmitOptions.root.form, slots.form, repair.form] + LedgerOptions.forms
-            + [ProgressOption.option.form, json.form, Question.yes.form],
+            + [ProgressStyle.option.form, json.form, Question.yes.form],
         examples: [
             Example(line: "sluice check --batch 17", purpose: "the outputs of a batch"),
             Example(
@@ -46,7 +48,7 @@ enum CheckCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let isFiltered = filters.contains { invocation.origin(of: $0) != nil }
         guard isFiltered != invocation[all] else {
             throw isFiltered
@@ -83,9 +85,13 @@ enum CheckCommand {
         _ roots: PathRoots,
         _ page: CheckPage,
         _ invocation: Invocation,
-        _ console: Console
+        _ console: CommandOutput
     ) throws -> (OutputCheck.Tally, [CheckRepair.Item]) {
-        let display = CheckDisplay(invocation[ProgressOption.option], outlet: console.talk)
+        let display = ProgressWriter(invocation[ProgressStyle.option], outlet: console.talk)
+        let start = ContinuousClock.now
+        func progress(_ tally: OutputCheck.Tally) -> CheckProgress {
+            CheckProgress(tally: tally, passed: .now - start)
+        }
         let latest = Latest(OutputCheck.Tally())
         let stopped = Latest(false)
         let pending = Latest<[OutputFinding]>([])
@@ -103,7 +109,8 @@ enum CheckCommand {
                 invocation,
                 onTick: {
                     printPending()
-                    display.show(latest.value)
+                    let tally = latest.value
+                    if tally.total > 0 { display.show(progress(tally)) }
                 }
             ) { ledger in
                 try await withTaskCancellationHandler {
@@ -123,11 +130,11 @@ enum CheckCommand {
                 }
             }
             printPending()
-            display.finish(result.0)
+            display.finish(progress(result.0))
             return result
         } catch {
             printPending()
-            display.finish(nil)
+            display.clear()
             throw error
         }
     }
@@ -136,7 +143,7 @@ enum CheckCommand {
 /// The output of `check`.
 struct CheckPage {
     let invocation: Invocation
-    let console: Console
+    let console: CommandOutput
     let isJSON: Bool
 
     private struct Record: Encodable {

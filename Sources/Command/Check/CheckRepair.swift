@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Ledger
 import Storage
@@ -30,7 +31,7 @@ struct CheckRepair: Sendable {
     }
 
     /// Returns `nil` when it has submitted what it could, otherwise the exit code of a refused question.
-    func run(_ page: CheckPage, _ invocation: Invocation, _ console: Console) throws -> ExitCode? {
+    func run(_ page: CheckPage, _ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode? {
         let items = findings.filter(\.canBeRepaired)
         let rest = findings.count - items.count
         if rest > 0 {

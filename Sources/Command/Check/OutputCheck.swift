@@ -1,7 +1,9 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
 import Storage
+import System
 
 /// Compares outputs with what the ledger recorded. It works page by page, so memory does not grow with their
 /// number.

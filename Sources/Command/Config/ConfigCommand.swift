@@ -1,3 +1,5 @@
+import Console
+
 /// `sluice config`: shows the settings in effect and their origins, and manages the contexts.
 enum ConfigCommand {
     static let name = "config"
@@ -43,7 +45,8 @@ enum ConfigCommand {
 
     static func isJSON(_ invocation: Invocation) -> Bool { invocation[json] }
 
-    private static func show(_ root: Subcommand, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    private static func show(_ root: Subcommand, _ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode
+    {
         let settings = try EffectiveSetting.all(root, invocation)
         let showsOrigin = invocation[origin]
         if invocation[json] {

@@ -1,4 +1,6 @@
+import Console
 import Ledger
+import LocalCluster
 
 /// A setting in effect, and where it comes from.
 struct EffectiveSetting: Sendable, Hashable {

@@ -1,3 +1,4 @@
+import Console
 import Ledger
 import Worker
 
@@ -79,7 +80,7 @@ enum ContextCommands {
 
     // MARK: - Switching
 
-    @Sendable private static func choose(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func choose(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try refuse(LedgerOptions.forms, in: invocation)
         let name = invocation.words(known).first
         guard (name == nil) == invocation[none] else {
@@ -108,7 +109,7 @@ enum ContextCommands {
     }
 
     /// Warns if a variable overrides the current context.
-    private static func remarkVariables(_ invocation: Invocation, _ console: Console) {
+    private static func remarkVariables(_ invocation: Invocation, _ console: CommandOutput) {
         guard let variable = LedgerChoice.overriding(invocation.environment) else { return }
         console.warn("\(variable) is set in the environment and overrides the current context")
     }
@@ -125,7 +126,7 @@ enum ContextCommands {
         let color: String?
     }
 
-    @Sendable private static func listAll(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func listAll(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try refuse(LedgerOptions.forms, in: invocation)
         let book = try invocation.contexts.book()
         var table = TextTable([
@@ -164,7 +165,7 @@ enum ContextCommands {
 
     // MARK: - Adding, changing, removing
 
-    @Sendable private static func write(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func write(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try refuse([LedgerOptions.context.form], in: invocation)
         let name = try name(invocation)
         let database = said(LedgerOptions.database, invocation)
@@ -198,7 +199,7 @@ enum ContextCommands {
         return .success
     }
 
-    @Sendable private static func forget(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func forget(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try refuse(LedgerOptions.forms, in: invocation)
         let name = try name(invocation)
         _ = try change(invocation) { book in

@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Glibc
 import Synchronization
@@ -182,4 +183,9 @@ final class ContextMemory: Sendable {
         if let complaint = content.complaint { warn(complaint) }
         return content.book
     }
+}
+
+extension Invocation {
+    /// The contexts of the user's configuration, read once for each run of the program.
+    var contexts: ContextMemory { attachment as? ContextMemory ?? ContextMemory(environment: environment) }
 }

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Storage
 
@@ -40,7 +41,7 @@ enum ConvertCommand {
         ],
         arguments: [input, output],
         options: FormatOptions.forms + SourceOptions.forms
-            + [onConflict.form, verify.form, strictLoss.form, tag.form, ProgressOption.option.form, json.form],
+            + [onConflict.form, verify.form, strictLoss.form, tag.form, ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),
             Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "with single options"),
@@ -49,12 +50,12 @@ enum ConvertCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let (input, output) = (invocation.word(input), invocation.word(output))
         let recipe = try recipe(from: input, to: output, invocation)
         let job = FileConversion(recipe: recipe, input: input, output: output)
         let display = ProgressDisplay(
-            invocation[ProgressOption.option],
+            invocation[ProgressStyle.option],
             title: output == "-" ? "standard output" : output,
             from: invocation[SourceOptions.from] ?? .zero,
             outlet: console.talk

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Glibc
 
@@ -6,7 +7,7 @@ struct ConvertPage {
     let input: String
     let output: String
     let invocation: Invocation
-    let console: Console
+    let console: CommandOutput
 
     func show(_ ending: FileConversion.Ending, asJSON: Bool) throws -> ExitCode {
         if asJSON { try console.print(JSONText.line(record(ending))) }

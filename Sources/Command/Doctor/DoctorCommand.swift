@@ -1,3 +1,4 @@
+import Console
 import Ledger
 
 /// `sluice doctor`: checks the ledger and this machine, and prints how to fix what is wrong.
@@ -17,7 +18,7 @@ enum DoctorCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let machine = MachineExamination(roots: try LedgerOptions.roots(invocation))
         let ledger = LedgerExamination(configuration: try LedgerOptions.configuration(invocation))
         let result = ForegroundWork.run { () async -> [Finding] in

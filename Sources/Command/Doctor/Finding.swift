@@ -1,3 +1,5 @@
+import Console
+
 /// The result of one check.
 struct Finding: Sendable, Encodable {
     enum Verdict: String, Sendable, Encodable { case ok, warn, fail }

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -48,7 +49,7 @@ enum ExportCommand {
     /// How many jobs one request to the ledger covers.
     private static let window = 400
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         guard let name = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
         let (kind, isBrief) = (invocation[form], invocation[brief])
         try LedgerWork.run(invocation) { ledger in

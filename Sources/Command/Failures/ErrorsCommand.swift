@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -7,7 +8,7 @@ enum ErrorsCommand {
     private static let batch = JobFilterOptions.batch
     private static let queue = Option<String>(
         "queue",
-        .text.named("NAME").offering(.queues),
+        .text.named("NAME").offering(.ledger(.queues)),
         "only failures in this queue",
         in: .jobs
     )
@@ -32,7 +33,7 @@ enum ErrorsCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let (now, groups) = try LedgerWork.run(invocation) { ledger in
             let now = try await ledger.time()
             let batch = try await JobFilterOptions.batch(invocation, on: ledger)
@@ -82,7 +83,7 @@ enum ErrorsCommand {
         return table
     }
 
-    private static func hints(_ groups: [FailureGroup], _ console: Console) -> [String] {
+    private static func hints(_ groups: [FailureGroup], _ console: CommandOutput) -> [String] {
         let hints = unique(groups.map(\.code)).compactMap { code in
             FailureCode(rawValue: code)?.advice.map { (code.printable, $0) }
         }

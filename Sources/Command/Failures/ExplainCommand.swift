@@ -1,3 +1,4 @@
+import Console
 import Conversion
 
 /// `sluice explain`: what a failure code means, what causes it and what to do about it.
@@ -26,7 +27,7 @@ enum ExplainCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         var wanted: [FailureCode] = []
         for word in invocation.words(codes) {
             guard let code = FailureCode(rawValue: word.lowercased()) else {
@@ -52,7 +53,7 @@ enum ExplainCommand {
         return near.map { "did you mean \"\($0)\"?" } ?? "\"sluice explain\" lists all codes"
     }
 
-    private static func list(for console: Console) -> String {
+    private static func list(for console: CommandOutput) -> String {
         var table = TextTable([
             .init(title: "CODE"), .init(title: "CLASS", mayGo: true), .init(title: "MEANING", isElastic: true),
         ])
@@ -63,7 +64,7 @@ enum ExplainCommand {
     }
 
     /// `truncated   permanent, at stage decode`, then meaning, cause and advice under their titles.
-    private static func page(_ code: FailureCode, for console: Console) -> String {
+    private static func page(_ code: FailureCode, for console: CommandOutput) -> String {
         let entry = code.entry
         let stages = entry.stages.map(\.rawValue).joined(separator: ", ")
         var lines = ["\(code.rawValue)   \(entry.kind.rawValue), at stage \(stages)"]

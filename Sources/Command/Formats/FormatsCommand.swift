@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import PumpRoom
 
@@ -30,7 +31,7 @@ enum FormatsCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let wanted = invocation.words(names).map { $0.lowercased() }
         let rows = Row.all.filter { row in wanted.isEmpty || wanted.contains { row.isCalled($0) } }
         guard !rows.isEmpty else {

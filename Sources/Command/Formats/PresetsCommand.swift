@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import PumpRoom
 import Storage
@@ -23,7 +24,7 @@ enum PresetsCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         guard let name = invocation[file] else {
             try list(invocation, console)
             return .success
@@ -67,7 +68,7 @@ enum PresetsCommand {
         }
     }
 
-    private static func list(_ invocation: Invocation, _ console: Console) throws {
+    private static func list(_ invocation: Invocation, _ console: CommandOutput) throws {
         if invocation[json] {
             for preset in Preset.all { try console.print(JSONText.line(Listed(preset))) }
             return

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -8,9 +9,9 @@ struct AttemptLines {
     private let job: JobSummary
     private let damageMode: DamageMode?
     private let now: Date
-    private let console: Console
+    private let console: CommandOutput
 
-    init(_ attempt: AttemptRecord, of story: JobStory, now: Date, console: Console) {
+    init(_ attempt: AttemptRecord, of story: JobStory, now: Date, console: CommandOutput) {
         (self.attempt, job, self.now, self.console) = (attempt, story.summary, now, console)
         damageMode = story.damageMode(ofAttempt: attempt.epoch)
     }

@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Ledger
 
@@ -19,7 +20,7 @@ enum JobCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let ids = try invocation.ids(jobs)
         let (now, stories) = try LedgerWork.run(invocation) { ledger in
             var stories: [JobStory?] = []

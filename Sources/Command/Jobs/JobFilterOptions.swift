@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -19,7 +20,7 @@ enum JobFilterOptions {
     )
     static let queue = Option<String>(
         "queue",
-        .text.named("NAME").offering(.queues),
+        .text.named("NAME").offering(.ledger(.queues)),
         "only jobs of this queue",
         in: .jobs
     )

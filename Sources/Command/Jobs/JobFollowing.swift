@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Ledger
 
@@ -8,7 +9,7 @@ struct JobFollowing: Sendable {
     /// In seconds: how late a transaction may become visible after one with a later date.
     private static let overlap = 10.0
 
-    init(_ invocation: Invocation, _ console: Console) {
+    init(_ invocation: Invocation, _ console: CommandOutput) {
         self.invocation = invocation
         listing = JobListing(invocation, console)
     }

@@ -1,13 +1,14 @@
+import Console
 import FoundationEssentials
 import Ledger
 
 /// `sluice jobs --watch`: the list on a terminal, redrawn twice a second until Ctrl-C.
 struct JobWatch: Sendable {
     private let invocation: Invocation
-    private let console: Console
+    private let console: CommandOutput
     private let places: LocalPlaces?
 
-    init(_ invocation: Invocation, _ console: Console) throws {
+    init(_ invocation: Invocation, _ console: CommandOutput) throws {
         guard console.data.isTerminal else {
             throw UsageError("--watch needs a terminal", hint: "--follow prints jobs as they end")
         }

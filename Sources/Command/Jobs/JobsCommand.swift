@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Ledger
 
@@ -41,7 +42,7 @@ enum JobsCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         if invocation[watch] || invocation[follow] {
             for other in [all.form, after.form] where invocation.origin(of: other) != nil {
                 throw UsageError("\(other.word) cannot be combined with --watch or --follow")
@@ -53,7 +54,7 @@ enum JobsCommand {
         return try list(invocation, console)
     }
 
-    private static func list(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let isWhole = invocation[all]
         let listing = JobListing(invocation, console)
         let list = try LedgerWork.run(invocation) { ledger -> Listed in
@@ -114,10 +115,10 @@ enum JobsCommand {
 /// Prints pages of jobs in the format that the user chose.
 struct JobListing: Sendable {
     let invocation: Invocation
-    let console: Console
+    let console: CommandOutput
     private let places: LocalPlaces?
 
-    init(_ invocation: Invocation, _ console: Console) {
+    init(_ invocation: Invocation, _ console: CommandOutput) {
         (self.invocation, self.console) = (invocation, console)
         places = LocalPlaces.known(to: invocation)
     }

@@ -1,3 +1,4 @@
+import Console
 import Storage
 
 /// Sources as the user's shell knows them. Only the roots of the context in use, or else the usual root, are known.

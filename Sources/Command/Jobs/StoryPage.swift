@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -7,7 +8,7 @@ struct StoryPage {
     let story: JobStory
     /// The ledger's time.
     let now: Date
-    let console: Console
+    let console: CommandOutput
 
     private var job: JobSummary { story.summary }
 

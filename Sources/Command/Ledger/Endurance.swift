@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Ledger
 
@@ -6,11 +7,11 @@ import Ledger
 /// A restart of the database should not end a command that has waited for hours. But if the ledger has never
 /// answered, its address may be wrong, and the error is thrown.
 struct Endurance: Sendable {
-    private let console: Console
+    private let console: CommandOutput
     private var hasAnswered = false
     private var isAway = false
 
-    init(console: Console) { self.console = console }
+    init(console: CommandOutput) { self.console = console }
 
     /// Returns the result of `body`, or `nil` while the ledger is unreachable. Throws other errors.
     mutating func look<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value? {

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Ledger
 
@@ -5,7 +6,7 @@ import Ledger
 struct LedgerFailurePage {
     let error: LedgerError
 
-    func show(on console: Console) {
+    func show(on console: CommandOutput) {
         var facts = ["code \(error.code.rawValue)", "while: \(error.operation)"]
         if let state = error.sqlState { facts.append("SQLSTATE \(state)") }
         var details = [facts.joined(separator: ", ")]

@@ -1,5 +1,7 @@
+import Console
 import Glibc
 import Ledger
+import LocalCluster
 import Worker
 
 /// The options that select the ledger.
@@ -46,7 +48,7 @@ enum LedgerOptions {
     /// Whether the ledger can hold any jobs: a private cluster that was never started cannot.
     static func mayHoldJobs(_ invocation: Invocation) throws -> Bool {
         guard try place(invocation) == .cluster else { return true }
-        return access(try LocalCluster(environment: invocation.environment).place.data, F_OK) == 0
+        return access(try PrivateCluster(environment: invocation.environment).place.data, F_OK) == 0
     }
 
     private static func address(_ place: LedgerPlace, _ invocation: Invocation) throws -> LedgerConfiguration {
@@ -55,7 +57,7 @@ enum LedgerOptions {
         case .context(let context, _): return try context.configuration(invocation.environment)
         case .variables: return try LedgerConfiguration(environment: invocation.environment)
         case .cluster:
-            let cluster = try LocalCluster(environment: invocation.environment)
+            let cluster = try PrivateCluster(environment: invocation.environment)
             _ = try cluster.ensureRunning()
             return try LocalPostgres.configuration(cluster.place)
         }

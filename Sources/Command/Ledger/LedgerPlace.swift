@@ -1,3 +1,4 @@
+import Console
 import Ledger
 
 /// The ledger that a command uses, and what selected it.

@@ -1,3 +1,4 @@
+import Console
 import Ledger
 
 /// Operations on the ledger while the user waits.

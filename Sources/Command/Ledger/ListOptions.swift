@@ -1,3 +1,5 @@
+import Console
+
 /// The options of all commands that print data from the ledger.
 enum ListOptions {
     static let json = Switch("json", "print one JSON line per item", in: .output)

@@ -1,3 +1,5 @@
+import Console
+
 /// How long to wait between two looks at the ledger.
 ///
 /// The ledger sends NOTIFY for new work but not for the end of jobs. With thousands of ends a second, such

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Ledger
 
@@ -41,7 +42,7 @@ enum MigrateCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let (target, number, isDry) = (invocation[target], invocation[number], invocation[dryRun])
         guard target == nil || number == nil else { throw UsageError("--to and --ledger-number cannot be combined") }
         let configuration = try LedgerOptions.configuration(invocation)

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Glibc
 import PumpRoom
@@ -22,7 +23,7 @@ enum ProbeCommand {
             "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
         ],
         arguments: [files],
-        options: [scan.form, SourceOptions.rawInput.form, ProgressOption.option.form, json.form],
+        options: [scan.form, SourceOptions.rawInput.form, ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice probe talk.m4a", purpose: "the contents of a file"),
             Example(line: "sluice probe --scan --json *.mp3", purpose: "find damage, for programs"),
@@ -30,7 +31,7 @@ enum ProbeCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let names = invocation.words(files)
         var failures: [Failure] = []
         var foundDamage = false
@@ -74,11 +75,11 @@ enum ProbeCommand {
         _ name: String,
         in room: ForegroundRoom,
         _ invocation: Invocation,
-        _ console: Console
+        _ console: CommandOutput
     ) -> ForegroundWork.Result<Result<Facts, Failure>> {
         let (raw, scanning) = (invocation[SourceOptions.rawInput], invocation[scan])
         let display = ProgressDisplay(
-            invocation[ProgressOption.option],
+            invocation[ProgressStyle.option],
             title: name == "-" ? "standard input" : name,
             outlet: console.talk
         )

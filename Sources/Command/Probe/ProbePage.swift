@@ -1,3 +1,4 @@
+import Console
 import Conversion
 
 /// The output of `probe` for people, for one file.

@@ -1,3 +1,4 @@
+import Console
 import PumpRoom
 
 /// The hidden command that a slot starts as its pump room.

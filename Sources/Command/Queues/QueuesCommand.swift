@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Ledger
 
@@ -92,7 +93,7 @@ enum QueuesCommand {
         throw UsageError("N \(text): must be a whole number from \(range.lowerBound) to \(range.upperBound)\(others)")
     }
 
-    @Sendable private static func list(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let queues = try LedgerWork.run(invocation) { try await $0.queues() }
         try show(queues, invocation, console)
         return .success
@@ -102,7 +103,7 @@ enum QueuesCommand {
     /// exist.
     @Sendable private static func steer(
         _ invocation: Invocation,
-        _ console: Console,
+        _ console: CommandOutput,
         _ change: @escaping @Sendable (JobLedger, String) async throws -> Void
     ) throws -> ExitCode {
         let wanted = invocation.words(names)
@@ -122,7 +123,7 @@ enum QueuesCommand {
         return .success
     }
 
-    private static func show(_ queues: [QueueSummary], _ invocation: Invocation, _ console: Console) throws {
+    private static func show(_ queues: [QueueSummary], _ invocation: Invocation, _ console: CommandOutput) throws {
         if invocation[ListOptions.json] {
             for queue in queues { try console.print(JSONText.line(Record(queue))) }
         } else if invocation[ListOptions.quiet] {

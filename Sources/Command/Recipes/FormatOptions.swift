@@ -1,3 +1,4 @@
+import Console
 import Conversion
 
 /// The options that describe the format of an output.

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 
 /// The options that say which part of a source to use, and how to handle damage.

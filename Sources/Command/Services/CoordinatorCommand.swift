@@ -1,3 +1,4 @@
+import Console
 import Coordinator
 import Ledger
 import Synchronization
@@ -24,7 +25,7 @@ enum CoordinatorCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let journal = Journal(console, invocation)
         do {
             let roots = try ServiceOptions.open(LedgerOptions.roots(invocation))

@@ -1,7 +1,9 @@
+import Console
 import Conversion
 import Dispatch
 import FoundationEssentials
 import Glibc
+import LocalCluster
 import Synchronization
 
 /// A log record of a service: one line on standard error.
@@ -14,14 +16,14 @@ protocol JournalRecord: Encodable, Sendable {
 ///
 /// `write` never waits for the reader. If the reader is too slow, the journal drops lines and logs their number.
 final class Journal: Sendable {
-    private let console: Console
+    private let console: CommandOutput
     private let queue = DispatchQueue(label: "sluice.journal")
     private let waiting = Mutex((lines: 0, dropped: 0))
     private static let limit = 10_000
     /// The file behind standard error, if a supervisor rotates it.
     private let log: PartLog?
 
-    init(_ console: Console, _ invocation: Invocation) {
+    init(_ console: CommandOutput, _ invocation: Invocation) {
         self.console = console
         log = PartLog(environment: invocation.environment)
     }

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Ledger
 import Storage
@@ -22,7 +23,7 @@ enum ServiceOptions {
     }
 
     /// Shows the error that kept a service from starting.
-    static func show(_ error: any Error, on console: Console) throws -> ExitCode {
+    static func show(_ error: any Error, on console: CommandOutput) throws -> ExitCode {
         switch error {
         case let error as StorageError:
             let failure = error.failure

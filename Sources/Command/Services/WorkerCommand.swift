@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Ledger
 import PumpRoom
@@ -165,7 +166,7 @@ enum WorkerCommand {
         }
     }
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         WorkerMemory.prepareForManyJobs()
         var configuration = WorkerConfiguration()
         configuration.build = Version.number

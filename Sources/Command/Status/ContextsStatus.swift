@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Ledger
 
@@ -12,7 +13,7 @@ enum ContextsStatus {
         let answer: Result<StatusFacts, LedgerError>
     }
 
-    static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         for form in LedgerOptions.forms where invocation.origin(of: form) == .commandLine {
             throw UsageError("--all-contexts and \(form.word) cannot be combined")
         }
@@ -99,7 +100,7 @@ enum ContextsStatus {
         return table
     }
 
-    private static func remark(_ looks: [Look], _ console: Console) {
+    private static func remark(_ looks: [Look], _ console: CommandOutput) {
         for look in looks {
             let name = look.context.name
             switch look.answer {

@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Ledger
 
@@ -20,7 +21,7 @@ enum StatusCommand {
         in: .ledger
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         if invocation[allContexts] { return try ContextsStatus.run(invocation, console) }
         let context = try LedgerOptions.contextInUse(invocation)
         let facts = try LedgerWork.run(invocation) { try await StatusFacts.look(at: $0, context) }
@@ -110,7 +111,7 @@ extension UnableLane {
 /// The output of `sluice status` for people.
 private struct StatusPage {
     let facts: StatusFacts
-    let console: Console
+    let console: CommandOutput
 
     private var status: LedgerStatus { facts.status }
 

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -43,7 +44,7 @@ struct Steering: Sendable {
         var idle = 0
     }
 
-    func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let ids = try wantedIDs(invocation)
         let prospect = try LedgerWork.run(invocation) { try await look(ids, invocation, $0) }
         if prospect.idle > 0 {
@@ -125,7 +126,7 @@ struct Steering: Sendable {
 
     // MARK: - Changing them
 
-    private func carryOut(_ prospect: Prospect, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    private func carryOut(_ prospect: Prospect, _ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let sofar = Latest<ChangeTally?>(nil)
         let bar = CountBar(of: prospect.count, "job", outlet: console.talk)
         do {
@@ -146,7 +147,7 @@ struct Steering: Sendable {
     }
 
     /// Prints the result; `nil` if nothing was changed.
-    private func show(_ tally: ChangeTally?, count: Int, _ invocation: Invocation, _ console: Console) throws {
+    private func show(_ tally: ChangeTally?, count: Int, _ invocation: Invocation, _ console: CommandOutput) throws {
         if invocation[Self.json] {
             try console.print(JSONText.line(Record(self, count: count, tally: tally)))
         } else if let tally {

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Dispatch
 import Glibc
@@ -45,14 +46,14 @@ struct SourceLengths: Sendable {
         into plan: SubmitPlan,
         _ roots: PathRoots,
         _ invocation: Invocation,
-        _ console: Console
+        _ console: CommandOutput
     ) throws -> SourceLengths {
         let items = plan.items
         let rooms = (0..<min(items.count, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))).map { _ in
             ForegroundRoom()
         }
         let bar = CountBar(of: items.count, "file", outlet: console.talk)
-        let isShown = invocation[ProgressOption.option] != .none
+        let isShown = invocation[ProgressStyle.option] != .none
         let raw = invocation[SourceOptions.rawInput]
         let counters = Counters(items.count)
         let result = ForegroundWork.run(

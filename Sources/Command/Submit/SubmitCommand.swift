@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -52,7 +53,7 @@ enum SubmitCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try checkWords(invocation)
         let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
         guard let text = invocation[SubmitOptions.to] else {
@@ -138,7 +139,7 @@ enum SubmitCommand {
         return search
     }
 
-    private static func remark(_ search: SourceSearch, _ console: Console) {
+    private static func remark(_ search: SourceSearch, _ console: CommandOutput) {
         if search.otherKinds > 0 {
             let files = Figures.count(search.otherKinds, "file")
             console.warn("\(files) without a known audio extension left out; select them with --include")
@@ -149,7 +150,7 @@ enum SubmitCommand {
         remarkNames(search, console)
     }
 
-    private static func remarkNames(_ search: SourceSearch, _ console: Console) {
+    private static func remarkNames(_ search: SourceSearch, _ console: CommandOutput) {
         guard search.leftOut.count > 0 else { return }
         let names = Figures.count(search.leftOut.count, "name")
         let lines = ["\(names) cannot be used and left out; with --strict-names this is an error"]

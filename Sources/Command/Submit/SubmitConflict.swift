@@ -1,3 +1,4 @@
+import Console
 import Conversion
 
 /// What `submit` does if a destination already holds something other than the recorded output of an earlier job.

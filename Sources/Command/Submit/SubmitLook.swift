@@ -1,7 +1,9 @@
+import Console
 import Conversion
 import Glibc
 import Ledger
 import Storage
+import System
 
 /// Looks at the files of a plan: its sources, and what exists at its destinations.
 struct SubmitLook: Sendable {

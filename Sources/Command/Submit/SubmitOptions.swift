@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -58,7 +59,7 @@ enum SubmitOptions {
     )
     static let queue = SettledOption<String>(
         "queue",
-        .text.named("NAME").offering(.queues),
+        .text.named("NAME").offering(.ledger(.queues)),
         fallback: "default",
         "the queue; created if necessary",
         in: .submission
@@ -126,7 +127,7 @@ enum SubmitOptions {
             runAt.form, maxAttempts.form, key.form, again.form, check.form, label.form,
         ] + LedgerOptions.forms
         + [
-            ProgressOption.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
+            ProgressStyle.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
         ]
 
     /// The properties that all jobs share. `now` is the ledger's time.

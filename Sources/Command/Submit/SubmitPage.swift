@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -5,7 +6,7 @@ import Ledger
 /// The output of `submit`: the plan, what prevents it, and the result.
 struct SubmitPage {
     let invocation: Invocation
-    let console: Console
+    let console: CommandOutput
 
     // MARK: - The plan
 

@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -61,7 +62,7 @@ struct SubmitSending: Sendable {
             reachTimeout: reachTimeout,
             onTick: {
                 let reading = reading.value
-                guard reading.total > 0, invocation[ProgressOption.option] != .none else { return }
+                guard reading.total > 0, invocation[ProgressStyle.option] != .none else { return }
                 let shown = bar ?? CountBar(of: reading.total, "output", outlet: page.console.talk)
                 bar = shown
                 shown.show(reading.done)

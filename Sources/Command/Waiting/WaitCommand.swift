@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Ledger
 
@@ -29,7 +30,7 @@ enum WaitCommand {
         ],
         arguments: [ids],
         options: [batch.form, takesAny.form, timeout.form] + LedgerOptions.forms
-            + [ProgressOption.option.form, json.form],
+            + [ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice wait --batch 17 --timeout 2h", purpose: "wait for a batch"),
             Example(line: "sluice wait --any 10442 10981", purpose: "wait for the first of two jobs"),
@@ -37,7 +38,7 @@ enum WaitCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let waiting = Waiting(
             jobs: try invocation.ids(ids),
             names: invocation.all(batch),
@@ -62,8 +63,8 @@ enum WaitCommand {
 
 extension Waiting {
     /// Waits with a progress bar on the terminal. The caller prints the result.
-    func run(_ invocation: Invocation, _ console: Console) throws -> Ending {
-        let display = WaitDisplay(invocation[ProgressOption.option], console)
+    func run(_ invocation: Invocation, _ console: CommandOutput) throws -> Ending {
+        let display = WaitDisplay(invocation[ProgressStyle.option], console)
         let latest = Latest<State?>(nil)
         do {
             let ending = try LedgerWork.run(invocation, onTick: { display.show(latest.value) }) { ledger in
@@ -98,7 +99,7 @@ extension Waiting {
 extension Waiting.Ending {
     /// Says which failures there were and what shows them:
     /// `2 failed: truncated 1, not_audio 1; sluice errors --batch 42`.
-    func sayFailures(on console: Console) {
+    func sayFailures(on console: CommandOutput) {
         guard !failures.isEmpty else { return }
         let groups = failures.prefix(5).map { "\($0.code) \(Figures.grouped($0.jobs))" }
         let more = failures.count > 5 ? ", ..." : ""
@@ -116,7 +117,7 @@ extension Waiting.Ending {
 
     /// Says how many completed jobs have remarks, and what shows them:
     /// `3 completed with remarks; sluice jobs --batch 42 --remarks`.
-    func sayRemarks(on console: Console) {
+    func sayRemarks(on console: CommandOutput) {
         let batches = state.batches.filter { $0.jobsWithRemarks > 0 }
         let jobs = state.jobs.filter(\.hasRemarks)
         let count = batches.reduce(jobs.count) { $0 + $1.jobsWithRemarks }

@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Ledger
 
@@ -71,7 +72,7 @@ struct Waiting: Sendable {
     }
 
     /// Looks repeatedly and calls `report` each time. Throws a `Refusal` if a job or a batch does not exist.
-    func run(on ledger: JobLedger, _ console: Console, report: @Sendable (State) -> Void) async throws -> Ending {
+    func run(on ledger: JobLedger, _ console: CommandOutput, report: @Sendable (State) -> Void) async throws -> Ending {
         let start = ContinuousClock.now
         var endurance = Endurance(console: console)
         var state = State()

@@ -1,3 +1,4 @@
+import Console
 import Ledger
 
 /// A change that the user is about to make.

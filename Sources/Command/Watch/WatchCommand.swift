@@ -1,3 +1,4 @@
+import Console
 import Glibc
 import Ledger
 
@@ -21,7 +22,7 @@ enum WatchCommand {
         run: run
     )
 
-    @Sendable private static func run(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         guard console.data.isTerminal, isatty(STDIN_FILENO) == 1, invocation.environment["TERM"] != "dumb" else {
             throw UsageError(
                 "watch needs a terminal",

@@ -1,3 +1,5 @@
+import Console
+
 /// The explanation of the keys, on a separate screen.
 enum WatchHelp {
     private static let keys: [(key: String, meaning: String)] = [

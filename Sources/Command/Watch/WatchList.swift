@@ -1,3 +1,4 @@
+import Console
 import Ledger
 
 /// The lists that the middle of the screen can show.

@@ -1,3 +1,4 @@
+import Console
 import Dispatch
 import FoundationEssentials
 import Glibc
@@ -10,9 +11,9 @@ import Synchronization
 /// results into a `WatchBox` and wake the calling thread.
 struct WatchSession {
     private let invocation: Invocation
-    private let console: Console
+    private let console: CommandOutput
 
-    init(_ invocation: Invocation, _ console: Console) { (self.invocation, self.console) = (invocation, console) }
+    init(_ invocation: Invocation, _ console: CommandOutput) { (self.invocation, self.console) = (invocation, console) }
 
     /// Signals to wait for instead of taking their default effect: the terminal must be restored first.
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH]
@@ -102,7 +103,7 @@ private final class WatchBox: Sendable {
 private final class WatchLoop {
     private var state: WatchState
     private let ledger: JobLedger
-    private let console: Console
+    private let console: CommandOutput
     private let listener: SignalListener
     private let box: WatchBox
     private let screen: FullScreen
@@ -114,7 +115,7 @@ private final class WatchLoop {
     /// When the ledger's clock was last read.
     private var readAt: ContinuousClock.Instant
 
-    init(_ state: WatchState, _ ledger: JobLedger, _ console: Console, _ listener: SignalListener) {
+    init(_ state: WatchState, _ ledger: JobLedger, _ console: CommandOutput, _ listener: SignalListener) {
         (self.state, self.ledger, self.console, self.listener) = (state, ledger, console, listener)
         (box, screen) = (WatchBox(listener), FullScreen(outlet: console.data))
         let outlet = console.data

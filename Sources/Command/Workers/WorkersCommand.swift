@@ -1,3 +1,4 @@
+import Console
 import FoundationEssentials
 import Ledger
 
@@ -56,7 +57,7 @@ enum WorkersCommand {
         run: list
     )
 
-    @Sendable private static func list(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    @Sendable private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let (now, workers) = try LedgerWork.run(invocation) { ledger in
             let now = try await ledger.time()
             return (now, try await ledger.workers(endedSince: invocation[endedSince].map { $0.past(from: now) }))
@@ -70,7 +71,7 @@ enum WorkersCommand {
     }
 
     /// Sends a wish to each named worker. Throws, before any change, if one of them is not alive.
-    @Sendable private static func wish(_ wish: WorkerWish, _ invocation: Invocation, _ console: Console) throws
+    @Sendable private static func wish(_ wish: WorkerWish, _ invocation: Invocation, _ console: CommandOutput) throws
         -> ExitCode
     {
         let words = invocation.words(ids)
@@ -101,7 +102,7 @@ enum WorkersCommand {
         _ workers: [WorkerSummary],
         _ now: Date,
         _ invocation: Invocation,
-        _ console: Console
+        _ console: CommandOutput
     ) throws {
         if invocation[ListOptions.json] {
             for worker in workers { try console.print(JSONText.line(WorkerRecord(worker, now))) }

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The user documentation matches the program.
 struct DocumentationTests {

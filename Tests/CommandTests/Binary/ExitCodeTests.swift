@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The exit codes. The numbers are frozen, and each test makes some command return one of them.
 struct ExitCodeTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The file that holds the contexts: its contents, its permissions, and the contents that are refused.
 struct ContextFileTests {

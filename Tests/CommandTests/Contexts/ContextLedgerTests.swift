@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Commands that choose their ledger by a context.
 struct ContextLedgerTests {

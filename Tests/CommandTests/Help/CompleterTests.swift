@@ -2,6 +2,7 @@ import Conversion
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The words that the command offers to shell completion.
 struct CompleterTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The help pages of all commands.
 struct HelpPageTests {

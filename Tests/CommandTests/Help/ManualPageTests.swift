@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The manual pages of all commands, as groff renders them.
 struct ManualPageTests {
@@ -10,7 +11,7 @@ struct ManualPageTests {
 
     @Test func groffHasNothingToRemark() throws {
         for path in Self.visible {
-            let page = ManualPage(path: path).roff
+            let page = ManualPage(path: path, version: Version.number).roff
             let run = try Run.program("groff", ["-man", "-Tutf8", "-ww", "-z"], input: .data(Data(page.utf8)))
             #expect(run.succeeded && run.errorText.isEmpty, "\(path.last!.name): \(run.errorText)")
         }
@@ -18,7 +19,7 @@ struct ManualPageTests {
 
     @Test func everyOptionAndExampleIsPrinted() throws {
         for path in Self.visible {
-            let page = ManualPage(path: path).roff
+            let page = ManualPage(path: path, version: Version.number).roff
             let run = try Run.program(
                 "groff",
                 ["-man", "-Tascii", "-P-cbou", "-rLL=200n"],
@@ -39,7 +40,7 @@ struct ManualPageTests {
             discussion: ["'quoted' \\fBnot bold\\fR --and-dashes", ".PP"],
             arguments: [Argument(name: "FILE", summary: ".x")]
         )
-        let page = ManualPage(path: [odd]).roff
+        let page = ManualPage(path: [odd], version: Version.number).roff
         let run = try Run.program("groff", ["-man", "-Tascii", "-P-cbou", "-ww"], input: .data(Data(page.utf8)))
         #expect(run.errorText.isEmpty)
         for text in [".SH is no heading here", "'quoted' \\fBnot bold\\fR --and-dashes", ".PP", ".x"] {

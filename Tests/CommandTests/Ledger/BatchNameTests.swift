@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Batches are named by their number, by their label, or as the last one.
 struct BatchNameTests {

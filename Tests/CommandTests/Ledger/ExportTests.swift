@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// `sluice export` writes every job of a batch, in the order of submission.
 struct ExportTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// `sluice jobs` on a real ledger.
 struct JobsTests {

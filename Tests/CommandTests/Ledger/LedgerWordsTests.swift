@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Shell completion from the ledger: job and batch numbers, queue and worker names.
 struct LedgerWordsTests {
@@ -63,8 +64,10 @@ struct LedgerWordsTests {
 
     @Test func theCompleterSaysWhatToAskFor() {
         let completer = Completer(root: Catalogue.root)
-        #expect(completer.offer(for: ["job", "17"]).asked == .init(words: .jobs([]), typed: "17"))
-        #expect(completer.offer(for: ["jobs", "--queue=n"]).asked == .init(words: .queues, typed: "n"))
-        #expect(completer.offer(for: ["formats", ""]).asked == nil)
+        let job = completer.offer(for: ["job", "17"]).asked
+        #expect(job?.source as? LedgerWords == .jobs([]) && job?.typed == "17")
+        let queue = completer.offer(for: ["jobs", "--queue=n"]).asked
+        #expect(queue?.source as? LedgerWords == .queues && queue?.typed == "n")
+        #expect(completer.offer(for: ["formats", ""]).asked?.source == nil)
     }
 }

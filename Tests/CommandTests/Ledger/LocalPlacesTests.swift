@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Sources are named, and shown, as the user's shell knows them.
 struct LocalPlacesTests {

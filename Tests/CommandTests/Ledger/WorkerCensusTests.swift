@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// `status`, `workers`, `watch` and `doctor` agree on the number of workers in each state.
 struct WorkerCensusTests {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Command
+@testable import LocalCluster
 
 /// The private cluster creates folders in places where other users can write too.
 @Suite(.enabled(if: geteuid() == 0, "only root gives folders away"))

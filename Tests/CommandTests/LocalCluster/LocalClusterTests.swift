@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Command
+@testable import LocalCluster
 
 /// The private cluster, as a user with one machine uses it.
 @Suite(.serialized)
@@ -126,7 +126,7 @@ struct LocalClusterTests {
     @Test func serverThatDoesNotTakeConnectionsYetIsWaitedFor() throws {
         let home = try Home()
         _ = try home.up()
-        let cluster = try LocalCluster(environment: ["XDG_DATA_HOME": home.folder.path])
+        let cluster = try PrivateCluster(environment: ["XDG_DATA_HOME": home.folder.path])
         #expect(cluster.runningState() != nil)
         let file = "\(cluster.place.data)/postmaster.pid"
         let text = try String(contentsOfFile: file, encoding: .utf8)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Command
+@testable import LocalCluster
 
 /// The logs of the private cluster are bounded in size, and rotation loses no line.
 @Suite(.serialized)

@@ -2,6 +2,7 @@ import Storage
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// How paths on this machine become locations that workers understand.
 struct PathRootsTests {

@@ -2,6 +2,7 @@ import Conversion
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The figures of the progress bar in the middle of a conversion.
 struct ConversionSpeedTests {

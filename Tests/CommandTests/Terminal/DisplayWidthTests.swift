@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The number of columns that text occupies, and the escapes that keep it harmless on a terminal.
 struct DisplayWidthTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Human-readable numbers, at the ends of their ranges.
 struct FiguresTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Each frame is painted over the last one.
 struct FramePainterTests {

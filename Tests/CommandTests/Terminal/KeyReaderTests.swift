@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Decodes keys from the bytes that terminals send.
 struct KeyReaderTests {

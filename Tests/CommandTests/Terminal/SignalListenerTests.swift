@@ -2,6 +2,7 @@ import Glibc
 import Testing
 
 @testable import Command
+@testable import Console
 
 struct SignalListenerTests {
     /// The work may end, and wake the listener, just when the listener gives up.

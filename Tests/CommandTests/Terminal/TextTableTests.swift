@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Tables at common terminal widths.
 struct TextTableTests {

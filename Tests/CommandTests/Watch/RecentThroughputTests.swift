@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 
 @testable import Command
+@testable import Console
 @testable import Ledger
 
 struct RecentThroughputTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// A ledger with jobs in many states, and the facts that `watch` reads from it, which tests modify.
 struct WatchMaterial {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The screen of `sluice watch` at each size.
 struct WatchPageTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The effects of keys in `sluice watch`.
 struct WatchStateTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Rules that hold for every command.
 struct CatalogueTests {

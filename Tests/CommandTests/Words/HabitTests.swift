@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Words from other programs lead to those of Sluice.
 struct HabitTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// Human-readable times, parsed and printed.
 struct MomentTests {

@@ -3,6 +3,7 @@ import Testing
 import Worker
 
 @testable import Command
+@testable import Console
 
 struct RootPlaceTests {
     @Test(arguments: [

@@ -2,6 +2,7 @@ import Conversion
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// The values that options accept, and the messages for the values that they refuse.
 struct ValueTypeTests {

@@ -2,6 +2,7 @@ import Conversion
 import Testing
 
 @testable import Command
+@testable import Console
 
 /// How a command line becomes a command.
 struct WordReaderTests {

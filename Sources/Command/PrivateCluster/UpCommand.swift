@@ -1,0 +1,99 @@
+import Console
+import Conversion
+import LocalCluster
+import PumpRoom
+
+/// `sluice up`: starts the private cluster.
+enum UpCommand {
+    private static let slots = Option<Int>(
+        "slots",
+        .whole(in: 1...1024),
+        "number of conversions at once (default: as last time, at first one per core)",
+        in: .general
+    )
+    private static let json = Switch("json", "print the running cluster as one JSON line", in: .output)
+
+    static let value = Subcommand(
+        name: "up",
+        summary: "start your private cluster on this machine",
+        discussion: [
+            "The private cluster is a PostgreSQL server that only you can reach, a coordinator and a worker. It "
+                + "keeps running after this command. Every command that needs a ledger starts it, unless you choose "
+                + "another ledger.",
+            "Its files are in XDG_DATA_HOME/sluice (for root, whose PostgreSQL runs as the account postgres: "
+                + "/var/lib/sluice). Accepted jobs survive a power cut.",
+        ],
+        options: [slots.form, json.form],
+        examples: [Example(line: "sluice up --slots 4", purpose: "with four conversions at once")],
+        run: run
+    )
+
+    /// The hidden command that runs as the supervisor, in the background.
+    static let supervising = Subcommand(
+        name: "supervise",
+        summary: "keep the private cluster running",
+        isHidden: true,
+        run: { invocation, _ in
+            // The user's own files on the user's own machine: run even where the kernel lacks part of the sandbox.
+            let sandbox = ["--sandbox", RoomSandbox.bestEffort.rawValue]
+            try ClusterSupervisor.run(ClusterPlace(environment: invocation.environment), workerOptions: sandbox)
+            return .success
+        }
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let cluster = try PrivateCluster(environment: invocation.environment)
+        let state = try cluster.ensureRunning(slots: invocation[slots])
+        try show(state, of: cluster.place, as: invocation[json], on: console)
+        return .success
+    }
+
+    private struct Record: Encodable {
+        let folder: String
+        let socket: String
+        let slots: Int?
+        let processes: [String: Int32]
+    }
+
+    private static func show(
+        _ state: ClusterState,
+        of place: ClusterPlace,
+        as isJSON: Bool,
+        on console: CommandOutput
+    ) throws {
+        let processes = [
+            "supervisor": state.supervisor?.id, "postgres": state.postgres?.id, "coordinator": state.coordinator?.id,
+            "worker": state.worker?.id,
+        ].compactMapValues(\.self)
+        if isJSON {
+            let record = Record(
+                folder: place.folder,
+                socket: place.sockets,
+                slots: state.slots,
+                processes: processes
+            )
+            try console.print(JSONText.line(record))
+        } else {
+            let slots = Figures.count(state.slots ?? 0, "slot")
+            try console.print("the private cluster is running with \(slots): \(place.folder.printable)")
+        }
+    }
+}
+
+/// `sluice down`: stops the private cluster.
+enum DownCommand {
+    static let value = Subcommand(
+        name: "down",
+        summary: "stop the private cluster",
+        discussion: [
+            "Running conversions get up to half a minute to finish; the others are handed back. Waiting jobs "
+                + "stay in the queue until the next \"sluice up\"."
+        ],
+        examples: [Example(line: "sluice down", purpose: "until it is needed again")],
+        run: { invocation, console in
+            let didRun = try PrivateCluster(environment: invocation.environment).stop()
+            console.say(didRun ? "the private cluster is stopped" : "the private cluster was not running")
+            return .success
+        }
+    )
+}

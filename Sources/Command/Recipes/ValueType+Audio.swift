@@ -1,0 +1,58 @@
+import Console
+import Conversion
+
+extension ValueType where Value == MediaTime {
+    static let time = ValueType(placeholder: "TIME") { text throws(Misfit) in
+        do throws(MediaTime.ParsingError) {
+            return try MediaTime(parsing: text)
+        } catch {
+            throw Misfit(
+                why: "is not a time: \(error.detail)",
+                hint: "a time is \(MediaTime.ParsingError.allowedForms)"
+            )
+        }
+    }
+}
+
+extension ValueType where Value == ChannelLayout {
+    static let layout = ValueType(
+        placeholder: "LAYOUT",
+        completion: .words(ChannelLayout.named.map { Completion.Candidate(word: $0.name) })
+    ) { text throws(Misfit) in
+        if let layout = ChannelLayout(text) { return layout }
+        let names = ChannelLayout.named.map(\.name).joined(separator: ", ")
+        throw Misfit(why: "is not a channel layout; allowed: \(names), or a mask 0x...")
+    }
+}
+
+extension ValueType where Value == Preset {
+    static let preset = ValueType(
+        placeholder: "PRESET",
+        completion: .words(Preset.all.map { Completion.Candidate(word: $0.name, summary: $0.summary) })
+    ) { text throws(Misfit) in
+        do throws(UnknownPreset) {
+            return try Preset.named(text)
+        } catch {
+            let meant = error.suggestions.map { "\"\($0)\"" }
+            throw Misfit(
+                why: "is not a preset" + meant.question,
+                hint: meant.isEmpty ? "\"sluice presets\" lists them" : nil
+            )
+        }
+    }
+}
+
+/// A tag to set. An empty value removes the tag.
+struct TagWish: Sendable, Hashable {
+    let name: String
+    let value: String
+}
+
+extension ValueType where Value == TagWish {
+    static let tag = ValueType(placeholder: "NAME=VALUE") { text throws(Misfit) in
+        guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
+            throw Misfit(why: "must be NAME=VALUE", hint: "NAME= removes the tag")
+        }
+        return TagWish(name: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
+    }
+}

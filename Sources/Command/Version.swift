@@ -1,0 +1,14 @@
+import Console
+import Ledger
+import PumpRoom
+
+/// The version of this program and of its libraries.
+enum Version {
+    /// The current release, or the next one during development.
+    static let number = "0.1.0-dev"
+
+    static var lines: [String] {
+        ["sluice \(number)", "libav \(RoomLibraries.release) (\(RoomLibraries.versions.joined(separator: ", ")))"]
+            + ["libpq \(LibPQ.version)"]
+    }
+}

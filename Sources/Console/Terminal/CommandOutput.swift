@@ -1,0 +1,51 @@
+import Glibc
+
+/// The output of a command: data goes to standard output, messages to standard error.
+package struct CommandOutput: Sendable {
+    package let data: Outlet
+    package let talk: Outlet
+    /// Whether failures show the whole record.
+    package let showsDebug: Bool
+
+    package init(colour: Outlet.ColourChoice = .auto, showsDebug: Bool = false, environment: [String: String]) {
+        data = Outlet(descriptor: STDOUT_FILENO, colour: colour, environment: environment)
+        talk = Outlet(descriptor: STDERR_FILENO, colour: colour, environment: environment)
+        self.showsDebug = showsDebug
+    }
+
+    /// Prints one or more lines of data.
+    package func print(_ text: String) throws(Outlet.Failure) {
+        // A progress bar may stand on the same terminal.
+        talk.eraseBar()
+        try data.write(text + "\n")
+    }
+
+    /// Prints one or more lines of messages. If the stream has no reader, the work goes on.
+    package func say(_ text: String) {
+        do throws(Outlet.Failure) {
+            try talk.write(text + "\n")
+        } catch {
+            // There is no other place to report it.
+        }
+    }
+
+    /// Prints an error with its details and a hint.
+    package func complain(_ message: String, details: [String] = [], hint: String? = nil) {
+        tell("error:", .bad, message)
+        for detail in details { tell("", .faint, detail) }
+        if let hint { tell("hint:", .strong, hint) }
+    }
+
+    /// Prints a note about something that is not a failure.
+    package func warn(_ message: String) { tell("note:", .careful, message) }
+
+    /// A label, with text in a second column.
+    private func tell(_ label: String, _ ink: Ink, _ text: String) {
+        let margin = 7
+        let paragraphs = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let lines = talk.hasWidth ? paragraphs.flatMap { $0.wrapped(to: max(20, talk.width - margin)) } : paragraphs
+        let head = label.isEmpty ? label : talk.paint(label, ink)
+        let gap = String(repeating: " ", count: margin - label.count)
+        say(head + gap + lines.joined(separator: "\n" + String(repeating: " ", count: margin)))
+    }
+}

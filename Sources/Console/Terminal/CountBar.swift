@@ -1,0 +1,19 @@
+/// A progress bar for a count. Draws only on a terminal.
+package final class CountBar {
+    private let whole: Int
+    private let noun: String
+    private let outlet: Outlet
+
+    package init(of whole: Int, _ noun: String, outlet: Outlet) {
+        (self.whole, self.noun, self.outlet) = (whole, noun, outlet)
+    }
+
+    package func show(_ done: Int) {
+        guard outlet.isTerminal, done > 0 else { return }
+        let bar = Bar.text(Double(done) / Double(max(1, whole)), columns: 20, unicode: outlet.usesUnicode)
+        let text = "\(bar)  \(Figures.grouped(done)) of \(Figures.count(whole, noun))"
+        outlet.draw(bar: text)
+    }
+
+    package func clear() { outlet.eraseBar() }
+}

@@ -1,0 +1,64 @@
+/// A parsed command line: every value has been read and has its type.
+package struct Invocation: Sendable {
+    /// The names from the top-level command down: `["config", "show"]`.
+    package let path: [String]
+    /// The environment that the process was started with.
+    package let environment: [String: String]
+    /// What the program hands to its commands beside the words: facts that one run reads once.
+    package var attachment: (any Sendable)?
+    private let arguments: [String: [String]]
+    private let values: [String: Setting]
+
+    /// An option's values and where they come from.
+    package struct Setting: Sendable {
+        package internal(set) var values: [any Sendable]
+        package let origin: Origin
+    }
+
+    package enum Origin: Sendable, Hashable {
+        case commandLine
+        case environment(variable: String)
+        case fallback
+    }
+
+    package init(
+        path: [String],
+        environment: [String: String],
+        arguments: [String: [String]],
+        values: [String: Setting]
+    ) {
+        self.path = path
+        self.environment = environment
+        self.arguments = arguments
+        self.values = values
+    }
+
+    /// `nil` if the option has no value.
+    package subscript<Value>(_ option: Option<Value>) -> Value? { all(option).last }
+
+    /// In the order in which the user gave them.
+    package func all<Value>(_ option: Option<Value>) -> [Value] {
+        (values[option.form.name]?.values ?? []).map { $0 as! Value }  // the option's own type has read it
+    }
+
+    package subscript<Value>(_ option: SettledOption<Value>) -> Value {
+        guard let value = values[option.form.name]?.values.last else {
+            preconditionFailure("\(option.form.word) is not an option of \(path.joined(separator: " "))")
+        }
+        return value as! Value  // the option's own type has read it
+    }
+
+    package subscript(_ option: Switch) -> Bool { values[option.form.name] != nil }
+
+    /// Where the value in effect comes from; `nil` if there is none.
+    package func origin(of option: OptionForm) -> Origin? { values[option.name]?.origin }
+
+    /// The words of an argument; empty if it was left out.
+    package func words(_ argument: Argument) -> [String] { arguments[argument.name] ?? [] }
+
+    /// The word of a required argument.
+    package func word(_ argument: Argument) -> String {
+        guard let word = words(argument).first else { preconditionFailure("\(argument.name) is not required") }
+        return word
+    }
+}

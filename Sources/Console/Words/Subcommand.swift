@@ -1,0 +1,76 @@
+/// A command as a value: the only description of it for parsing, help, completion and manual pages.
+package struct Subcommand: Sendable {
+    /// The word that users type: `convert`.
+    package let name: String
+    /// One line without a full stop.
+    package let summary: String
+    /// Paragraphs for help and the manual page.
+    package let discussion: [String]
+    package let arguments: [Argument]
+    package let options: [OptionForm]
+    package let examples: [Example]
+    /// The commands below this one. With any, the command itself only runs if it `standsAlone`.
+    package let children: [Subcommand]
+    /// Whether the command runs if none of its children is named.
+    package let standsAlone: Bool
+    /// For internal use; help does not list it.
+    package let isHidden: Bool
+    /// At the root: what to suggest for words of other programs.
+    package let habits: Habits?
+    package let run: @Sendable (Invocation, CommandOutput) throws -> ExitCode
+
+    package init(
+        name: String,
+        summary: String,
+        discussion: [String] = [],
+        arguments: [Argument] = [],
+        options: [OptionForm] = [],
+        examples: [Example] = [],
+        children: [Subcommand] = [],
+        standsAlone: Bool = false,
+        isHidden: Bool = false,
+        habits: Habits? = nil,
+        run: @escaping @Sendable (Invocation, CommandOutput) throws -> ExitCode = { _, _ in .success }
+    ) {
+        (self.name, self.summary, self.discussion) = (name, summary, discussion)
+        (self.arguments, self.options, self.examples) = (arguments, options, examples)
+        (self.children, self.standsAlone, self.isHidden) = (children, standsAlone, isHidden)
+        (self.habits, self.run) = (habits, run)
+    }
+}
+
+/// A positional argument.
+package struct Argument: Sendable {
+    package enum Count: Sendable { case one, optional, any, oneOrMore }
+
+    /// In capitals: `FILE`.
+    package let name: String
+    package let summary: String
+    package let count: Count
+    package let completion: Completion
+
+    package init(name: String, summary: String, count: Count = .one, completion: Completion = .files) {
+        (self.name, self.summary, self.count, self.completion) = (name, summary, count, completion)
+    }
+
+    /// `FILE`, `[FILE]`, `FILE...`
+    package var usage: String {
+        switch count {
+        case .one: name
+        case .optional: "[\(name)]"
+        case .any: "[\(name)...]"
+        case .oneOrMore: "\(name)..."
+        }
+    }
+
+    var takesMany: Bool { count == .any || count == .oneOrMore }
+    var isRequired: Bool { count == .one || count == .oneOrMore }
+}
+
+/// A command line that works as shown, and its purpose.
+package struct Example: Sendable {
+    package let line: String
+    package let purpose: String
+
+    package init(line: String, purpose: String) { (self.line, self.purpose) = (line, purpose) }
+}

@@ -1,0 +1,73 @@
+import FoundationEssentials
+import Glibc
+
+/// The parts of the private cluster, as the supervisor last recorded them.
+package struct ClusterState: Sendable, Codable, Equatable {
+    package var supervisor: ProcessIdentity?
+    package var postgres: ProcessIdentity?
+    package var coordinator: ProcessIdentity?
+    package var worker: ProcessIdentity?
+    /// The number of slots that the worker was started with.
+    package var slots: Int?
+    /// Whether all parts have been started and the ledger is up to date.
+    var isReady = false
+    /// Why the start failed, if it did.
+    var problem: String?
+    var hint: String?
+
+    /// The recorded state; empty if there is none.
+    static func read(_ place: ClusterPlace) -> ClusterState {
+        // A state that cannot be read counts as none.
+        JSONFile.read(ClusterState.self, place.state) ?? ClusterState()
+    }
+
+    func write(_ place: ClusterPlace) throws(ClusterError) { try JSONFile.write(self, to: place.state) }
+}
+
+/// The settings that the user asked for, kept for the next start.
+struct ClusterWishes: Sendable, Codable, Equatable {
+    /// Number of conversions at one time; `nil` means one per core.
+    var slots: Int?
+
+    static func read(_ place: ClusterPlace) -> ClusterWishes {
+        JSONFile.read(ClusterWishes.self, place.wishes) ?? ClusterWishes()
+    }
+
+    func write(_ place: ClusterPlace) throws(ClusterError) { try JSONFile.write(self, to: place.wishes) }
+}
+
+/// Values in small files, each replaced as a whole.
+enum JSONFile {
+    /// The value; `nil` if there is none or it cannot be read. The caller then starts from defaults.
+    static func read<Value: Decodable>(_ type: Value.Type, _ path: String) -> Value? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = Glibc.read(file, &bytes, bytes.count)
+        guard count > 0 else { return nil }
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes.prefix(count)))
+        } catch {
+            // Another version may have written a format unknown to this one; the caller overwrites it.
+            return nil
+        }
+    }
+
+    static func write(_ value: some Encodable, to path: String) throws(ClusterError) {
+        let bytes: [UInt8]
+        do {
+            bytes = Array(try JSONEncoder().encode(value))
+        } catch {
+            throw ClusterError("cannot write \(path): \(error)", code: .failure)
+        }
+        let temporary = path + ".new"
+        let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw ClusterError(errno, "write \(temporary)") }
+        let count = Glibc.write(file, bytes, bytes.count)
+        let number = errno
+        close(file)
+        guard count == bytes.count else { throw ClusterError(number, "write \(temporary)") }
+        guard rename(temporary, path) == 0 else { throw ClusterError(errno, "name \(path)") }
+    }
+}

@@ -1,0 +1,210 @@
+import Conversion
+import FoundationEssentials
+import Glibc
+import Ledger
+import System
+
+/// The supervisor of the private cluster: keeps its parts running, and stops them in order.
+package final class ClusterSupervisor {
+    private let place: ClusterPlace
+    private let workerOptions: [String]
+    private let server: LocalPostgres
+    private var state: ClusterState
+    private var wishes: ClusterWishes
+    /// When a part that died may be restarted: at once, then with growing back-off while it keeps dying.
+    private var pauses: [Part: Pause] = [:]
+    private var isEnding = false
+
+    private enum Part: String, CaseIterable { case postgres, coordinator, worker }
+
+    private struct Pause {
+        var startedAt: ContinuousClock.Instant
+        var wait: Duration
+    }
+
+    private init(_ place: ClusterPlace, workerOptions: [String]) throws(ClusterError) {
+        (self.place, self.workerOptions) = (place, workerOptions)
+        server = try LocalPostgres(place)
+        state = ClusterState.read(place)
+        wishes = ClusterWishes.read(place)
+    }
+
+    /// Runs until SIGTERM or SIGINT. Returns at once if another supervisor is running.
+    ///
+    /// `workerOptions` are options of the worker in addition to its name, its slots and its root.
+    package static func run(_ place: ClusterPlace, workerOptions: [String]) throws(ClusterError) {
+        // Block the signals before anything else, so that none is lost.
+        var listened = sigset_t()
+        sigemptyset(&listened)
+        for number in [SIGTERM, SIGINT, SIGHUP, SIGCHLD] { sigaddset(&listened, number) }
+        pthread_sigmask(SIG_BLOCK, &listened, nil)
+        try place.prepare()
+        guard let lock = try SupervisorLock.take(place) else { return }
+        defer { lock.giveBack() }
+        do throws(ClusterError) {
+            let supervisor = try ClusterSupervisor(place, workerOptions: workerOptions)
+            try supervisor.start()
+            try supervisor.watch(&listened)
+            _ = try PrivateCluster.stopParts(of: place)
+        } catch {
+            // For the command that is waiting for the start.
+            var state = ClusterState.read(place)
+            (state.problem, state.hint, state.isReady) = (error.message, error.hint, false)
+            try state.write(place)
+            throw error
+        }
+    }
+
+    // MARK: - Starting
+
+    private func start() throws(ClusterError) {
+        state.supervisor = ProcessIdentity(of: getpid())
+        (state.isReady, state.problem, state.hint) = (false, nil, nil)
+        try state.write(place)
+        try server.make()
+        try startPostgres()
+        try migrate()
+        for part in [Part.coordinator, .worker] where !isAlive(part) { try start(part) }
+        state.isReady = true
+        try state.write(place)
+        say("ready")
+    }
+
+    private func startPostgres() throws(ClusterError) {
+        if !isAlive(.postgres) { try start(.postgres) }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while let process = state.postgres, ContinuousClock.now < deadline {
+            if LocalPostgres.isReady(process, in: place) { return }
+            // The server reports readiness in its postmaster.pid file and nowhere else; pg_ctl polls that file too.
+            // If the server ends, `waitForEnd` returns early.
+            if try process.waitForEnd(.milliseconds(5)) { break }
+        }
+        throw ClusterError(
+            "PostgreSQL did not start",
+            details: LogTail.lines(of: server.newestLog),
+            hint: "full log: \(server.newestLog)"
+        )
+    }
+
+    private func migrate() throws(ClusterError) {
+        let configuration: LedgerConfiguration
+        do {
+            configuration = try LocalPostgres.configuration(place)
+        } catch {
+            throw ClusterError("\(error)")
+        }
+        let problem = TaskResult.wait { () async -> ClusterError? in
+            do {
+                _ = try await Migrator(configuration).run()
+                return nil
+            } catch {
+                return ClusterError("the ledger cannot be upgraded: \(error)")
+            }
+        }
+        if let problem { throw problem }
+    }
+
+    private func start(_ part: Part) throws(ClusterError) {
+        let address = "host='\(place.sockets)' port=5432 user=sluice dbname=postgres"
+        let program = try PrivateCluster.program()
+        let started: ProcessIdentity
+        switch part {
+        case .postgres:
+            started = try Daemon.start(
+                server.words,
+                log: server.log,
+                variables: ["LC_ALL": "C", "PATH": "/usr/bin:/bin"]
+            )
+            state.postgres = started
+        case .coordinator:
+            started = try Daemon.start(
+                [program, "coordinator", "--root", "local=/"],
+                log: place.coordinatorLog.path,
+                variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.coordinatorLog.path]
+            )
+            state.coordinator = started
+        case .worker:
+            let slots = wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+            started = try Daemon.start(
+                [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "local=/"]
+                    + workerOptions,
+                log: place.workerLog.path,
+                variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.workerLog.path]
+            )
+            (state.worker, state.slots) = (started, slots)
+        }
+        let before = pauses[part]
+        let lived = before.map { ContinuousClock.now - $0.startedAt }
+        let isStable = lived.map { $0 > .seconds(30) } ?? true
+        pauses[part] = Pause(
+            startedAt: .now,
+            wait: isStable ? .milliseconds(100) : min((before?.wait ?? .milliseconds(100)) * 2, .seconds(30))
+        )
+        try state.write(place)
+        say("started \(part.rawValue), process \(started.id)")
+    }
+
+    private func process(of part: Part) -> ProcessIdentity? {
+        switch part {
+        case .postgres: state.postgres
+        case .coordinator: state.coordinator
+        case .worker: state.worker
+        }
+    }
+
+    private func isAlive(_ part: Part) -> Bool { process(of: part)?.isAlive ?? false }
+
+    // MARK: - Watching
+
+    /// Restarts parts that have died, until a signal stops the supervisor.
+    private func watch(_ listened: inout sigset_t) throws(ClusterError) {
+        while !isEnding {
+            // SIGCHLD reports the end of a child. Parts that an earlier supervisor started are not children of this
+            // process and must be polled.
+            var longest = WaitTime.milliseconds(1_000)
+            switch sigtimedwait(&listened, nil, &longest) {
+            case SIGTERM, SIGINT: isEnding = true
+            case SIGHUP: try takeWishes()
+            default: break
+            }
+            var status: Int32 = 0
+            while waitpid(-1, &status, WNOHANG) > 0 {}
+            guard !isEnding else { return }
+            rotateLogs()
+            for part in Part.allCases where !isAlive(part) {
+                guard let pause = pauses[part] else {
+                    pauses[part] = Pause(startedAt: .now, wait: .milliseconds(100))
+                    continue
+                }
+                guard ContinuousClock.now - pause.startedAt >= pause.wait else { continue }
+                say("\(part.rawValue) has ended")
+                try start(part)
+            }
+        }
+    }
+
+    /// Rotates logs that have grown too long. Runs about once a second, so a log may exceed its limit by the output
+    /// of one second.
+    private func rotateLogs() {
+        for log in [place.supervisorLog, place.coordinatorLog, place.workerLog] { log.rotate() }
+        PartLog(path: server.log, limit: place.logLimit).rotate()
+        server.removeOldLogs()
+    }
+
+    private func takeWishes() throws(ClusterError) {
+        wishes = ClusterWishes.read(place)
+        guard let slots = wishes.slots, slots != state.slots, let worker = state.worker else { return }
+        say("restarting the worker with \(Plural.count(slots, "slot"))")
+        worker.send(SIGTERM)
+        _ = try worker.waitForEnd(.seconds(40))
+        try start(.worker)
+    }
+
+    /// Writes a line to the log.
+    private func say(_ text: String) {
+        place.supervisorLog.follow()
+        let line = Array("\(Date.now.ISO8601Format()) \(text)\n".utf8)
+        // Standard error is the log; if the write fails, there is no other place to report it.
+        _ = Glibc.write(STDERR_FILENO, line, line.count)
+    }
+}

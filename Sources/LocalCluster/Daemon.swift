@@ -1,0 +1,89 @@
+import Conversion
+import Glibc
+import Storage
+
+/// Starts programs in the background: in a new session, without a terminal, with their output in a log.
+enum Daemon {
+    /// Starts the program that `words` name. `variables` are its whole environment.
+    static func start(
+        _ words: [String],
+        log: String,
+        variables: [String: String] = [:]
+    ) throws(ClusterError) -> ProcessIdentity {
+        // A process that is not found has already ended, and its log says why.
+        guard let identity = ProcessIdentity(of: try spawn(words, log, variables)) else {
+            throw ClusterError("\(words[0]) ended at once", details: LogTail.lines(of: log))
+        }
+        return identity
+    }
+
+    private static func spawn(
+        _ words: [String],
+        _ log: String,
+        _ variables: [String: String]
+    ) throws(ClusterError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var (none, ordinary) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigemptyset(&ordinary)
+        for number in [SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGCHLD] { sigaddset(&ordinary, number) }
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &ordinary)
+        // POSIX_SPAWN_SETSID, which the module map hides.
+        let ownSession: Int16 = 0x80
+        posix_spawnattr_setflags(
+            &attributes,
+            Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | ownSession
+        )
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        var environment: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { (arguments + environment).forEach { free($0) } }
+        var id = pid_t()
+        let problem = posix_spawnp(&id, words[0], &actions, &attributes, &arguments, &environment)
+        guard problem == 0 else { throw ClusterError(problem, "start \(words[0])") }
+        return id
+    }
+
+    /// Runs `words` to the end, with the output in the log.
+    static func run(_ words: [String], log: String, variables: [String: String] = [:]) throws(ClusterError) {
+        let id = try spawn(words, log, variables)
+        var status: Int32 = 0
+        while waitpid(id, &status, 0) < 0 {
+            guard errno == EINTR else { throw ClusterError(errno, "wait for \(words[0])") }
+        }
+        guard status == 0 else {
+            throw ClusterError("\(words[0]) failed", details: LogTail.lines(of: log), hint: "full log: \(log)")
+        }
+    }
+}
+
+/// The last lines of a log, for messages.
+enum LogTail {
+    /// Whether the first file was modified after the second. A missing first file is never younger, a missing
+    /// second always older.
+    static func isYounger(_ first: String, than second: String) -> Bool {
+        guard let one = FileFacts.of(path: first, followingLinks: true) else { return false }
+        guard let other = FileFacts.of(path: second, followingLinks: true) else { return true }
+        return one.modifiedAt > other.modifiedAt
+    }
+
+    static func lines(of path: String, count: Int = 5) -> [String] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        let size = lseek(file, 0, SEEK_END)
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let taken = pread(file, &bytes, bytes.count, max(0, size - off_t(bytes.count)))
+        guard taken > 0 else { return [] }
+        let text = String(decoding: bytes.prefix(taken), as: UTF8.self)
+        return text.split(separator: "\n").suffix(count).map { String($0).plain }
+    }
+}
