@@ -58,7 +58,8 @@ extension WorkerState {
         isAsking = false
         if !isEmpty { isDry = false }
         guard !claims.isEmpty else { return }
-        for claim in claims {
+        // A job that the worker already has must not run twice.
+        for claim in claims where jobs[claim.fence] == nil {
             let job = HeldJob(claim, worker: worker, at: now)
             jobs[claim.fence] = job
             queue.add(job)

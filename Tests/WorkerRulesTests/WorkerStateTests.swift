@@ -121,6 +121,14 @@ struct WorkerStateTests {
         #expect(!life.actions.contains { if case .ask(.releaseStrays) = $0 { true } else { false } })
     }
 
+    @Test func jobThatIsClaimedAgainRunsOnce() {
+        var life = WorkerLife(slots: 2)
+        life.claim(1)
+        life.report(.workSignalled)
+        life.claim(1, 2)
+        #expect(life.started.map(\.fence.job) == [1, 2])
+    }
+
     @Test func jobsClaimedAheadGoBackWhenTheyWaitTooLong() throws {
         var life = WorkerLife(slots: 1)
         life.claim(1, 2, 3)

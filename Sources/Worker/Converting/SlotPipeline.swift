@@ -29,7 +29,7 @@ struct SlotPipeline: Sendable {
             await tellBeginning(of: job)
             return await convert(job, prepared)
         case .skipped:
-            services.outputs.add(FinishedOutput(claim: claim))
+            services.outputs.add(FinishedOutput(claim: claim, isSkipped: true))
             return .existing
         case .made(let output):
             services.outputs.add(FinishedOutput(claim: claim, facts: facts(), made: output))

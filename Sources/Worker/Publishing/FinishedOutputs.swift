@@ -13,6 +13,8 @@ struct FinishedOutput: Sendable {
     var fingerprint: Fingerprint?
     /// The output that an earlier attempt has published.
     var made: MadeOutput?
+    /// Whether there is no file to publish, because the recipe says to leave the destination alone.
+    var isSkipped = false
     /// Whether the file has its attempt's name.
     var isLinked = false
     /// What came of its publication.
@@ -44,11 +46,12 @@ struct FinishedOutput: Sendable {
         )
     }
 
-    /// `nil` if the job was skipped.
+    /// `nil` if the job was skipped. A converted job must never pass as skipped: its output would be lost.
     private var file: (place: Location, Fingerprint)? {
+        if isSkipped { return nil }
         if let made { return (made.location, made.fingerprint) }
-        if let prepared, let fingerprint { return (prepared.location, fingerprint) }
-        return nil
+        guard let prepared, let fingerprint else { preconditionFailure("the output of \(fence) is incomplete") }
+        return (prepared.location, fingerprint)
     }
 }
 
@@ -64,7 +67,13 @@ final class FinishedOutputs: Sendable {
         return output
     }
 
-    func add(_ output: FinishedOutput) { outputs.withLock { $0[output.fence] = output } }
+    /// Adds the only output of a job.
+    func add(_ output: FinishedOutput) {
+        outputs.withLock { outputs in
+            precondition(outputs[output.fence] == nil, "a job has two outputs: \(output.fence)")
+            outputs[output.fence] = output
+        }
+    }
 
     func change(_ fence: Fence, _ body: (inout FinishedOutput) -> Void) {
         outputs.withLock { outputs in
