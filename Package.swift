@@ -26,6 +26,7 @@ let package = Package(
     products: [
         .executable(name: "sluice", targets: ["sluice"]),
         .library(name: "Media", targets: ["Media", "Conversion"]),
+        .library(name: "warm-start", type: .dynamic, targets: ["WarmStart"]),
     ],
     targets: [
         // C modules: a module map and a shim for what Swift cannot import. No logic.
@@ -91,7 +92,14 @@ let package = Package(
         .plugin(name: "EmbedMigrations", capability: .buildTool(), dependencies: ["embed-migrations"]),
 
         // Computes and measures minutes of samples: optimised in debug builds, too.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house + optimised),
+        .target(
+            name: "TestSupport",
+            dependencies: ["CSystem"],
+            path: "Tests/TestSupport",
+            swiftSettings: house + optimised
+        ),
+        // Keeps programs that tests start a thousand times loaded: preloaded into them, never linked.
+        .target(name: "WarmStart", path: "Tests/Programs/WarmStart"),
         .executableTarget(
             name: "demo",
             dependencies: ["Media", "Conversion", "TestSupport", "sluice"],

@@ -24,6 +24,7 @@ int syncfs(int descriptor);
 int sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned int flags);
 const char *strerrorname_np(int number);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *folder);
 int wcwidth(wchar_t character);
 
 // prctl and syscall are variadic in C, so Swift cannot call them.

@@ -17,7 +17,7 @@ import Testing
         0x7FFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000, 0xFFFF_FFFF_FFFF_FFFE, .max,
     ]
     /// Files per container; `SLUICE_HEADER_FILES` sets a larger number.
-    private static let count = ProcessInfo.processInfo.environment["SLUICE_HEADER_FILES"].flatMap { Int($0) } ?? 60
+    private static let count = ProcessInfo.processInfo.environment["SLUICE_HEADER_FILES"].flatMap { Int($0) } ?? 30
 
     /// The error codes in which a file may end, apart from a number of frames.
     private static let codes = Set(

@@ -14,7 +14,8 @@ import Testing
     @Test(arguments: ManyTags.allCases) func hundredThousandTagsAreOpenedInSeconds(_ many: ManyTags) throws {
         let path = folder.path(many.kind.fileName)
         try Bytes.write(many.bytes(100_000), to: path)
-        let answer = try #require(try ReadingProcess.read([path]).first)
+        let steps = ["scan-strict", "wav", "copy", "opus"]
+        let answer = try #require(try ReadingProcess.read([path], steps: steps).first)
         let frames = try SampleFile.of(many.kind).clean.frames
         #expect(answer.steps["scan-strict"]?.word == "\(frames)", "\(answer)")
         #expect(answer.steps["wav"]?.word == "\(frames)", "\(answer)")

@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 
 /// The extended attribute with which Sluice marks its outputs.
@@ -8,14 +9,14 @@ public enum Attribute {
     /// attributes.
     public static func read(_ path: String) throws -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 1_024)
-        let count = GNUFunctions.getxattr(path, name, &bytes, bytes.count)
+        let count = getxattr(path, name, &bytes, bytes.count)
         if count < 0, errno == ENODATA || errno == EOPNOTSUPP { return nil }
         guard count >= 0 else { throw SupportError("read the mark of \(path)", errno: errno) }
         return Array(bytes.prefix(count))
     }
 
     public static func write(_ bytes: [UInt8], to path: String) throws {
-        guard GNUFunctions.setxattr(path, name, bytes, bytes.count, 0) == 0 else {
+        guard setxattr(path, name, bytes, bytes.count, 0) == 0 else {
             throw SupportError("mark \(path)", errno: errno)
         }
     }

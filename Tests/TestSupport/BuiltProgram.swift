@@ -9,10 +9,15 @@ public enum BuiltProgram {
     /// the bare name, which then fails to start.
     public static func path(_ name: String) -> String {
         if let folder = ProcessInfo.processInfo.environment["SLUICE_TEST_PROGRAMS"] { return "\(folder)/\(name)" }
+        return besideTests(name) ?? name
+    }
+
+    /// The path of an executable file beside the running test bundle, or `nil` if there is none.
+    static func besideTests(_ name: String) -> String? {
         // The test runner may be part of the toolchain; in that case the bundle is one of its arguments.
         let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
         return ([bundle] + CommandLine.arguments)
             .map { URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent(name).path }
-            .first(where: FileManager.default.isExecutableFile) ?? name
+            .first(where: FileManager.default.isExecutableFile)
     }
 }

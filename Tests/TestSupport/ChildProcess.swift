@@ -1,8 +1,11 @@
-package import Foundation
+import CSystem
+import Foundation
 
 /// A running program in its own process group. The owner must call `wait` or `kill`.
 package struct ChildProcess: Sendable {
-    package let id: pid_t
+    package let id: Int32
+    /// Where the process's status comes from if it is the child of a server.
+    var server: WarmStart.Reply?
 
     /// Starts a program with the given descriptors as its standard streams; it inherits no other descriptor.
     ///
@@ -27,8 +30,8 @@ package struct ChildProcess: Sendable {
         }
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, errors, 2)
-        _ = GNUFunctions.addCloseFrom(&actions, 3)
-        if let folder { _ = GNUFunctions.addChangeFolder(&actions, folder) }
+        _ = posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        if let folder { _ = posix_spawn_file_actions_addchdir_np(&actions, folder) }
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -62,6 +65,7 @@ package struct ChildProcess: Sendable {
 
     /// Waits for the program to end. Returns `nil` if the deadline passes first.
     package func wait(until deadline: ContinuousClock.Instant?) -> Run.Status? {
+        if let server { return server.status(until: deadline).map(Self.status) }
         var status: Int32 = 0
         var end: ProcessEnd?
         while true {
@@ -76,6 +80,11 @@ package struct ChildProcess: Sendable {
             end = awaited
             _ = awaited.wait(until: deadline)
         }
+        return Self.status(status)
+    }
+
+    /// What a status of `waitpid` means.
+    private static func status(_ status: Int32) -> Run.Status {
         let signal = status & 0x7F
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
     }

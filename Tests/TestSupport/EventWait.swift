@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// Waits for a condition that changes with a file or with the end of a process.
 package enum EventWait {
@@ -9,7 +9,7 @@ package enum EventWait {
     package static func until(
         _ deadline: ContinuousClock.Instant,
         changesOf paths: [String],
-        endOf processes: [pid_t] = [],
+        endOf processes: [Int32] = [],
         _ condition: () throws -> Bool
     ) throws -> Bool {
         // Watch first: no change between a check and the next wait is missed.
@@ -42,7 +42,7 @@ package enum EventWait {
     package static func until(
         _ deadline: ContinuousClock.Instant,
         changesOf paths: [String],
-        endOf processes: [pid_t] = [],
+        endOf processes: [Int32] = [],
         _ condition: @escaping @Sendable () throws -> Bool
     ) async throws -> Bool {
         try await SeparateThread.run { try until(deadline, changesOf: paths, endOf: processes, condition) }

@@ -64,7 +64,7 @@ public enum FFmpeg {
     ) throws -> Run {
         let run: Run
         do {
-            run = try Run.program(name, arguments, input: input, limit: limit)
+            run = try Run.program(name, arguments, input: input, limit: limit, keepsLoaded: true)
         } catch let problem as SupportError where problem.operation == "start \(name)" {
             throw SupportError(problem.operation, "\(problem.detail). The tests need it: apt install ffmpeg")
         }

@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 import Synchronization
 
@@ -16,7 +17,7 @@ public final class OpenPipe: Sendable {
     /// Creates a pipe that children do not inherit.
     public static func open() throws -> OpenPipe {
         var pair: [Int32] = [-1, -1]
-        guard GNUFunctions.pipe2(&pair, O_CLOEXEC) == 0 else { throw SupportError("open a pipe", errno: errno) }
+        guard pipe2(&pair, O_CLOEXEC) == 0 else { throw SupportError("open a pipe", errno: errno) }
         return OpenPipe(reading: pair[0], writing: pair[1])
     }
 

@@ -160,7 +160,8 @@ public final class PrivatePostgres: Sendable {
             Self.program("psql"),
             ["-XAtq", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=terse", "-d", url(database: database)]
                 + sql.flatMap { ["-c", $0] },
-            limit: limit
+            limit: limit,
+            keepsLoaded: true
         ).checked()
     }
 

@@ -1,14 +1,14 @@
-package import Glibc
+import CSystem
+import Glibc
 
 /// The end of a process as an event: of a child or of any other process.
 package final class ProcessEnd: Sendable {
     /// A pidfd, readable once the process has ended; -1 if there was no such process.
     package let descriptor: Int32
 
-    package init(of process: pid_t) {
-        let opened = GNUFunctions.systemCall(Self.pidfdOpen, Int(process), 0)
-        precondition(opened >= 0 || errno == ESRCH, "pidfd_open: errno \(errno)")
-        descriptor = Int32(opened)
+    package init(of process: Int32) {
+        descriptor = sluice_pidfd_open(process)
+        precondition(descriptor >= 0 || errno == ESRCH, "pidfd_open: errno \(errno)")
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -24,7 +24,4 @@ package final class ProcessEnd: Sendable {
             precondition(errno == EINTR, "poll: errno \(errno)")
         }
     }
-
-    /// pidfd_open, since Linux 5.3; the same number on every architecture.
-    private static let pidfdOpen = 434
 }

@@ -9,9 +9,14 @@ enum ReadingProcess {
         let steps: [String: (word: String, hundredths: Int)]
     }
 
-    /// Reads all of `paths`. If the program crashes, the error names the file.
-    static func read(_ paths: [String], limit: Duration = .seconds(300)) throws -> [Answer] {
-        let run = try Run.program(BuiltProgram.releasePath("reading-process"), paths, limit: limit)
+    /// Reads all of `paths`, in the given steps or in all. If the program crashes, the error names the file.
+    static func read(
+        _ paths: [String],
+        steps: [String]? = nil,
+        limit: Duration = .seconds(300)
+    ) throws -> [Answer] {
+        let choice = steps.map { ["--steps", $0.joined(separator: ",")] } ?? []
+        let run = try Run.program(BuiltProgram.releasePath("reading-process"), choice + paths, limit: limit)
         let lines = run.outputText.split(separator: "\n", omittingEmptySubsequences: true)
         guard run.succeeded else {
             throw SupportError(

@@ -1,4 +1,5 @@
-// Reads each file as the commands would and prints the results, one line per file. For tests of malicious numbers
+// Reads each file as the commands would and prints the results, one line per file; with `--steps wav,copy` only those
+// steps. For tests of malicious numbers
 // and sizes, which must run in the build that users run.
 import Conversion
 import Glibc
@@ -14,8 +15,14 @@ func seconds() -> Double {
     return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
 }
 
-/// The result of a step and its processor time in hundredths of a second: `probe=44100:1`.
-func step(_ name: String, _ work: () throws -> String) throws -> String {
+let words = CommandLine.arguments.dropFirst()
+/// The steps to take; `nil`: all of them.
+let chosen = words.first == "--steps" ? Set(words.dropFirst().first?.split(separator: ",") ?? []) : nil
+let paths = chosen == nil ? words : words.dropFirst(2)
+
+/// The result of a step and its processor time in hundredths of a second: `probe=44100:1`; `nil` if it is not chosen.
+func step(_ name: String, _ work: () throws -> String) throws -> String? {
+    if let chosen, !chosen.contains(name[...]) { return nil }
     let start = seconds()
     var word: String
     do {
@@ -34,7 +41,7 @@ func readAll(of path: String, into output: Int32) throws -> String {
     func reader(_ damage: DamageMode) throws -> Reader {
         try Reader(descriptor: source.descriptor, options: .init(nameHint: path, damage: damage, checksDigest: true))
     }
-    var words: [String] = []
+    var words: [String?] = []
     words.append(
         try step("probe") {
             let track = try reader(.strict).description.tracks.first
@@ -77,12 +84,11 @@ func readAll(of path: String, into output: Int32) throws -> String {
             }
         )
     }
-    return words.joined(separator: " ")
+    return words.compactMap(\.self).joined(separator: " ")
 }
 
-let paths = CommandLine.arguments.dropFirst()
 guard !paths.isEmpty else {
-    print("usage: reading-process FILE...")
+    print("usage: reading-process [--steps STEP,...] FILE...")
     exit(64)
 }
 /// Writes without buffering: if a step crashes, the output so far names the file that caused it.

@@ -1,0 +1,41 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Programs that stay loaded: a start of theirs does what any start does.
+struct WarmStartTests {
+    private func shell(_ script: String, input: Run.Input = .nothing, limit: Duration = .seconds(60)) throws -> Run {
+        try Run.program("sh", ["-c", script], input: input, limit: limit, keepsLoaded: true)
+    }
+
+    @Test func startTellsOutputsAndStatus() throws {
+        let run = try shell("cat; echo out; echo err >&2; exit 3", input: .data(Data("in\n".utf8)))
+        #expect(run.status == .exited(3))
+        #expect(run.outputText == "in\nout\n")
+        #expect(run.errorText == "err\n")
+        #expect(try shell("kill -9 $$").status == .signalled(SIGKILL))
+        #expect(try shell("exit 0").succeeded)
+    }
+
+    @Test func startIsThatOfALoadedProgram() throws {
+        let parents = try (0..<3).map { _ in try shell("echo $PPID").checked().outputText }
+        #expect(Set(parents).count == 1)
+        #expect(parents.first != "\(getpid())\n")
+        #expect(try shell("echo \"$LD_PRELOAD\"").outputText == "\n")
+    }
+
+    @Test func startRunsInItsFolder() throws {
+        let folder = try TemporaryFolder.create()
+        let run = try Run.program("sh", ["-c", "pwd -P"], folder: folder.path, keepsLoaded: true)
+        #expect(run.outputText == URL(fileURLWithPath: folder.path).resolvingSymlinksInPath().path + "\n")
+    }
+
+    @Test func startBeyondItsLimitIsKilledWithItsChildren() throws {
+        let run = try shell("sleep 1000 & echo $!; wait", limit: .milliseconds(500))
+        #expect(run.status == .timedOut(.milliseconds(500)))
+        let child = try #require(Int32(run.outputText.trimmingCharacters(in: .newlines)))
+        // Nobody may have reaped it yet: a zombie has no command line.
+        let words = FileManager.default.contents(atPath: "/proc/\(child)/cmdline") ?? Data()
+        #expect(words.isEmpty)
+    }
+}

@@ -1,0 +1,1 @@
+// Preloaded, not called: see warm_start.c.
