@@ -19,6 +19,8 @@ struct LedgerTrace: Sendable {
         case stands(AttemptKey)
         /// Not a call: a failover loses what happened since the call with that number.
         case loseCommits(since: Int)
+
+        var losesCommits: Bool { if case .loseCommits = self { true } else { false } }
     }
 
     enum Answer: Equatable, Sendable {
@@ -69,14 +71,15 @@ struct LedgerTrace: Sendable {
         }
     }
 
-    private var last: Link?
+    private var lastLink: Link?
 
-    var count: Int { last?.count ?? 0 }
+    var last: Entry? { lastLink?.entry }
+    var count: Int { lastLink?.count ?? 0 }
 
     /// From the first to the last.
     var entries: [Entry] {
         var reversed: [Entry] = []
-        var next = last
+        var next = lastLink
         while let link = next {
             reversed.append(link.entry)
             next = link.earlier
@@ -85,7 +88,7 @@ struct LedgerTrace: Sendable {
     }
 
     mutating func append(_ call: Call, _ answer: Answer, at t: Milliseconds?, after: LedgerTables) {
-        last = Link(Entry(call: call, answer: answer, t: t, after: after), after: last)
+        lastLink = Link(Entry(call: call, answer: answer, t: t, after: after), after: lastLink)
     }
 }
 
