@@ -1,126 +1,74 @@
-/// The ledger's tables, changed as its SQL functions change them. Each mutating function is one transaction.
+/// The ledger as its callers reach it: its tables and, if wanted, a trace of all calls.
 ///
-/// It has no clock: `t` is the ledger's time at the call. A copy of it is the state of a replica at that moment.
+/// A copy of it is the state of a replica at that moment.
 struct Ledger: Sendable {
-    enum State: UInt8, Sendable { case delayed, waiting, running, publishing, completed, failed, cancelled }
+    typealias State = LedgerTables.State
+    typealias Outcome = LedgerTables.Outcome
 
-    /// One job: its row in the table that currently holds it.
-    struct Job: Sendable {
-        let request: Int
-        var state = State.waiting
-        var epoch = 0
-        var spent = 0
-        var lost = 0
-        /// Fields of the last claim. Valid only while the row is in `running` or `publishing`.
-        var lease = 0
-        var worker = 0
-        var cancelAsked = false
-        /// When its frames last grew, as far as the ledger saw.
-        var movedAt: Milliseconds = 0
-        var readyAt: Milliseconds = 0
-        var handedAt: Milliseconds = 0
-        /// The output to rename, or, once completed, the renamed output.
-        var order: Order?
-        var reason: Reason?
+    private(set) var tables = LedgerTables()
+    /// `nil` unless requested.
+    private(set) var trace: LedgerTrace?
 
-        // Only the model knows these. A failover that loses the tail loses them too.
-        /// Failures that the job itself caused, since it was submitted or retried.
-        var genuineFailures = 0
-        var endings = 0
-
-        var fence: Fence { Fence(job: 0, epoch: epoch, lease: lease) }
+    init(isTraced: Bool = false) {
+        if isTraced { trace = LedgerTrace() }
     }
 
-    struct Worker: Sendable {
-        let key: Int
-        var leaseUntil: Milliseconds
-        /// When it was last heard from after its lease had ended.
-        var revivedAt: Milliseconds = .min
-        var hasEnded = false
-        /// Claims with lower numbers take nothing.
-        var claimsFrom = 0
+    private mutating func note(_ call: LedgerTrace.Call, _ answer: LedgerTrace.Answer, at t: Milliseconds? = nil) {
+        trace?.append(call, answer, at: t, after: tables)
     }
 
-    enum Outcome: UInt8, Sendable { case completed, failed, lost, released, cancelled }
+    // MARK: - What it holds
 
-    struct Attempt: Sendable {
-        let job: Int
-        let epoch: Int
-        let lease: Int
-        let outcome: Outcome
-    }
-
-    private(set) var jobs: [Job] = []
-    private(set) var workers: [Worker] = []
-    private(set) var attempts: [Attempt] = []
-    /// When housekeeping last ticked, on which start of which server, and the time before which no worker is reaped.
-    private(set) var tickAt: Milliseconds?
-    private(set) var tickServer = 0
-    private(set) var quietUntil = Milliseconds.min
-    /// Fences that housekeeping has ended. Their workers may not know yet.
-    private(set) var takenAway: [Fence] = []
-    /// How often a call has revived a lease that had ended.
-    private(set) var revivals = 0
-    /// A promise that the last function broke.
-    private var breach: Violation?
-
-    var hasLiveJobs: Bool {
-        for job in jobs where job.state.rawValue < State.completed.rawValue { return true }
-        return false
-    }
-
-    private mutating func broke(_ promise: Violation) { breach = promise }
+    var jobs: [LedgerTables.Job] { tables.jobs }
+    var workers: [LedgerTables.Worker] { tables.workers }
+    var attempts: [LedgerTables.Attempt] { tables.attempts }
+    var tickAt: Milliseconds? { tables.tickAt }
+    var quietUntil: Milliseconds { tables.quietUntil }
+    var takenAway: [Fence] { tables.takenAway }
+    var revivals: Int { tables.revivals }
+    var hasLiveJobs: Bool { tables.hasLiveJobs }
 
     /// Returns the promise that the last function broke, if any, and clears it.
-    mutating func takeBreach() -> Violation? {
-        defer { breach = nil }
-        return breach
+    mutating func takeBreach() -> Violation? { tables.takeBreach() }
+
+    // MARK: - What is undone
+
+    /// Returns to the tables before a transaction that was rolled back. The trace keeps its calls.
+    mutating func rollBack(to before: Ledger) { tables = before.tables }
+
+    /// Returns to the tables that a replica has, or that a disk has after a crash. The trace keeps the calls that are
+    /// lost.
+    mutating func loseCommits(since before: Ledger) {
+        tables = before.tables
+        guard let known = before.trace?.count, known < trace?.count ?? 0 else { return }
+        note(.loseCommits(since: known), .none)
     }
 
     // MARK: - submit, cancel_jobs, retry_jobs
 
     /// Queues a request under its key.
     mutating func submit(_ request: Int, under guards: Guards) {
-        for job in jobs where job.request == request {
-            if guards.stand(.submissionKey) { return }
-            broke(.jobDoubled)
-        }
-        jobs.append(Job(request: request))
+        let known = jobs.firstIndex { $0.request == request }
+        tables.submit(request, under: guards)
+        note(.submit(request), .submitted(known ?? jobs.count - 1, isNew: known == nil))
     }
 
     mutating func cancel(_ job: Int) {
-        switch jobs[job].state {
-        case .waiting, .delayed: end(job, as: .cancelled)
-        case .running: jobs[job].cancelAsked = true
-        default: break
-        }
+        tables.cancel(job)
+        note(.cancel(job), .none)
     }
 
     mutating func retry(_ job: Int, at t: Milliseconds, under guards: Guards) {
-        switch jobs[job].state {
-        case .delayed:
-            jobs[job].readyAt = t
-        case .failed, .cancelled:
-            jobs[job].state = .waiting
-            (jobs[job].spent, jobs[job].lost, jobs[job].genuineFailures, jobs[job].endings) = (0, 0, 0, 0)
-            jobs[job].reason = nil
-            jobs[job].order = nil
-            if !guards.stand(.epochSurvivesRetry) { jobs[job].epoch = 0 }
-        default: break
-        }
+        tables.retry(job, at: t, under: guards)
+        note(.retry(job), .none, at: t)
     }
 
     // MARK: - register_worker, claim, held, beat, stop_worker
 
     mutating func register(key: Int, at t: Milliseconds) -> WorkerName {
-        workers.append(Worker(key: key, leaseUntil: t + Times.lease))
-        return WorkerName(id: workers.count - 1, key: key)
-    }
-
-    /// The row of a worker; `nil` if no worker has that name.
-    private func row(of worker: WorkerName, under guards: Guards) -> Int? {
-        guard worker.id < workers.count else { return nil }
-        return workers[worker.id].key == worker.key || !guards.stand(.workerKey) ? worker.id : nil
+        let name = tables.register(key: key, at: t)
+        note(.register(key: key), .registered(name.id), at: t)
+        return name
     }
 
     /// Claims up to `wanted` jobs. `nil`: the worker has been ended.
@@ -132,43 +80,25 @@ struct Ledger: Sendable {
         at t: Milliseconds,
         under guards: Guards
     ) -> [Fence]? {
-        guard let me = row(of: worker, under: guards) else { return nil }
-        if workers[me].hasEnded && guards.stand(.claimNeedsWorker) { return nil }
-        if workers[me].leaseUntil <= t { renew(me, at: t) }
-        if number < workers[me].claimsFrom && guards.stand(.claimsAreBarred) { return [] }
-        wakeDelayed(at: t)
-        var taken: [Fence] = []
-        for job in jobs.indices where taken.count < wanted && jobs[job].state == .waiting {
-            if guards.stand(.epochGrows) || jobs[job].epoch == 0 { jobs[job].epoch += 1 }
-            jobs[job].state = .running
-            jobs[job].lease = lease
-            jobs[job].worker = me
-            jobs[job].movedAt = t
-            jobs[job].cancelAsked = false
-            taken.append(Fence(job: job, epoch: jobs[job].epoch, lease: lease))
-        }
-        if !taken.isEmpty && workers[me].hasEnded { broke(.claimedByEnded) }
-        return taken
-    }
-
-    private mutating func renew(_ worker: Int, at t: Milliseconds) {
-        if workers[worker].leaseUntil <= t { (revivals, workers[worker].revivedAt) = (revivals + 1, t) }
-        workers[worker].leaseUntil = t + Times.lease
+        let fences = tables.claim(worker, wanted: wanted, number: number, lease: lease, at: t, under: guards)
+        note(
+            .claim(worker, wanted: wanted, number: number, lease: lease),
+            fences.map { .fences($0) } ?? refusal(of: worker),
+            at: t
+        )
+        return fences
     }
 
     /// Bars a worker's claims up to that number, so that late ones take nothing.
     mutating func barClaims(of worker: WorkerName, upTo number: Int, under guards: Guards) {
-        guard let me = row(of: worker, under: guards) else { return }
-        workers[me].claimsFrom = max(workers[me].claimsFrom, number + 1)
+        tables.barClaims(of: worker, upTo: number, under: guards)
+        note(.barClaims(worker, upTo: number), isStranger(worker) ? .stranger : .none)
     }
 
     /// All jobs that a worker holds.
-    func held(_ worker: WorkerName, under guards: Guards) -> [Fence] {
-        guard let me = row(of: worker, under: guards) else { return [] }
-        var fences: [Fence] = []
-        for job in jobs.indices where jobs[job].state == .running && jobs[job].worker == me {
-            fences.append(Fence(job: job, epoch: jobs[job].epoch, lease: jobs[job].lease))
-        }
+    mutating func held(_ worker: WorkerName, under guards: Guards) -> [Fence] {
+        let fences = tables.held(worker, under: guards)
+        note(.held(worker), isStranger(worker) ? .stranger : .fences(fences))
         return fences
     }
 
@@ -179,231 +109,77 @@ struct Ledger: Sendable {
         at t: Milliseconds,
         under guards: Guards
     ) -> (lost: [Fence], cancelled: [Fence])? {
-        guard let me = row(of: worker, under: guards) else { return nil }
-        if workers[me].hasEnded && guards.stand(.beatNeedsWorker) { return nil }
-        if workers[me].hasEnded { broke(.endedRevived) }
-        renew(me, at: t)
-        var lost: [Fence] = []
-        var cancelled: [Fence] = []
-        for fence in fences {
-            let state = fits(fence, anyFence: false, under: guards) ? jobs[fence.job].state : .waiting
-            if state != .running && state != .publishing { lost.append(fence) }
-            // A job that its worker reports moves. A job that it does not report stands still.
-            if state == .running { jobs[fence.job].movedAt = t }
-            if state == .running && jobs[fence.job].cancelAsked { cancelled.append(fence) }
-        }
-        return (lost, cancelled)
+        let told = tables.beat(worker, fences, at: t, under: guards)
+        note(
+            .beat(worker, fences),
+            told.map { .beat(lost: $0.lost.map(\.job).sorted(), cancelled: $0.cancelled.map(\.job).sorted()) }
+                ?? refusal(of: worker),
+            at: t
+        )
+        return told
     }
 
-    /// Ends a worker and returns its jobs. `false`: the transaction failed and changed nothing.
-    mutating func end(worker me: Int, isLost: Bool, at t: Milliseconds, under guards: Guards) -> Bool {
-        let before = self
-        workers[me].hasEnded = true
-        for job in jobs.indices where jobs[job].state == .running && jobs[job].worker == me {
-            let reason = Reason(failureClass: .infrastructure, code: .workerLost, isGenuine: false)
-            if isLost { takeAway(job) }
-            guard endAttempt(job, isLost ? .lost : .released, reason, at: t, under: guards) else {
-                self = before
-                return false
-            }
-        }
-        return true
-    }
-
+    /// `false`: the transaction failed and changed nothing.
     mutating func stop(_ worker: WorkerName, at t: Milliseconds, under guards: Guards) -> Bool {
-        guard let me = row(of: worker, under: guards) else { return true }
-        return end(worker: me, isLost: false, at: t, under: guards)
+        let isDone = tables.stop(worker, at: t, under: guards)
+        note(.stop(worker), isStranger(worker) ? .stranger : isDone ? .none : .failed, at: t)
+        return isDone
     }
 
-    // MARK: - The fence
-
-    /// Whether the job's row has this fence, in any table.
-    private func fits(_ fence: Fence, anyFence: Bool, under guards: Guards) -> Bool {
-        guard fence.job < jobs.count else { return false }
-        if anyFence { return true }
-        return (jobs[fence.job].epoch == fence.epoch || !guards.stand(.epochInFence))
-            && (jobs[fence.job].lease == fence.lease || !guards.stand(.leaseInFence))
+    private func isStranger(_ worker: WorkerName) -> Bool {
+        worker.id < workers.count && workers[worker.id].key != worker.key
     }
 
-    private mutating func takeAway(_ job: Int) {
-        takenAway.append(Fence(job: job, epoch: jobs[job].epoch, lease: jobs[job].lease))
-    }
-
-    private func answer(for fence: Fence, _ said: Outcome) -> FenceAnswer {
-        for attempt in attempts
-        where attempt.job == fence.job && attempt.epoch == fence.epoch && attempt.lease == fence.lease {
-            return attempt.outcome == said ? .repeated : attempt.outcome == .cancelled ? .cancelled : .lost
-        }
-        return .lost
-    }
+    private func refusal(of worker: WorkerName) -> LedgerTrace.Answer { isStranger(worker) ? .stranger : .refused }
 
     // MARK: - publish, finish, fail, release
 
     /// Moves a job from `running` to `publishing`. `nil`: the transaction failed and changed nothing.
     mutating func publish(_ order: Order, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
-        let (fence, job) = (order.fence, order.fence.job)
-        let isFitting = fits(fence, anyFence: !guards.stand(.publishFence), under: guards)
-        let isThere = isFitting && (jobs[job].state == .running || !guards.stand(.rowInFence) && jobs[job].lease > 0)
-        if isThere {
-            if jobs[job].cancelAsked {
-                if guards.stand(.cancelStopsPublishing) {
-                    return endAttempt(job, .cancelled, nil, at: t, under: guards) ? .cancelled : nil
-                }
-                broke(.cancelledJobCompleted)
-            }
-            jobs[job].state = .publishing
-            jobs[job].order = order
-            jobs[job].handedAt = t
-            return .done
-        }
-        if isFitting && jobs[job].state == .publishing { return .repeated }
-        return answer(for: fence, .completed)
+        let answer = tables.publish(order, at: t, under: guards)
+        note(.publish(order), answer.map { .said($0) } ?? .failed, at: t)
+        return answer
     }
 
     /// Moves a job from `publishing` to `finished`.
     mutating func finish(_ fence: Fence, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
-        guard fits(fence, anyFence: !guards.stand(.finishFence), under: guards),
-            jobs[fence.job].state == .publishing || !guards.stand(.rowInFence) && jobs[fence.job].order != nil
-        else { return answer(for: fence, .completed) }
-        guard record(fence.job, .completed) else { return nil }
-        end(fence.job, as: .completed)
-        return .done
+        let answer = tables.finish(fence, at: t, under: guards)
+        note(.finish(fence), answer.map { .said($0) } ?? .failed, at: t)
+        return answer
     }
 
     mutating func fail(_ fence: Fence, _ reason: Reason, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
-        let isFitting = fits(fence, anyFence: !guards.stand(.failFence), under: guards)
-        let state = isFitting ? jobs[fence.job].state : .waiting
-        let isRunning = state == .running || isFitting && !guards.stand(.rowInFence) && state != .publishing
-        if isRunning || state == .publishing {
-            let isCancelled = jobs[fence.job].cancelAsked && isRunning
-            guard endAttempt(fence.job, .failed, reason, at: t, under: guards) else { return nil }
-            return isCancelled ? .cancelled : .done
-        }
-        return answer(for: fence, .failed)
+        let answer = tables.fail(fence, reason, at: t, under: guards)
+        note(.fail(fence, reason), answer.map { .said($0) } ?? .failed, at: t)
+        return answer
     }
 
     mutating func release(_ fence: Fence, at t: Milliseconds, under guards: Guards) -> FenceAnswer? {
-        let isFitting = fits(fence, anyFence: !guards.stand(.releaseFence), under: guards)
-        guard isFitting, jobs[fence.job].state == .running || !guards.stand(.rowInFence) else {
-            if isFitting && jobs[fence.job].state == .publishing { return .publishing }
-            return answer(for: fence, .released)
-        }
-        let isCancelled = jobs[fence.job].cancelAsked
-        let reason = Reason(failureClass: .infrastructure, code: .workerLost, isGenuine: false)
-        guard endAttempt(fence.job, .released, reason, at: t, under: guards) else { return nil }
-        return isCancelled ? .cancelled : .done
-    }
-
-    // MARK: - end_attempts
-
-    /// Adds an attempt. `false` if the job and epoch have one already, because no function may change that.
-    private mutating func record(_ job: Int, _ outcome: Outcome) -> Bool {
-        for attempt in attempts where attempt.job == job && attempt.epoch == jobs[job].epoch { return false }
-        attempts.append(Attempt(job: job, epoch: jobs[job].epoch, lease: jobs[job].lease, outcome: outcome))
-        return true
-    }
-
-    private mutating func end(_ job: Int, as state: State) {
-        jobs[job].state = state
-        jobs[job].endings += 1
-        if jobs[job].endings > 1 { broke(.endedTwice) }
-    }
-
-    /// Records an attempt that ended without an output, and moves its job to the next state.
-    private mutating func endAttempt(
-        _ job: Int,
-        _ outcome: Outcome,
-        _ reason: Reason?,
-        at t: Milliseconds,
-        under guards: Guards
-    ) -> Bool {
-        let isCancelled = outcome == .cancelled || jobs[job].cancelAsked && jobs[job].state == .running
-        guard record(job, isCancelled ? .cancelled : outcome) else { return false }
-        jobs[job].reason = reason
-        if isCancelled {
-            end(job, as: .cancelled)
-            return true
-        }
-        let hasFailed = outcome == .failed
-        let isTransient = hasFailed && reason?.failureClass == .transient
-        if hasFailed && reason?.isGenuine == true { jobs[job].genuineFailures += 1 }
-        if isTransient || outcome == .lost && !guards.stand(.lossesAreUnspent) { jobs[job].spent += 1 }
-        if outcome == .lost { jobs[job].lost += 1 }
-        if jobs[job].spent > jobs[job].genuineFailures { broke(.attemptMisspent) }
-        if hasFailed && reason?.failureClass == .permanent || isTransient && jobs[job].spent >= Times.maxAttempts {
-            if reason?.isGenuine != true { broke(.promiseFailed) }
-            end(job, as: .failed)
-        } else if isTransient || outcome == .lost && jobs[job].lost > Times.lossesWithoutDelay {
-            jobs[job].state = .delayed
-            jobs[job].readyAt = t + Times.retryBase * (isTransient ? jobs[job].spent : 1)
-        } else {
-            jobs[job].state = .waiting
-        }
-        return true
+        let answer = tables.release(fence, at: t, under: guards)
+        note(.release(fence), answer.map { .said($0) } ?? .failed, at: t)
+        return answer
     }
 
     // MARK: - Housekeeping
 
-    private mutating func wakeDelayed(at t: Milliseconds) {
-        for job in jobs.indices where jobs[job].state == .delayed && jobs[job].readyAt <= t {
-            jobs[job].state = .waiting
-        }
-    }
-
     /// One tick. Any number may happen.
     mutating func keepHouse(server: Int, at t: Milliseconds, under guards: Guards) {
-        if let last = tickAt {
-            if t < last + 900 && t > last - 60_000 { return }
-            if guards.stand(.quietAfterOutage) && (server != tickServer || t < last || t - last > Times.lease / 3) {
-                quietUntil = t + Times.lease
-            }
-        } else if guards.stand(.quietAtFirstTick) {
-            quietUntil = t + Times.lease
-        }
-        (tickAt, tickServer) = (t, server)
-        wakeDelayed(at: t)
-        if quietUntil > t { return }
-        // Without the guard, a worker that misses one beat counts as lost.
-        let end = guards.stand(.reapNeedsExpiry) ? t : t + Times.lease - 3 * Times.beat / 2
-        for worker in workers.indices where !workers[worker].hasEnded && workers[worker].leaseUntil <= end {
-            if workers[worker].leaseUntil > t { broke(.leaseCutShort) }
-            // A chore that failed is tried again at the next tick.
-            if !self.end(worker: worker, isLost: true, at: t, under: guards) { return }
-        }
-        audit(at: t, under: guards)
-    }
-
-    /// Ends jobs of ended workers, and jobs that stand still.
-    private mutating func audit(at t: Milliseconds, under guards: Guards) {
-        for job in jobs.indices where jobs[job].state == .running {
-            if workers[jobs[job].worker].hasEnded && guards.stand(.endedWorkersAreAudited) {
-                let reason = Reason(failureClass: .infrastructure, code: .workerLost, isGenuine: false)
-                takeAway(job)
-                if !endAttempt(job, .lost, reason, at: t, under: guards) { return }
-            } else if max(jobs[job].movedAt, workers[jobs[job].worker].revivedAt) + Times.stall < t {
-                let reason = Reason(failureClass: .transient, code: .stalled, isGenuine: false)
-                takeAway(job)
-                if !endAttempt(job, .failed, reason, at: t, under: guards) { return }
-            }
-        }
+        let last = tickAt
+        tables.keepHouse(server: server, at: t, under: guards)
+        note(.keepHouse(server: server), .ticked(tickAt != last), at: t)
     }
 
     /// Hands out a job that has been `publishing` for too long.
     mutating func takeUnfinished(at t: Milliseconds, under guards: Guards) -> Order? {
-        guard guards.stand(.anyProcessFinishes) else { return nil }
-        for job in jobs.indices where jobs[job].state == .publishing && jobs[job].handedAt + Times.publishGrace < t {
-            jobs[job].handedAt = t
-            return jobs[job].order
-        }
-        return nil
+        let order = tables.takeUnfinished(at: t, under: guards)
+        note(.takeUnfinished, .handed(order.map { LedgerTrace.Handed($0) }), at: t)
+        return order
     }
 
     /// Whether the fence in a file's name is valid.
-    func stands(_ key: AttemptKey, under guards: Guards) -> Bool {
-        guard key.job < jobs.count else { return false }
-        let job = jobs[key.job]
-        if guards.stand(.attemptNameIsUnique) && (job.epoch != key.epoch || job.lease != key.lease) { return false }
-        return job.state == .running && guards.stand(.sweepAsksRunning)
-            || job.state == .publishing && guards.stand(.sweepAsksPublishing)
+    mutating func stands(_ key: AttemptKey, under guards: Guards) -> Bool {
+        let stands = tables.stands(key, under: guards)
+        note(.stands(key), .stands(stands))
+        return stands
     }
 }

@@ -26,10 +26,21 @@ struct Run: Sendable {
     /// Draws steps until enough have happened or a promise is broken. Returns the world at its end.
     ///
     /// Adds every step drawn to `steps`, unless that is `nil`: most runs are never examined.
-    func live(keeping steps: inout [Step]?) -> World {
+    func live(keeping steps: inout [Step]?) -> World { live(fresh(isTraced: false), keeping: &steps) }
+
+    /// All calls that reach the ledger, from the start of the run to its end.
+    func ledgerTrace() -> LedgerTrace {
+        var world = World(scenario, under: guards, overlooking: overlooked, isTraced: false)
+        world.ledger = Ledger(isTraced: true)
+        for request in scenario.requests.indices { world.submit(request) }
+        var none: [Step]?
+        return live(world, keeping: &none).ledger.trace ?? LedgerTrace()
+    }
+
+    private func live(_ fresh: World, keeping steps: inout [Step]?) -> World {
         var dice = SeededGenerator(seed: seed ^ 0x5EED)
         let table = Step.Kind.table(scenario.weights)
-        var world = fresh(isTraced: false)
+        var world = fresh
         var count = 0
         var tries = 0
         while count < Self.length && tries < 5 * Self.length && world.violation == nil && !world.isSettled {

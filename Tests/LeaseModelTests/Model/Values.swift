@@ -12,8 +12,9 @@ enum Times {
     /// Far longer than a lease, so that a job that stands still has long had no worker.
     static let stall = 150_000
     static let retryBase = 5_000
+    static let retryCap = 900_000
     static let maxAttempts = 3
-    static let lossesWithoutDelay = 3
+    static let lossesWithoutDelay = 1
 }
 
 /// The proof that a worker repeats with every write.

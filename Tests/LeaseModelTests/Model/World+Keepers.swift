@@ -50,7 +50,7 @@ extension World {
             tell {
                 "  ledger: \($0.keepers[index].phase) \(order.fence.words) of \(who) -> \(answer.map { "\($0)" } ?? "error")"
             }
-            if answer == nil { ledger = before } else { remember(before) }
+            if answer == nil { ledger.rollBack(to: before) } else { remember(before) }
             // Sometimes the answer is lost, and the call is repeated.
             if answer != nil && dice % 4 != 0 { keepers[index].order = nil }
         }

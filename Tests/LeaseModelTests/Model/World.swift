@@ -149,12 +149,14 @@ struct World {
 
     private mutating func loseTail(_ count: Int) {
         let before = ledger
+        var kept = ledger
         var left = count
         while let last = history.last, last.isAsynchronous || left > 0 {
             if !last.isAsynchronous { left -= 1 }
-            ledger = last.ledger
+            kept = last.ledger
             history.removeLast()
         }
+        ledger.loseCommits(since: kept)
         guard count > 0 else { return }
         lostEnds += before.takenAway.filter { !ledger.takenAway.contains($0) }
         for job in before.jobs.indices {
@@ -243,7 +245,7 @@ struct World {
         default: break
         }
         if mustRollBack {
-            ledger = before
+            ledger.rollBack(to: before)
         } else {
             remember(before, isAsynchronous: isAsynchronous)
             hearOf(call, answer, hasRevived: ledger.revivals > before.revivals)
