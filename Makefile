@@ -27,11 +27,6 @@ demo: ## build and run the demonstration; ARGS=formats and ARGS=damage show more
 
 test: ## build and run all tests
 	@scripts/prepare build test demo python
-	swift build -c release --product pump-allocations
-	swift build -c release --product reading-process
-	swift build -c release --product text-process
-	swift build -c release --product sluice
-	swift build -c release --product poisoned-sluice
 	swift build --build-tests
 	@scripts/run-tests
 
