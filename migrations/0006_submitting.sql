@@ -67,7 +67,8 @@ end $$;
 -- Only the source of the jobs differs: the temporary table, which a statement can name only while it exists, or a JSON list. One
 -- function for both would have to write each job once more, or be planned at each call.
 --
--- `heads` are the current turns of `lanes`. Returns the first and the last id, and how many jobs can be claimed at once.
+-- `heads` are the current turns of `lanes`. `only_id` is the id of the only job, if it has one already. Returns the first and the last
+-- id, and how many jobs can be claimed at once.
 do $make$
 declare
     source record;
@@ -92,7 +93,7 @@ begin
         execute format($function$
             create function %I(
                 listed jsonb, the_batch bigint, the_queue integer, batch_weight integer, usual_attempts smallint,
-                usual_run_at timestamptz, lanes integer[], heads bigint[], lane_of_kind jsonb, t timestamptz,
+                usual_run_at timestamptz, lanes integer[], heads bigint[], lane_of_kind jsonb, t timestamptz, only_id bigint,
                 out first_id bigint, out last_id bigint, out ready bigint
             )
             language plpgsql security definer set search_path from current
@@ -103,7 +104,7 @@ begin
                 with given as (%s), entered as (
                     insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels, work, source_bytes,
                                      source_modified)
-                    select nextval('job_id'), the_batch,
+                    select coalesce(only_id, nextval('job_id')), the_batch,
                            case when cardinality(lanes) = 1 then lanes[1]
                                 else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
                            g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
@@ -161,7 +162,7 @@ language plpgsql security definer set search_path from current set jit = off
 as $$
 #variable_conflict use_column
 declare
-    t timestamptz := ledger_time();
+    t timestamptz;
     the_queue integer;
     the_share integer;
     the_batch bigint;
@@ -177,6 +178,8 @@ declare
     most_kinds integer;
     most_lanes integer;
     fault text;
+    needs text[];
+    only_id bigint;
     entered record;
 begin
     -- Must come first: see the lock order in 0002_tables.sql.
@@ -200,17 +203,27 @@ begin
         end if;
     elsif jsonb_typeof(submit.jobs) <> 'array' then
         raise exception 'jobs is no list' using errcode = 'invalid_parameter_value';
+    else
+        asked := jsonb_array_length(submit.jobs);
     end if;
 
-    the_queue := queue_for(submit.queue_name);
-    the_share := share_for(the_queue, session_user);
-    the_attempts := coalesce(submit.max_attempts, (select s.max_attempts from setting s));
+    select clock_timestamp() + s.clock_shift, coalesce(submit.max_attempts, s.max_attempts), s.recipe_bytes, s.lanes_per_submission,
+           s.lanes_per_submitter
+    into t, the_attempts, most, most_kinds, most_lanes from setting s;
+    select q.id, (select s.id from share s where s.queue = q.id and s.submitter = session_user) into the_queue, the_share
+    from queue q where q.name = submit.queue_name;
+    if the_share is null then
+        the_queue := queue_for(submit.queue_name);
+        the_share := share_for(the_queue, session_user);
+    end if;
 
-    insert into batch as b (name, key, request_digest, queue, priority, weight, labels, created_at)
-    values (submit.batch_name, submit.batch_key, submit.request_digest, the_queue, submit.job_priority,
-            submit.batch_weight, submit.batch_labels, t)
+    -- An only job gets its id here, and the row of its batch is complete. Larger batches are updated when their ids are known.
+    insert into batch as b (name, key, request_digest, queue, priority, weight, labels, created_at, first_job, last_job, jobs)
+    select submit.batch_name, submit.batch_key, submit.request_digest, the_queue, submit.job_priority, submit.batch_weight,
+           submit.batch_labels, t, o.id, o.id, (o.id > 0)::integer
+    from (select case when asked = 1 then nextval('job_id') else 0 end as id offset 0) o
     on conflict (key, submitter) do nothing
-    returning b.id into the_batch;
+    returning b.id, nullif(b.first_job, 0) into the_batch, only_id;
     if the_batch is null then
         return query
             select b.id, b.first_job, b.last_job, b.jobs, false,
@@ -219,7 +232,6 @@ begin
         return;
     end if;
 
-    select s.recipe_bytes, s.lanes_per_submission, s.lanes_per_submitter into most, most_kinds, most_lanes from setting s;
     if greatest(octet_length(submit.batch_name), octet_length(submit.batch_key)) > 1000
         or octet_length(submit.batch_labels::text) > most or octet_length(submit.request_digest) > 1000
     then
@@ -237,8 +249,12 @@ begin
     else
         select f.fault into fault from jsonb_array_elements(submit.jobs) with ordinality as j (job, place)
         cross join lateral (
-            select job_fault(j.job -> 'recipe', j.job -> 'needs', j.job -> 'labels', most) as fault
-        ) f where f.fault is not null order by j.place limit 1;
+            select job_fault(j.job -> 'recipe', j.job -> 'needs', j.job -> 'labels', most) as fault offset 0
+        ) f
+        where (pg_column_size(j.job) > most / 300 or j.job -> 'recipe' ? 'limits'
+               or j.job -> 'recipe' -> 'version' is distinct from '1' or j.job ? 'needs')
+          and f.fault is not null
+        order by j.place limit 1;
     end if;
     if fault is not null then
         raise exception '%', fault using errcode = 'invalid_parameter_value';
@@ -251,7 +267,6 @@ begin
         from (select s.needs, s.recipe -> 'version' as version, count(*) as jobs from pg_temp.staged_job s
               group by s.needs, s.recipe -> 'version') k;
     else
-        asked := jsonb_array_length(submit.jobs);
         kinds := (select jsonb_agg(distinct jsonb_build_array(coalesce(nullif(j -> 'needs', 'null'), '[]'),
                                                               j -> 'recipe' -> 'version'))
                   from jsonb_array_elements(submit.jobs) j);
@@ -264,49 +279,70 @@ begin
             jsonb_array_length(kinds), most_kinds
             using errcode = 'invalid_parameter_value', hint = 'submit jobs of different needs in several batches';
     end if;
-    -- The same needs in another order, or with duplicates, make another kind but the same lane.
-    select array_agg(distinct lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
-    from (
-        select kind::text as kind,
-               lane_for(the_share, submit.job_priority, k.needs) as lane_id
+    if jsonb_array_length(kinds) = 1 then
+        needs := array(select jsonb_array_elements_text(kinds -> 0 -> 0));
+        lanes := array[lane_for(the_share, submit.job_priority, needs || ('recipe:' || (kinds -> 0 ->> 1)))];
+    else
+        -- The same needs in another order, or with duplicates, make another kind but the same lane.
+        select array_agg(distinct lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
         from (
-            -- In lock order, because some lanes may be new: see 0002_tables.sql.
-            select kind, sorted_needs(array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1)))
-                       collate "C" as needs
-            from jsonb_array_elements(kinds) as k (kind) order by needs offset 0
-        ) k
-    ) found_lanes;
-    perform check_lanes(lanes, most_lanes);
+            select kind::text as kind,
+                   lane_for(the_share, submit.job_priority, k.needs) as lane_id
+            from (
+                -- In lock order, because some lanes may be new: see 0002_tables.sql.
+                select kind, sorted_needs(array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1)))
+                           collate "C" as needs
+                from jsonb_array_elements(kinds) as k (kind) order by needs offset 0
+            ) k
+        ) found_lanes;
+    end if;
+    if exists (select from lane l where l.id = any (lanes) and not l.is_open) then
+        perform check_lanes(lanes, most_lanes);
+    end if;
     perform hold_lanes(lanes);
 
-    heads := (select array_agg(current_turn(l.id) order by l.place) from unnest(lanes) with ordinality as l (id, place));
+    if cardinality(lanes) = 1 then
+        heads := array[current_turn(lanes[1])];
+    else
+        heads := (select array_agg(current_turn(l.id) order by l.place) from unnest(lanes) with ordinality as l (id, place));
+    end if;
 
-    -- Housekeeping keeps partitions ahead. Without it, or when many submit at once, this loop makes them.
-    loop
-        if not exists (select from span where next_id > (select last_value from job_id) + asked) then
-            perform make_spans((select last_value from job_id) + asked);
+    -- Housekeeping keeps partitions ahead. Without it, or when many submit at once, they are made here.
+    if only_id is not null then
+        if not exists (select from span where next_id > only_id) then
+            perform make_spans(only_id);
         end if;
-        begin
-            if submit.jobs is null then
-                select * into entered from enter_staged(
-                    null, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads, lane_of_kind, t
-                );
-            else
-                select * into entered from enter_listed(
-                    submit.jobs, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads,
-                    lane_of_kind, t
-                );
+        select * into entered from enter_listed(
+            submit.jobs, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads, lane_of_kind, t, only_id
+        );
+    else
+        loop
+            if not exists (select from span where next_id > (select last_value from job_id) + asked) then
+                perform make_spans((select last_value from job_id) + asked);
             end if;
-            exit;
-        exception when check_violation then
-            -- Other submissions took so many ids meanwhile that ours have no partition. Any other failed check is thrown again.
-            if exists (select from span where next_id > (select last_value from job_id)) then
-                raise;
-            end if;
-        end;
-    end loop;
+            begin
+                if submit.jobs is null then
+                    select * into entered from enter_staged(
+                        null, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads, lane_of_kind, t,
+                        null
+                    );
+                else
+                    select * into entered from enter_listed(
+                        submit.jobs, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads,
+                        lane_of_kind, t, null
+                    );
+                end if;
+                exit;
+            exception when check_violation then
+                -- Other submissions took so many ids meanwhile that ours have no partition. Any other failed check is thrown again.
+                if exists (select from span where next_id > (select last_value from job_id)) then
+                    raise;
+                end if;
+            end;
+        end loop;
+        update batch b set first_job = entered.first_id, last_job = entered.last_id, jobs = asked where b.id = the_batch;
+    end if;
 
-    update batch b set first_job = entered.first_id, last_job = entered.last_id, jobs = asked where b.id = the_batch;
     if submit.wake and entered.ready > 0 then
         -- One notification per submission, sent at the commit. For many small submissions see tell_workers().
         perform pg_notify(current_schema(), 'jobs');
