@@ -74,7 +74,10 @@ begin
         for no key update skip locked
     );
     delete from opened where ctid = any (array(select o.ctid from opened o where o.lane = any (empty) for update skip locked));
-    update lane l set is_open = false, floor = greatest(l.floor, l.tail + 1), moved_at = ledger_time() where l.id = any (empty);
+    -- A lane whose row of `opened` housekeeping is deleting stays open. The next submission would see that row, add no other, and
+    -- its jobs would be in a lane that nobody looks at.
+    update lane l set is_open = false, floor = greatest(l.floor, l.tail + 1), moved_at = ledger_time()
+    where l.id = any (empty) and not exists (select from opened o where o.lane = l.id);
 end $$;
 
 -- A lane's current turn: that of its first job or, if it is empty, the lowest that the submitter's other lanes of the same queue and

@@ -135,7 +135,8 @@ begin
 end $$;
 
 -- The lanes from which a worker with these abilities may take `wanted` jobs: those of the queues that come next, by priority and then
--- by tags. Each of these queues has a job, and is below its limit; its running jobs include counts that are not yet folded.
+-- by tags. Each of these queues has a job, and is below its limit; its running jobs include counts that are not yet folded. Leaves out
+-- the lanes `dry`, whose jobs other claims hold.
 --
 -- `is_cut`: the search ended after `wanted` queues. `is_shared`: more than one queue or submitter has jobs. `is_crowded`: there are so
 -- many lanes that claims must not look at empty ones. `takes_turns`: each lane is of another queue, and the first jobs of all of them
@@ -144,7 +145,7 @@ end $$;
 -- Looking up the head of a lane and counting the running jobs of a queue take several times as long as reading the lane, and so are
 -- done in the order of the tags, until there are enough queues.
 create function near_lanes(
-    abilities text[], queue_names text[], wanted integer, t timestamptz,
+    abilities text[], queue_names text[], wanted integer, dry integer[], t timestamptz,
     out lanes open_lane[], out is_cut boolean, out is_shared boolean, out is_crowded boolean, out takes_turns boolean
 )
 language plpgsql volatile security definer set search_path from current
@@ -167,6 +168,7 @@ declare
     places bigint[] := '{}';
     queues integer := 0;
     second_tag bigint;
+    last_tag bigint;
     l record;
 begin
     lanes := '{}';
@@ -184,7 +186,7 @@ begin
             cross join lateral (
                 select from waiting w where w.lane = o.id and w.turn >= o.floor order by w.turn, w.job limit 1
             ) h
-            where not q.paused and o.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
+            where not q.paused and o.needs <@ abilities and (queue_names is null or q.name = any (queue_names)) and o.id <> all (dry)
             limit most
         );
     end if;
@@ -195,6 +197,7 @@ begin
                        o.moved_at < t - interval '200 ms')::open_lane
             from lane o join queue q on q.id = o.queue join share s on s.id = o.share
             where o.is_open and not q.paused and o.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
+              and o.id <> all (dry)
             order by o.priority desc, o.queue_rank, o.share_rank, o.id
         );
     else
@@ -213,6 +216,7 @@ begin
                 select from waiting w where w.lane = o.id and w.turn >= o.floor order by w.turn, w.job limit 1
             ) h
             where o.is_open and not q.paused and o.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
+              and o.id <> all (dry)
               and (q.running_limit is null or q.running_limit >
                    coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
                    + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0))
@@ -239,7 +243,8 @@ begin
     for l in
         select row(f.lane, f.queue, f.share, f.priority, h.turn, f.capacity, f.queue_tag, f.queue_weight, f.root_clock, f.share_tag,
                    f.share_weight, f.queue_clock, f.lags and f.head < h.turn)::open_lane as lane,
-               f.share, f.priority * 4294967296 + f.queue as place, f.queue_tag + h.cost::bigint * 100 / f.queue_weight as second_tag
+               f.share, f.priority * 4294967296 + f.queue as place, f.queue_tag,
+               f.queue_tag + h.cost::bigint * 100 / f.queue_weight as second_tag
         from unnest(found_lanes) f cross join lateral (
             select w.turn, w.cost from waiting w where w.lane = f.lane and w.turn >= f.head order by w.turn, w.job limit 1
         ) h
@@ -259,8 +264,9 @@ begin
         end if;
         lanes := lanes || l.lane;
         second_tag := least(second_tag, l.second_tag);
+        last_tag := greatest(last_tag, l.queue_tag);
     end loop;
-    takes_turns := cardinality(lanes) = queues and second_tag > lanes[queues].queue_tag;
+    takes_turns := cardinality(lanes) = queues and second_tag > last_tag;
 end $$;
 
 -- MARK: Claiming
@@ -330,9 +336,14 @@ declare
     -- claim.
     lanes open_lane[];
     here open_lane[];
+    below_limit open_lane[];
+    -- The lanes that had fewer jobs than this claim wanted from them, or whose queues it may not take from.
+    dry integer[] := '{}';
+    is_short boolean;
     -- From which of them to take how many jobs, and the highest start tags of these jobs.
     chosen_lanes integer[];
     takes integer[];
+    asked integer;
     queue_tags bigint[];
     share_tags bigint[];
     limited integer[];
@@ -367,10 +378,11 @@ begin
         perform wake_delayed(100);
     end if;
 
-    -- A claim looks again if others took what it was about to take, or filled the gaps under the limits, meanwhile.
-    for try in 1..3 loop
-        select n.* into near from near_lanes(me.abilities, claim.queue_names, missing, t) n;
+    -- A claim looks again, at other lanes, if others took what it was about to take, or filled the gaps under the limits, meanwhile.
+    for try in 1..12 loop
+        select n.* into near from near_lanes(me.abilities, claim.queue_names, missing, dry, t) n;
         lanes := near.lanes;
+        is_short := false;
         is_shared := is_shared or near.is_shared;
         limited := array(select distinct l.queue from unnest(lanes) l where l.capacity is not null);
         has_limits := cardinality(limited) > 0;
@@ -393,31 +405,43 @@ begin
                 lanes := array(select l from unnest(lanes) l where l.priority < level);
             end if;
             if has_limits then
-                here := array(
-                    select row(l.lane, l.queue, l.share, l.priority, l.head, l.capacity - n.jobs, l.queue_tag, l.queue_weight,
-                               l.root_clock, l.share_tag, l.share_weight, l.queue_clock, l.lags)::open_lane
+                -- With the limits as they are now that the queues are locked.
+                below_limit := array(
+                    select row(l.lane, l.queue, l.share, l.priority, l.head, n.capacity, l.queue_tag, l.queue_weight, l.root_clock,
+                               l.share_tag, l.share_weight, l.queue_clock, l.lags)::open_lane
                     from unnest(here) l
                     left join (
-                        select q.id, coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
-                            + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0) as jobs
-                        from (select distinct id from unnest(limited) q (id)) q
+                        select q.id, q.paused, coalesce(q.running_limit, 2147483647)
+                            - coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
+                            - coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0)
+                            as capacity
+                        from unnest(limited) u (id)
+                        cross join lateral (select * from queue where queue.id = u.id limit 1) q
                     ) n on n.id = l.queue
-                    where l.capacity is null or n.jobs < l.capacity
+                    where l.capacity is null or n.capacity > 0 and not n.paused
                 );
+                if cardinality(below_limit) < cardinality(here) then
+                    is_short := true;
+                    dry := dry || array(
+                        select l.lane from unnest(here) l where l.lane <> all (array(select b.lane from unnest(below_limit) b))
+                    );
+                end if;
+                here := below_limit;
                 continue when cardinality(here) = 0;
             end if;
             if cardinality(here) = 1 then
                 chosen_lanes := array[here[1].lane];
-                takes := array[least(missing, here[1].capacity)];
+                asked := least(missing, here[1].capacity);
+                takes := array[asked];
                 queue_tags := array[here[1].queue_tag];
                 share_tags := array[here[1].share_tag];
             elsif near.takes_turns and cardinality(here) = missing then
-                select array_agg(h.lane), array_agg(1), array_agg(h.queue_tag), array_agg(h.share_tag)
-                into chosen_lanes, takes, queue_tags, share_tags
+                select count(*), array_agg(h.lane), array_agg(1), array_agg(h.queue_tag), array_agg(h.share_tag)
+                into asked, chosen_lanes, takes, queue_tags, share_tags
                 from unnest(here) h;
             else
-                select array_agg(m.lane), array_agg(m.take), array_agg(m.queue_tag), array_agg(m.share_tag)
-                into chosen_lanes, takes, queue_tags, share_tags
+                select sum(m.take), array_agg(m.lane), array_agg(m.take), array_agg(m.queue_tag), array_agg(m.share_tag)
+                into asked, chosen_lanes, takes, queue_tags, share_tags
                 from merge_lanes(here, missing) m;
             end if;
 
@@ -465,6 +489,17 @@ begin
                 order by h.turn, h.job;
             get diagnostics taken = row_count;
             missing := missing - taken;
+            if taken < asked and (near.is_cut or cardinality(near.lanes) > 1) then
+                -- The rest of these lanes' jobs are gone, or other claims hold them.
+                is_short := true;
+                dry := dry || array(
+                    select l.lane from unnest(here) l
+                    where l.lane = any (chosen_lanes) and (
+                        select w.job from waiting w where w.lane = l.lane and w.turn >= l.head
+                        order by w.turn, w.job limit 1 for update skip locked
+                    ) is null
+                );
+            end if;
 
             -- If claims take hundreds of jobs between two rounds of housekeeping, and a long transaction elsewhere keeps their dead
             -- rows, the next claims would read all of them.
@@ -482,7 +517,8 @@ begin
                 perform close_lanes(chosen_lanes[:64]);
             end if;
         end loop;
-        exit when missing = 0 or not near.is_cut;
+        exit when missing = 0 or not near.is_cut
+            and (not is_short or not exists (select from unnest(near.lanes) l where l.lane <> all (dry)));
     end loop;
 
     -- In case no process does the housekeeping, or there are many claims.
