@@ -67,8 +67,7 @@ end $$;
 -- Only the source of the jobs differs: the temporary table, which a statement can name only while it exists, or a JSON list. One
 -- function for both would have to write each job once more, or be planned at each call.
 --
--- `heads` are the current turns of `lanes`. `only_id` is the id of the only job, if it has one already. Returns the first and the last
--- id, and how many jobs can be claimed at once.
+-- `heads` are the current turns of `lanes`. Returns the first and the last id, and how many jobs can be claimed at once.
 do $make$
 declare
     source record;
@@ -93,7 +92,7 @@ begin
         execute format($function$
             create function %I(
                 listed jsonb, the_batch bigint, the_queue integer, batch_weight integer, usual_attempts smallint,
-                usual_run_at timestamptz, lanes integer[], heads bigint[], lane_of_kind jsonb, t timestamptz, only_id bigint,
+                usual_run_at timestamptz, lanes integer[], heads bigint[], lane_of_kind jsonb, t timestamptz,
                 out first_id bigint, out last_id bigint, out ready bigint
             )
             language plpgsql security definer set search_path from current
@@ -104,7 +103,7 @@ begin
                 with given as (%s), entered as (
                     insert into job (id, batch, lane, recipe, source, cost, max_attempts, run_at, labels, work, source_bytes,
                                      source_modified)
-                    select coalesce(only_id, nextval('job_id')), the_batch,
+                    select nextval('job_id'), the_batch,
                            case when cardinality(lanes) = 1 then lanes[1]
                                 else (lane_of_kind ->> jsonb_build_array(g.needs, g.recipe -> 'version')::text)::integer end,
                            g.recipe, g.recipe #>> '{sources,0,location}', coalesce(g.cost, 1000),
@@ -138,6 +137,96 @@ begin
     end loop;
 end $make$;
 
+-- What submit() answers.
+create type submitted as (
+    batch bigint, first_job bigint, last_job bigint, job_count bigint, added boolean, same_request boolean
+);
+
+-- Does the same as submit() for a batch of one job, in a third of the time: with four statements in place of twenty. Returns null and
+-- adds nothing if this takes more than that: the lane is new, the key is taken, the job is for later, or something is wrong.
+create function submit_one(
+    job jsonb, queue_name text, batch_name text, batch_key text, request_digest bytea, job_priority integer, batch_weight integer,
+    max_attempts integer, batch_labels jsonb, wake boolean
+) returns submitted
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    recipe jsonb := job -> 'recipe';
+    job_needs jsonb := coalesce(nullif(job -> 'needs', 'null'), '[]');
+    words text[];
+    given record;
+    added record;
+    here record;
+    head bigint;
+begin
+    if jsonb_typeof(recipe) is distinct from 'object' or jsonb_typeof(job_needs) <> 'array' or job ->> 'run_at' is not null then
+        return null;
+    end if;
+    words := array['recipe:' || coalesce(recipe ->> 'version', '')];
+    if job_needs <> '[]' then
+        words := sorted_needs(array(select jsonb_array_elements_text(job_needs)) || words);
+    end if;
+    select s.recipe_bytes as most, s.lanes_per_submitter as most_lanes, clock_timestamp() + s.clock_shift as t,
+           coalesce(submit_one.max_attempts, s.max_attempts) as attempts, q.id as queue, l.id as lane
+    into given
+    from setting s cross join queue q
+    join share h on h.queue = q.id and h.submitter = session_user
+    join lane l on l.share = h.id and l.priority = job_priority and l.needs = words
+    where s.only_row and q.name = queue_name;
+    if given.lane is null
+        or greatest(octet_length(batch_name), octet_length(batch_key), octet_length(request_digest)) > 1000
+        or octet_length(batch_labels::text) > given.most
+        -- Most jobs are simple.
+        or (pg_column_size(job) > given.most / 300 or recipe ? 'limits' or recipe -> 'version' is distinct from '1' or job_needs <> '[]')
+            and job_fault(recipe, job_needs, job -> 'labels', given.most) is not null
+    then
+        return null;
+    end if;
+
+    -- The job gets its id here, so that the row of its batch is complete.
+    insert into batch as b (name, key, request_digest, queue, priority, weight, labels, created_at, first_job, last_job, jobs)
+    select batch_name, batch_key, submit_one.request_digest, given.queue, job_priority, batch_weight, batch_labels, given.t, n.id, n.id, 1
+    from (select nextval('job_id') as id offset 0) n
+    on conflict (key, submitter) do nothing
+    returning b.id as batch, b.first_job as job into added;
+    if added.batch is null then
+        return null;
+    end if;
+
+    perform pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, given.lane);
+    -- From here on no other transaction closes the lane or raises its floor.
+    select l.floor, l.is_open or exists (select from opened o where o.lane = l.id) as is_open,
+           (select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1) as head,
+           exists (select from span where next_id > added.job) as has_span
+    into here from lane l where l.id = given.lane;
+    if not here.is_open then
+        perform check_lanes(array[given.lane], given.most_lanes);
+        perform hold_lanes(array[given.lane]);
+    end if;
+    head := coalesce(here.head, current_turn(given.lane));
+    if not here.has_span then
+        perform make_spans(added.job);
+    end if;
+    with entered as (
+        insert into job (id, batch, lane, recipe, source, cost, max_attempts, labels, work, source_bytes, source_modified)
+        values (added.job, added.batch, given.lane, recipe, recipe #>> '{sources,0,location}',
+                coalesce((submit_one.job ->> 'cost')::integer, 1000),
+                coalesce((submit_one.job ->> 'max_attempts')::smallint, given.attempts), nullif(submit_one.job -> 'labels', 'null'),
+                (submit_one.job ->> 'work')::bigint, (submit_one.job ->> 'source_bytes')::bigint,
+                (submit_one.job ->> 'source_modified')::bigint)
+    ), now_waiting as (
+        insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
+        values (added.job, added.batch, given.lane, coalesce((submit_one.job ->> 'cost')::integer, 1000), head, 0, 0, 0, 0, given.t)
+    )
+    insert into count_delta (queue, batch, state, jobs, lane, tail, at)
+    values (given.queue, added.batch, 'waiting', 1, given.lane, head, given.t);
+    if wake then
+        perform pg_notify(current_schema(), 'jobs');
+    end if;
+    return row(added.batch, added.job, added.job, 1, true, true)::submitted;
+end $$;
+
 -- Adds a batch of jobs to the ledger. None of it is visible before the commit.
 --
 -- `jobs` is a JSON list of objects with the columns of `staged_job` except the ordinal; null takes the staged rows. If the caller
@@ -162,7 +251,7 @@ language plpgsql security definer set search_path from current set jit = off
 as $$
 #variable_conflict use_column
 declare
-    t timestamptz;
+    t timestamptz := ledger_time();
     the_queue integer;
     the_share integer;
     the_batch bigint;
@@ -178,12 +267,27 @@ declare
     most_kinds integer;
     most_lanes integer;
     fault text;
-    needs text[];
-    only_id bigint;
     entered record;
+    only_one submitted;
 begin
     -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    if jsonb_typeof(submit.jobs) = 'array' and submit.jobs -> 1 is null and submit.run_at is null then
+        only_one := submit_one(
+            submit.jobs -> 0, submit.queue_name, submit.batch_name, submit.batch_key, submit.request_digest, submit.job_priority,
+            submit.batch_weight, submit.max_attempts, submit.batch_labels, submit.wake
+        );
+        if only_one.batch is not null then
+            batch := only_one.batch;
+            first_job := only_one.first_job;
+            last_job := only_one.last_job;
+            job_count := only_one.job_count;
+            added := only_one.added;
+            same_request := only_one.same_request;
+            return next;
+            return;
+        end if;
+    end if;
     if submit.batch_key is not null then
         return query
             select b.id, b.first_job, b.last_job, b.jobs, false,
@@ -203,27 +307,17 @@ begin
         end if;
     elsif jsonb_typeof(submit.jobs) <> 'array' then
         raise exception 'jobs is no list' using errcode = 'invalid_parameter_value';
-    else
-        asked := jsonb_array_length(submit.jobs);
     end if;
 
-    select clock_timestamp() + s.clock_shift, coalesce(submit.max_attempts, s.max_attempts), s.recipe_bytes, s.lanes_per_submission,
-           s.lanes_per_submitter
-    into t, the_attempts, most, most_kinds, most_lanes from setting s;
-    select q.id, (select s.id from share s where s.queue = q.id and s.submitter = session_user) into the_queue, the_share
-    from queue q where q.name = submit.queue_name;
-    if the_share is null then
-        the_queue := queue_for(submit.queue_name);
-        the_share := share_for(the_queue, session_user);
-    end if;
+    the_queue := queue_for(submit.queue_name);
+    the_share := share_for(the_queue, session_user);
+    the_attempts := coalesce(submit.max_attempts, (select s.max_attempts from setting s));
 
-    -- An only job gets its id here, and the row of its batch is complete. Larger batches are updated when their ids are known.
-    insert into batch as b (name, key, request_digest, queue, priority, weight, labels, created_at, first_job, last_job, jobs)
-    select submit.batch_name, submit.batch_key, submit.request_digest, the_queue, submit.job_priority, submit.batch_weight,
-           submit.batch_labels, t, o.id, o.id, (o.id > 0)::integer
-    from (select case when asked = 1 then nextval('job_id') else 0 end as id offset 0) o
+    insert into batch as b (name, key, request_digest, queue, priority, weight, labels, created_at)
+    values (submit.batch_name, submit.batch_key, submit.request_digest, the_queue, submit.job_priority,
+            submit.batch_weight, submit.batch_labels, t)
     on conflict (key, submitter) do nothing
-    returning b.id, nullif(b.first_job, 0) into the_batch, only_id;
+    returning b.id into the_batch;
     if the_batch is null then
         return query
             select b.id, b.first_job, b.last_job, b.jobs, false,
@@ -232,6 +326,7 @@ begin
         return;
     end if;
 
+    select s.recipe_bytes, s.lanes_per_submission, s.lanes_per_submitter into most, most_kinds, most_lanes from setting s;
     if greatest(octet_length(submit.batch_name), octet_length(submit.batch_key)) > 1000
         or octet_length(submit.batch_labels::text) > most or octet_length(submit.request_digest) > 1000
     then
@@ -249,12 +344,8 @@ begin
     else
         select f.fault into fault from jsonb_array_elements(submit.jobs) with ordinality as j (job, place)
         cross join lateral (
-            select job_fault(j.job -> 'recipe', j.job -> 'needs', j.job -> 'labels', most) as fault offset 0
-        ) f
-        where (pg_column_size(j.job) > most / 300 or j.job -> 'recipe' ? 'limits'
-               or j.job -> 'recipe' -> 'version' is distinct from '1' or j.job ? 'needs')
-          and f.fault is not null
-        order by j.place limit 1;
+            select job_fault(j.job -> 'recipe', j.job -> 'needs', j.job -> 'labels', most) as fault
+        ) f where f.fault is not null order by j.place limit 1;
     end if;
     if fault is not null then
         raise exception '%', fault using errcode = 'invalid_parameter_value';
@@ -267,6 +358,7 @@ begin
         from (select s.needs, s.recipe -> 'version' as version, count(*) as jobs from pg_temp.staged_job s
               group by s.needs, s.recipe -> 'version') k;
     else
+        asked := jsonb_array_length(submit.jobs);
         kinds := (select jsonb_agg(distinct jsonb_build_array(coalesce(nullif(j -> 'needs', 'null'), '[]'),
                                                               j -> 'recipe' -> 'version'))
                   from jsonb_array_elements(submit.jobs) j);
@@ -279,70 +371,49 @@ begin
             jsonb_array_length(kinds), most_kinds
             using errcode = 'invalid_parameter_value', hint = 'submit jobs of different needs in several batches';
     end if;
-    if jsonb_array_length(kinds) = 1 then
-        needs := array(select jsonb_array_elements_text(kinds -> 0 -> 0));
-        lanes := array[lane_for(the_share, submit.job_priority, needs || ('recipe:' || (kinds -> 0 ->> 1)))];
-    else
-        -- The same needs in another order, or with duplicates, make another kind but the same lane.
-        select array_agg(distinct lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
+    -- The same needs in another order, or with duplicates, make another kind but the same lane.
+    select array_agg(distinct lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
+    from (
+        select kind::text as kind,
+               lane_for(the_share, submit.job_priority, k.needs) as lane_id
         from (
-            select kind::text as kind,
-                   lane_for(the_share, submit.job_priority, k.needs) as lane_id
-            from (
-                -- In lock order, because some lanes may be new: see 0002_tables.sql.
-                select kind, sorted_needs(array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1)))
-                           collate "C" as needs
-                from jsonb_array_elements(kinds) as k (kind) order by needs offset 0
-            ) k
-        ) found_lanes;
-    end if;
-    if exists (select from lane l where l.id = any (lanes) and not l.is_open) then
-        perform check_lanes(lanes, most_lanes);
-    end if;
+            -- In lock order, because some lanes may be new: see 0002_tables.sql.
+            select kind, sorted_needs(array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1)))
+                       collate "C" as needs
+            from jsonb_array_elements(kinds) as k (kind) order by needs offset 0
+        ) k
+    ) found_lanes;
+    perform check_lanes(lanes, most_lanes);
     perform hold_lanes(lanes);
 
-    if cardinality(lanes) = 1 then
-        heads := array[current_turn(lanes[1])];
-    else
-        heads := (select array_agg(current_turn(l.id) order by l.place) from unnest(lanes) with ordinality as l (id, place));
-    end if;
+    heads := (select array_agg(current_turn(l.id) order by l.place) from unnest(lanes) with ordinality as l (id, place));
 
-    -- Housekeeping keeps partitions ahead. Without it, or when many submit at once, they are made here.
-    if only_id is not null then
-        if not exists (select from span where next_id > only_id) then
-            perform make_spans(only_id);
+    -- Housekeeping keeps partitions ahead. Without it, or when many submit at once, this loop makes them.
+    loop
+        if not exists (select from span where next_id > (select last_value from job_id) + asked) then
+            perform make_spans((select last_value from job_id) + asked);
         end if;
-        select * into entered from enter_listed(
-            submit.jobs, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads, lane_of_kind, t, only_id
-        );
-    else
-        loop
-            if not exists (select from span where next_id > (select last_value from job_id) + asked) then
-                perform make_spans((select last_value from job_id) + asked);
+        begin
+            if submit.jobs is null then
+                select * into entered from enter_staged(
+                    null, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads, lane_of_kind, t
+                );
+            else
+                select * into entered from enter_listed(
+                    submit.jobs, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads,
+                    lane_of_kind, t
+                );
             end if;
-            begin
-                if submit.jobs is null then
-                    select * into entered from enter_staged(
-                        null, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads, lane_of_kind, t,
-                        null
-                    );
-                else
-                    select * into entered from enter_listed(
-                        submit.jobs, the_batch, the_queue, submit.batch_weight, the_attempts, submit.run_at, lanes, heads,
-                        lane_of_kind, t, null
-                    );
-                end if;
-                exit;
-            exception when check_violation then
-                -- Other submissions took so many ids meanwhile that ours have no partition. Any other failed check is thrown again.
-                if exists (select from span where next_id > (select last_value from job_id)) then
-                    raise;
-                end if;
-            end;
-        end loop;
-        update batch b set first_job = entered.first_id, last_job = entered.last_id, jobs = asked where b.id = the_batch;
-    end if;
+            exit;
+        exception when check_violation then
+            -- Other submissions took so many ids meanwhile that ours have no partition. Any other failed check is thrown again.
+            if exists (select from span where next_id > (select last_value from job_id)) then
+                raise;
+            end if;
+        end;
+    end loop;
 
+    update batch b set first_job = entered.first_id, last_job = entered.last_id, jobs = asked where b.id = the_batch;
     if submit.wake and entered.ready > 0 then
         -- One notification per submission, sent at the commit. For many small submissions see tell_workers().
         perform pg_notify(current_schema(), 'jobs');
