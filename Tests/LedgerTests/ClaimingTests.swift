@@ -32,17 +32,21 @@ struct ClaimingTests {
         let worker = try await lab.worker()
         func blocks() async throws -> Int {
             let (schema, id, secret) = (lab.schema, worker.worker, WorkerSecrets[worker.worker])
-            let plan: JSON = try await lab.lab.run { connection in
+            let plans: [JSON] = try await lab.lab.run { connection in
                 try connection.transaction {
-                    // Claim twice, so that the second runs in a session with cached plans.
+                    // Claim once before, so that the others run in a session with cached plans.
                     _ = try connection.execute("select from \(schema).claim(\(id), \(secret), 10)")
-                    return try connection.value(
-                        "explain (analyze, buffers, format json) select * from \(schema).claim(\(id), \(secret), 10)"
-                    )
+                    return try (0..<4).map { _ in
+                        try connection.value(
+                            "explain (analyze, buffers, format json) select * from \(schema).claim(\(id), \(secret), 10)"
+                        )
+                    }
                 }
             }
-            let node = try #require(try plan.decoded(as: [Plan].self, during: "test").first?.node)
-            return node.hit + node.read
+            // The least: if other tests have created databases meanwhile, a claim loads the catalog entries again.
+            let blocks = try plans.compactMap { try $0.decoded(as: [Plan].self, during: "test").first?.node }
+                .map { $0.hit + $0.read }
+            return try #require(blocks.min())
         }
         try await lab.submit(100)
         let few = try await blocks()
