@@ -92,8 +92,12 @@ extension MediaTime {
     /// The time as a user writes it, if that loses nothing, else the rational form.
     var textInRecipes: String {
         // `try?`: if the plain text cannot be parsed, or parses as another time, the rational form is written instead.
-        let plain = description
-        return !hasBeenRounded && (try? MediaTime(parsing: plain)) == self ? plain : rationalDescription
+        // A huge time can parse as the same one and be marked as rounded, which would then be written in another way.
+        guard !hasBeenRounded, let time = try? MediaTime(parsing: description), time == self, !time.hasBeenRounded
+        else {
+            return rationalDescription
+        }
+        return description
     }
 }
 

@@ -37,7 +37,8 @@ struct TimelineRules {
         try checkClock()
         try checkTracks()
         try checkNesting()
-        for (index, track) in timeline.tracks.enumerated() { try check(track, Place(track: index)) }
+        // Inner tracks first: what is wrong in one would also look wrong where it is heard.
+        for index in graph.order { try check(timeline.tracks[index], Place(track: index)) }
         try checkSums()
     }
 

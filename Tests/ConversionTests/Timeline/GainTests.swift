@@ -2,10 +2,12 @@ import Conversion
 import Testing
 
 @Suite struct GainTests {
-    @Test(arguments: [
-        ("-3dB", -3), ("0dB", 0), ("+2.5dB", 2.5), ("2.5dB", 2.5), ("-144dB", -144), ("+60dB", 60), ("-3DB", -3),
-        ("-0dB", 0), ("-inf", -.infinity), ("-infdB", -.infinity), ("1e-05dB", 1e-05),
-    ])
+    @Test(
+        arguments: [
+            ("-3dB", -3), ("0dB", 0), ("+2.5dB", 2.5), ("2.5dB", 2.5), ("-144dB", -144), ("+60dB", 60), ("-3DB", -3),
+            ("-0dB", 0), ("-inf", -Double.infinity), ("-infdB", -Double.infinity), ("1e-05dB", 1e-05),
+        ] as [(String, Double)]
+    )
     func gainIsReadAsItIsWritten(text: String, decibels: Double) throws {
         let gain = try Gain(parsing: text)
         #expect(gain.decibels == decibels)
@@ -20,14 +22,16 @@ import Testing
     }
 
     @Test func gainIsWrittenInOneWay() throws {
-        let written = try [-3, 0, 2.5, -0.0, 1e-05, -.infinity].map { try #require(Gain(decibels: $0)).description }
+        let gains: [Double] = [-3, 0, 2.5, -0.0, 1e-05, -.infinity]
+        let written = try gains.map { try #require(Gain(decibels: $0)).description }
         #expect(written == ["-3dB", "0dB", "+2.5dB", "0dB", "+1e-05dB", "-inf"])
     }
 
     @Test func amplitudeIsATwentiethOfTheDecibelsAsAPowerOfTen() throws {
         #expect(Gain.unity.amplitude == 1)
         #expect(Gain.silence.amplitude == 0)
-        for (decibels, amplitude) in [(20, 10), (60, 1_000), (-20, 0.1), (-120, 1e-6), (10, 3.1622776601683795)] {
+        let known: [(Double, Double)] = [(20, 10), (60, 1_000), (-20, 0.1), (-120, 1e-6), (10, 3.1622776601683795)]
+        for (decibels, amplitude) in known {
             let gain = try #require(Gain(decibels: decibels))
             #expect(abs(gain.amplitude / amplitude - 1) < 1e-14)
         }
@@ -38,7 +42,8 @@ import Testing
     }
 
     @Test func panTurnsOneSideDown() throws {
-        let amplitudes = try [-1, -0.5, 0, 0.25, 1].map { position in
+        let positions: [Double] = [-1, -0.5, 0, 0.25, 1]
+        let amplitudes = try positions.map { position in
             let pan = try #require(Pan(position))
             return [pan.leftAmplitude, pan.rightAmplitude]
         }
