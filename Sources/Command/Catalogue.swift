@@ -21,6 +21,7 @@ enum Catalogue {
         ],
         children: [
             ConvertCommand.value, ProbeCommand.value, FormatsCommand.value, PresetsCommand.value,
+            RecipeCommand.value,
             SubmitCommand.value, WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
             BatchesCommand.value, ErrorsCommand.value, ExplainCommand.value, RetryCommand.value, CancelCommand.value,
             PrioritizeCommand.value,

@@ -7,6 +7,9 @@ extension Converter.Request {
     /// Throws a `RecipeError` for an inconsistent recipe.
     public init(_ recipe: Recipe) throws {
         try recipe.validate()
+        guard recipe.timeline == nil else {
+            throw RecipeError(.notSupportedYet, at: "recipe.timeline", "this build reads timelines, but plays none")
+        }
         let (source, output) = (recipe.sources[0], recipe.outputs[0])
         self.init(
             format: try output.audioFormat(),

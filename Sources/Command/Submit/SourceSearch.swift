@@ -143,24 +143,7 @@ enum PathList {
     /// The paths, separated by line feeds or NULs. `path` is `nil` if it is not UTF-8; `shown` has replacement
     /// characters.
     static func read(_ file: String, byNull: Bool) throws -> [(path: String?, shown: String)] {
-        let source: SourceFile
-        do throws(StorageError) {
-            source = try SourceFile.opening(word: file)
-        } catch {
-            let failure = Failure(of: error)
-            throw Refusal(message: failure.message, hint: failure.hint, exitCode: failure.exitCode)
-        }
-        var (bytes, block): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 1 << 16))
-        while true {
-            let count = Glibc.read(source.descriptor, &block, block.count)
-            if count == 0 { break }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                throw Refusal(message: "cannot read \(file): \(systemText(errno))")
-            }
-            bytes += block[..<count]
-        }
-        return paths(in: bytes, byNull: byNull)
+        paths(in: try SourceFile.contents(word: file), byNull: byNull)
     }
 
     static func paths(in bytes: [UInt8], byNull: Bool) -> [(path: String?, shown: String)] {

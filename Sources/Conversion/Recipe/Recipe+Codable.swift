@@ -1,6 +1,6 @@
 extension Recipe: Codable {
     enum Field: String, CodingKey, CaseIterable {
-        case version, sources, outputs, damage, verify, strictLoss, tags, limits
+        case version, sources, outputs, damage, verify, strictLoss, tags, limits, timeline
     }
 
     /// Decodes strictly: throws on a newer version, an unknown field or a wrong type.
@@ -13,7 +13,6 @@ extension Recipe: Codable {
                 .init(codingPath: decoder.codingPath, debugDescription: "missing")
             )
         }
-        self.version = version
         guard Self.knownVersions.contains(version) else {
             let known = Self.knownVersions.map { String($0) }.joined(separator: ", ")
             let reason = "unsupported version \(version); supported: \(known)"
@@ -33,9 +32,36 @@ extension Recipe: Codable {
         strictLoss = try fields.optional(.strictLoss) ?? false
         tags = try fields.optional(.tags) ?? [:]
         limits = try fields.optional(.limits)
+        timeline = try fields.optional(.timeline)
+        if version < 2, let newer = fieldOfVersion2 {
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath + newer,
+                    debugDescription: "needs version 2 of recipes, and this one says version \(version)"
+                )
+            )
+        }
     }
 
-    /// Leaves out fields that are empty or false, except the damage mode and `verify`.
+    /// The first field that version 1 does not have; `nil` if none is set.
+    private var fieldOfVersion2: [any CodingKey]? {
+        if timeline != nil { return [Field.timeline] }
+        let index = sources.firstIndex { $0.name != nil }
+        return index.map { [Field.sources, Index(intValue: $0), Source.Field.name] }
+    }
+
+    /// The place of an element in a list.
+    private struct Index: CodingKey {
+        let number: Int
+        var intValue: Int? { number }
+        var stringValue: String { "Index \(number)" }
+
+        init(intValue: Int) { number = intValue }
+        init?(stringValue: String) { nil }
+    }
+
+    /// Leaves out fields that are empty or false, except the damage mode and `verify`. A recipe that needs no newer
+    /// version is written as version 1, with the same bytes as ever.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Field.self)
         try container.encode(version, forKey: .version)
@@ -46,14 +72,15 @@ extension Recipe: Codable {
         if strictLoss { try container.encode(strictLoss, forKey: .strictLoss) }
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
         try container.encodeIfPresent(limits, forKey: .limits)
+        try container.encodeIfPresent(timeline, forKey: .timeline)
     }
 }
 
 // MARK: - Source
 
 extension Recipe.Source: Codable {
-    private enum Field: String, CodingKey, CaseIterable {
-        case location, track, ranges, raw
+    fileprivate enum Field: String, CodingKey, CaseIterable {
+        case location, track, ranges, raw, name
     }
 
     /// Decodes strictly.
@@ -63,6 +90,7 @@ extension Recipe.Source: Codable {
         track = try fields.optional(.track)
         ranges = try fields.optional(.ranges, as: [RangeField].self)?.map(\.range) ?? []
         raw = try fields.optional(.raw)
+        name = try fields.optional(.name)
     }
 
     /// Writes times as a user would, where that loses nothing.
@@ -72,6 +100,7 @@ extension Recipe.Source: Codable {
         try container.encodeIfPresent(track, forKey: .track)
         if !ranges.isEmpty { try container.encode(ranges.map(RangeField.init), forKey: .ranges) }
         try container.encodeIfPresent(raw, forKey: .raw)
+        try container.encodeIfPresent(name, forKey: .name)
     }
 }
 
@@ -87,25 +116,13 @@ private struct RangeField: Codable {
 
     init(from decoder: any Decoder) throws {
         let fields = try StrictFields(decoder, Field.self)
-        let start = try fields.optional(.from, as: MediaTime.self) ?? .zero
-        let end = try fields.optional(.to, as: MediaTime.self) ?? .positiveInfinity
-        do throws(MediaTimeRange.RangeError) {
-            range = try MediaTimeRange(start: start, end: end)
-        } catch {
-            throw fields.refusal(of: error.code == .startNotANumber ? .from : .to, error.detail)
-        }
+        range = try fields.range(from: .from, to: .to)
     }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Field.self)
-        try container.encode(Self.text(range.start), forKey: .from)
-        if !range.isOpenEnded { try container.encode(Self.text(range.end), forKey: .to) }
-    }
-
-    private static func text(_ time: MediaTime) -> String {
-        // `try?`: if the plain text cannot be parsed, or parses as another time, the rational form is written instead.
-        let plain = time.description
-        return !time.hasBeenRounded && (try? MediaTime(parsing: plain)) == time ? plain : time.rationalDescription
+        try container.encode(range.start.textInRecipes, forKey: .from)
+        if !range.isOpenEnded { try container.encode(range.end.textInRecipes, forKey: .to) }
     }
 }
 

@@ -1,11 +1,15 @@
 extension Recipe {
     /// Checks everything that can be checked without opening the source.
-    public func validate() throws(RecipeError) {
-        guard Self.knownVersions.contains(version) else {
-            let known = Self.knownVersions.map { String($0) }.joined(separator: ", ")
-            throw RecipeError(.unsupportedVersion, at: "recipe.version", "\(version); known: \(known)")
+    public func validate() throws(RecipeError) { try validate(sourceLengths: [:]) }
+
+    /// Checks also what depends on the lengths of the sources, by name, as far as they are known: ranges and fades
+    /// must not be longer.
+    public func validate(sourceLengths: [String: MediaTime]) throws(RecipeError) {
+        if timeline == nil {
+            try checkOne(sources.count, "sources")
+        } else if sources.isEmpty {
+            throw RecipeError(.missingField, at: "recipe.sources", "must have at least one entry")
         }
-        try checkOne(sources.count, "sources")
         try checkOne(outputs.count, "outputs")
         for (index, source) in sources.enumerated() { try source.validate(at: "recipe.sources[\(index)]") }
         for (index, output) in outputs.enumerated() {
@@ -15,12 +19,43 @@ extension Recipe {
             throw RecipeError(.valueNotAllowed, at: "recipe.tags", "a tag must have a name")
         }
         try limits?.validate()
+        if let timeline { try check(timeline, sourceLengths) }
     }
 
     private func checkOne(_ count: Int, _ field: String) throws(RecipeError) {
         guard count != 1 else { return }
         let code: RecipeError.Code = count == 0 ? .missingField : .notSupportedYet
-        throw RecipeError(code, at: "recipe.\(field)", "must have exactly one entry, not \(count)")
+        let remedy = field == "sources" && count > 1 ? " without a timeline" : ""
+        throw RecipeError(code, at: "recipe.\(field)", "must have exactly one entry\(remedy), not \(count)")
+    }
+
+    /// Checks the timeline together with the sources that it uses.
+    private func check(_ timeline: Timeline, _ sourceLengths: [String: MediaTime]) throws(RecipeError) {
+        guard sources.count <= Timeline.maximumSources else {
+            let allowed = "allowed: up to \(Timeline.maximumSources)"
+            throw RecipeError(.valueNotAllowed, at: "recipe.sources", "\(sources.count); \(allowed)")
+        }
+        var names: Set<String> = []
+        for (index, source) in sources.enumerated() {
+            let path = "recipe.sources[\(index)]"
+            guard let name = source.name else {
+                throw RecipeError(.missingField, at: "\(path).name", "a source of a timeline must have a name")
+            }
+            guard names.insert(name).inserted else {
+                let reason = "\"\(name.plain)\" is also the name of another source"
+                throw RecipeError(.valueNotAllowed, at: "\(path).name", reason)
+            }
+            guard source.ranges.isEmpty else {
+                let reason = "with a timeline, its pieces say which ranges are heard"
+                throw RecipeError(.valueNotAllowed, at: "\(path).ranges", reason)
+            }
+        }
+        try TimelineRules(timeline, sourceNames: names, sourceLengths: sourceLengths).check()
+        let used = timeline.namesOfUsedSources
+        if let index = sources.firstIndex(where: { $0.name.map { !used.contains($0) } ?? false }) {
+            let reason = "no piece of the timeline uses this source"
+            throw RecipeError(.valueNotAllowed, at: "recipe.sources[\(index)].name", reason)
+        }
     }
 
     private func check(_ output: Output, at path: String) throws(RecipeError) {
@@ -41,6 +76,10 @@ extension Recipe {
                 at: "recipe.sources[0].ranges",
                 "passthrough copies whole tracks; choose a codec to convert a part"
             )
+        }
+        if format.codec == .copy, timeline != nil {
+            let reason = "passthrough copies whole tracks; choose a codec to edit them"
+            throw RecipeError(.valueNotAllowed, at: "recipe.timeline", reason)
         }
     }
 }
@@ -69,6 +108,9 @@ extension Recipe.Source {
             }
         }
         try raw?.validate(at: "\(path).raw")
+        if let name, let mistake = Timeline.mistake(inName: name) {
+            throw RecipeError(.valueNotAllowed, at: "\(path).name", mistake)
+        }
     }
 }
 

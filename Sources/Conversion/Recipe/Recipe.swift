@@ -1,15 +1,20 @@
 /// Describes a conversion: its sources, its outputs and its settings. A versioned value, stored as JSON.
 ///
-/// Sources and outputs are lists from the start, so that several outputs from one decode will need no new schema.
+/// Several sources need a timeline, which says what of each is heard and when. Outputs are a list from the start, so
+/// that several outputs from one decode will need no new schema.
 public struct Recipe: Sendable, Hashable {
-    /// The version that this code writes.
-    public static let currentVersion = 1
+    /// The newest version that this code writes.
+    public static let currentVersion = 2
     /// The versions that this code reads.
-    public static let knownVersions = [1]
+    public static let knownVersions = [1, 2]
 
-    /// The version of the recipe's schema, not of its content.
-    public var version: Int
-    /// What to read. Exactly one for now.
+    /// The oldest version of the schema that has everything in this recipe; it is written as that version.
+    ///
+    /// Version 2 adds `timeline` and the names of sources. A recipe without them stays version 1, with the same bytes
+    /// as ever, so that stored recipes and idempotency keys keep their meaning and older workers take it.
+    public var version: Int { timeline == nil && sources.allSatisfy { $0.name == nil } ? 1 : 2 }
+
+    /// What to read. Exactly one without a timeline.
     public var sources: [Source]
     /// What to write. Exactly one for now.
     public var outputs: [Output]
@@ -23,8 +28,10 @@ public struct Recipe: Sendable, Hashable {
     public var tags: [String: String]
     /// Budgets; exceeding one fails the job with its own error code. `nil` leaves them to the worker.
     public var limits: Limits?
+    /// What of the sources is heard, and when; `nil` converts the only source.
+    public var timeline: Timeline?
 
-    /// Has the current version. Checks nothing; `validate()` does.
+    /// Checks nothing; `validate()` does.
     public init(
         sources: [Source],
         outputs: [Output],
@@ -32,9 +39,9 @@ public struct Recipe: Sendable, Hashable {
         verify: Bool = false,
         strictLoss: Bool = false,
         tags: [String: String] = [:],
-        limits: Limits? = nil
+        limits: Limits? = nil,
+        timeline: Timeline? = nil
     ) {
-        version = Self.currentVersion
         self.sources = sources
         self.outputs = outputs
         self.damage = damage
@@ -42,6 +49,7 @@ public struct Recipe: Sendable, Hashable {
         self.strictLoss = strictLoss
         self.tags = tags
         self.limits = limits
+        self.timeline = timeline
     }
 
     public init(from source: Source, to output: Output) {
@@ -62,18 +70,22 @@ extension Recipe {
         public var ranges: [MediaTimeRange]
         /// The format of PCM without a header, which cannot state it itself.
         public var raw: RawDescription?
+        /// By which a timeline's pieces refer to the source; required with a timeline.
+        public var name: String?
 
         /// By default the whole main track of the file at `location`.
         public init(
             location: String,
             track: Int? = nil,
             ranges: [MediaTimeRange] = [],
-            raw: RawDescription? = nil
+            raw: RawDescription? = nil,
+            name: String? = nil
         ) {
             self.location = location
             self.track = track
             self.ranges = ranges
             self.raw = raw
+            self.name = name
         }
     }
 

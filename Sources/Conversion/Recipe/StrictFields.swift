@@ -56,6 +56,17 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
         return try StrictFields<Inner>(container.nestedContainer(keyedBy: AnyName.self, forKey: key))
     }
 
+    /// The range between the times of two fields, either of which may be missing: from zero, and without an end.
+    func range(from start: Name, to end: Name) throws -> MediaTimeRange {
+        let first = try optional(start, as: MediaTime.self) ?? .zero
+        let last = try optional(end, as: MediaTime.self) ?? .positiveInfinity
+        do throws(MediaTimeRange.RangeError) {
+            return try MediaTimeRange(start: first, end: last)
+        } catch {
+            throw refusal(of: error.code == .startNotANumber ? start : end, error.detail)
+        }
+    }
+
     /// The error for a required field that is missing.
     func missing(_ name: Name) -> DecodingError {
         .keyNotFound(AnyName(name.rawValue), .init(codingPath: container.codingPath, debugDescription: "missing"))
@@ -74,6 +85,19 @@ struct StrictFields<Name: RawRepresentable & CaseIterable> where Name.RawValue =
                 underlyingError: RecipeError(code, at: "", reason)
             )
         )
+    }
+}
+
+extension MediaTime {
+    /// The time as a user writes it, if that loses nothing, else the rational form.
+    var textInRecipes: String {
+        // `try?`: if the plain text cannot be parsed, or parses as another time, the rational form is written instead.
+        // A huge time can parse as the same one and be marked as rounded, which would then be written in another way.
+        guard !hasBeenRounded, let time = try? MediaTime(parsing: description), time == self, !time.hasBeenRounded
+        else {
+            return rationalDescription
+        }
+        return description
     }
 }
 

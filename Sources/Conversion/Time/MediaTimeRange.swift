@@ -43,7 +43,11 @@ public struct MediaTimeRange: Sendable, Hashable {
         try self.init(start: start, end: .positiveInfinity)
     }
 
-    private init(checkedStart start: MediaTime, end: MediaTime) {
+    /// Everything from zero on, without an end.
+    public static let whole = MediaTimeRange(checkedStart: .zero, end: .positiveInfinity)
+
+    /// The caller has checked what `init(start:end:)` checks.
+    init(checkedStart start: MediaTime, end: MediaTime) {
         self.start = start
         self.end = end
     }

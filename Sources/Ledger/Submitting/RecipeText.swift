@@ -82,12 +82,12 @@ struct RecipeText {
 extension Recipe {
     /// Whether the two recipes differ only in their locations.
     fileprivate func differsInLocationsOnly(from other: Recipe) -> Bool {
-        version == other.version && damage == other.damage && verify == other.verify
+        damage == other.damage && verify == other.verify && timeline == other.timeline
             && strictLoss == other.strictLoss && tags == other.tags
             && limits == other.limits && sources.count == other.sources.count
             && outputs.count == other.outputs.count
             && zip(sources, other.sources).allSatisfy {
-                $0.track == $1.track && $0.raw == $1.raw && $0.ranges == $1.ranges
+                $0.track == $1.track && $0.raw == $1.raw && $0.ranges == $1.ranges && $0.name == $1.name
             }
             && zip(outputs, other.outputs).allSatisfy {
                 $0.preset == $1.preset && $0.onConflict == $1.onConflict && $0.format == $1.format

@@ -50,14 +50,17 @@ struct DocumentationTests {
             .replacing(#/ +\n/#) { _ in "\n" }
     }
 
-    @Test func examplesDoWhatThePageSays() throws {
+    @Test(arguments: [page, "editing.md"]) func examplesDoWhatThePageSays(name: String) throws {
         let material = try Material()
         let ledger = try LedgerBench()
         try Bytes.write(Bytes.read(material.path("talk.wav")), to: material.path("intro.wav"))
         try #require(symlink(Sluice.path, material.path("sluice")) == 0)
-        let text = String(decoding: try Bytes.read(Documentation.path(Self.page)), as: UTF8.self)
+        let text = String(decoding: try Bytes.read(Documentation.path(name)), as: UTF8.self)
+        if name != Self.page, let recipe = Documentation.blocks("json", in: text).first {
+            try Bytes.write(Array(recipe.utf8), to: material.path("show.json"))
+        }
         let examples = Self.examples(in: text)
-        try #require(examples.count > 10)
+        try #require(examples.count > (name == Self.page ? 10 : 2))
         for example in examples {
             // Both streams go to one pipe, which mostly gives the order that a terminal shows.
             let line = "PATH=$PWD:$PATH; { \(example.line); } 2>&1"

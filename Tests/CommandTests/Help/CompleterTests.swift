@@ -11,7 +11,8 @@ struct CompleterTests {
 
     @Test func commandsAreOfferedFirst() {
         let all = [
-            "convert", "probe", "formats", "presets", "submit", "wait", "status", "jobs", "job", "batches", "errors",
+            "convert", "probe", "formats", "presets", "recipe", "submit", "wait", "status", "jobs", "job", "batches",
+            "errors",
             "explain",
             "retry", "cancel", "prioritize", "queues", "workers", "watch", "export", "check", "worker",
             "coordinator", "up", "down", "doctor", "migrate", "config", "help", "completion",

@@ -1,0 +1,43 @@
+import Conversion
+import TestSupport
+import Testing
+
+/// The reference of timelines in docs/editing.md is complete.
+struct EditingPageTests {
+    private let text: String
+
+    init() throws { text = String(decoding: try Bytes.read(Documentation.path("editing.md")), as: UTF8.self) }
+
+    @Test func exampleIsAValidRecipeThatUsesEveryField() throws {
+        let example = try #require(Documentation.blocks("json", in: text).first)
+        let recipe = try Recipe(json: example)
+        try recipe.validate()
+        let fields = try Self.fields.filter { $0 != "repeatUntil" }
+        #expect(fields.filter { !example.contains("\"\($0)\"") } == [])
+        #expect(try Recipe(json: recipe.json()) == recipe)
+    }
+
+    @Test func everyFieldHasARow() throws {
+        let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        for field in try Self.fields {
+            #expect(rows.contains { $0.split(separator: "|")[0].contains("`\(field)`") }, "\(field)")
+        }
+    }
+
+    /// The fields of a timeline, a track, a piece and a ramp, as the refusals of an unknown field list them.
+    private static var fields: [String] {
+        get throws {
+            let objects = [
+                #"{"x":1}"#, #"{"tracks":[{"x":1}]}"#, #"{"tracks":[{"pieces":[{"x":1}]}]}"#,
+                #"{"tracks":[{"pieces":[{"source":"a","ramps":[{"x":1}]}]}]}"#,
+            ]
+            return try objects.flatMap { timeline in
+                let error = try #require(throws: RecipeError.self) {
+                    try Recipe(json: #"{"version":2,"sources":[],"outputs":[],"timeline":\#(timeline)}"#)
+                }
+                let list = try #require(error.reason.split(separator: "known: ").last)
+                return list.split(separator: ", ").map(String.init)
+            }
+        }
+    }
+}
