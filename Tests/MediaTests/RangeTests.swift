@@ -60,14 +60,6 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    private func clip(_ test: RangeCase, seconds: Int = 5) throws -> String {
-        let frames = seconds * test.rate + 321
-        let sweep = Signal.sweep(to: Double(test.rate) * 0.3, rate: test.rate, frames: frames, channels: test.channels)
-        let path = folder.path(test.name)
-        try FFmpeg.encode(sweep.pcm(.s16), to: path, test.arguments)
-        return path
-    }
-
     private func range(_ frames: Range<Int64>, _ rate: Int) throws -> MediaTimeRange {
         try MediaTimeRange(
             start: MediaTime(value: frames.lowerBound, timescale: Int32(rate)),
@@ -77,7 +69,7 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: RangeCase.all) func partIsTheSameCutOfTheWhole(test: RangeCase) throws {
-        let path = try clip(test)
+        let path = try test.clip(in: folder)
         let whole = try ReadBack.file(path)
         let pcm = try whole.pcm
         let length = Int64(pcm.frames)
@@ -94,6 +86,8 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
             [length - 3001..<Int64.max],
             // Backwards and overlapping.
             [half..<half + 1000, half + 500..<half + 600, length - 100..<Int64.max, 5000..<6000, 0..<10],
+            // Back behind a block that was kept for a range which then read on to the end.
+            [0..<100, 110..<Int64.max, 200..<20_000, 120..<130],
         ]
         for ranges in sets {
             let part = try ReadBack.file(path, ranges.map { try range($0, rate) })
