@@ -11,7 +11,7 @@ import Testing
     init() throws { folder = try TemporaryFolder.create() }
 
     @Test(arguments: RangeCase.all) func rangesInAnyOrderAreThoseOfTheWhole(test: RangeCase) throws {
-        let path = try test.clip(in: folder)
+        let path = try test.longClip(in: folder)
         let whole = try ReadBack.file(path).pcm
         let access = try RandomAccess(path)
         var generator = SeededGenerator(seed: 18)
@@ -24,21 +24,21 @@ import Testing
                 #expect(part.frames == 0)
                 continue
             }
-            let difference = try part.difference(from: whole.cut(range), floor: test.floor)
+            let difference = try part.difference(from: whole.cut(range), floor: test.seekFloor)
             #expect(difference == nil, "\(number): \(range): \(difference ?? "")")
         }
         #expect(try access.reader.frames == Int64(whole.frames))
     }
 
     @Test(arguments: RangeCase.all) func lengthIsExactBeforeAnythingIsRead(test: RangeCase) throws {
-        let path = try test.clip(in: folder)
+        let path = try test.longClip(in: folder)
         let whole = try ReadBack.file(path)
         let access = try RandomAccess(path)
         #expect(try access.reader.frames == whole.deliveredFrames)
     }
 
     @Test(arguments: RangeCase.all) func consecutiveRangesAreReadOnWithoutASeek(test: RangeCase) throws {
-        let path = try test.clip(in: folder)
+        let path = try test.longClip(in: folder)
         let whole = try ReadBack.file(path)
         let pcm = try whole.pcm
         let access = try RandomAccess(path)

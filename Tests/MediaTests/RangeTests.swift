@@ -48,9 +48,14 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
         RangeCase("o.webm", "-c:a libopus", rate: 48_000, floor: 50),
         RangeCase("o.mp4", "-c:a libopus", rate: 48_000, floor: 50),
         RangeCase("o.caf", "-c:a libopus", rate: 48_000, floor: 50),
-        RangeCase("a.wma", "-c:a wmav2"),
+        RangeCase("a.wma", "-c:a wmav2"), RangeCase("v1.wma", "-c:a wmav1"),
         RangeCase("a.gsm", "-c:a libgsm", rate: 8_000, channels: 1),
         RangeCase("g.wav", "-c:a libgsm_ms", rate: 8_000, channels: 1),
+        RangeCase("g722.wav", "-c:a g722", rate: 16_000, channels: 1),
+        RangeCase("g726.wav", "-c:a g726 -b:a 32k", rate: 8_000, channels: 1),
+        RangeCase("spx.ogg", "-c:a libspeex", rate: 16_000, channels: 1),
+        RangeCase("swf.flv", "-c:a adpcm_swf", rate: 22_050, channels: 1),
+        RangeCase("a.thd", "-c:a truehd -strict -2", rate: 48_000),
     ]
 }
 

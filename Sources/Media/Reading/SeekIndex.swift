@@ -19,7 +19,7 @@ struct SeekRules: Sendable, Hashable {
     /// The most marks in a track. Each takes less than a kibibyte.
     var mostMarks = 2048
     /// The most packets that are remembered to find the one at which decoding must begin.
-    var mostPackets = 1024
+    var mostPackets = 2048
     /// Frames that every decoder needs before its output counts as exact; `nil` for what is known of the codec.
     var preroll: Int64?
 }
@@ -36,11 +36,16 @@ struct SeekIndex {
     private var oldest = 0
     /// Whether `recent` goes back to the first packet of the track.
     private var reachesStart = false
+    /// Whether the next packet is the first of the track.
+    private var isAtStart = false
     /// Frames that the decoder needs before its output is exact; `nil` if it never is.
     private let preroll: Int64?
     /// Whether a packet changed the codec's headers. A decoder that begins behind it lacks them.
     private(set) var isStopped = false
+    private var beginsAnew = false
     private let isBare: Bool
+    /// Whether seeks lead to pages, which hold several packets.
+    private let isPaged: Bool
     private let rules: SeekRules
     /// Marks that could not be reached.
     private var failures = 0
@@ -55,18 +60,19 @@ struct SeekIndex {
     }
 
     /// `isBare` says that there is no container. Without `preroll`, only the first packet is marked.
-    init(preroll: Int64?, isBare: Bool, _ rules: SeekRules) {
-        (self.preroll, self.isBare, self.rules) = (rules.preroll ?? preroll, isBare, rules)
+    init(preroll: Int64?, isBare: Bool, isPaged: Bool, _ rules: SeekRules) {
+        (self.preroll, self.isBare, self.isPaged, self.rules) = (rules.preroll ?? preroll, isBare, isPaged, rules)
     }
 
     /// Whether decoding can begin in the middle at all.
     var isExact: Bool { preroll != nil }
 
-    /// The mark of the first packet, once it was read.
-    var first: SeekMark? { marks.first.flatMap { $0.isFirst ? $0 : nil } }
+    /// Makes all marks useless, because libav reads the first page differently after a seek.
+    mutating func beginAnew() { beginsAnew = true }
 
     /// The last mark at or before `frame`.
     func last(upTo frame: Int64) -> SeekMark? {
+        if beginsAnew { return nil }
         let behind = marksUpTo(frame)
         return behind > 0 ? marks[behind - 1] : nil
     }
@@ -94,8 +100,10 @@ struct SeekIndex {
 
     /// Notes the packet that was read at `frames` frames after the start of the source.
     mutating func note(_ packet: borrowing Packet, at frames: Int64) {
+        let isFirst = isAtStart
+        isAtStart = false
         guard !isStopped else { return }
-        if packet.changesHeaders, !recent.isEmpty || !reachesStart {
+        if packet.changesHeaders, !isFirst {
             isStopped = true
             return
         }
@@ -118,7 +126,7 @@ struct SeekIndex {
     mutating func noteJump(toFirst isFirst: Bool = false) {
         recent.removeAll(keepingCapacity: true)
         oldest = 0
-        reachesStart = isFirst
+        (reachesStart, isAtStart) = (isFirst, isFirst)
     }
 
     /// Notes that the codec's headers changed: from here on, only reading on gives the right samples.
@@ -129,21 +137,25 @@ struct SeekIndex {
     /// Whether a mark before the next packet, at `frame` of the sound and `frames` after the start of the source, is of
     /// use and possible.
     func wants(_ frame: Int64, at frames: Int64) -> Bool {
-        if marks.isEmpty { return reachesStart && recent.isEmpty && !isStopped }
+        if marks.isEmpty, isAtStart { return !isStopped }
         guard !isStopped, let preroll else { return false }
         let behind = marksUpTo(frame)
         guard behind == 0 || frame - marks[behind - 1].clock.place >= spacing,
             behind == marks.count || marks[behind].clock.place - frame >= spacing
         else { return false }
-        return preroll == 0 || start(for: frames) != nil
+        return preroll == 0 && !isPaged || start(for: frames) != nil
     }
 
     /// Where decoding must begin to be exact at the packet that lies `frames` after the start of the source.
     private func start(for frames: Int64) -> PacketKey? {
         guard let preroll else { return nil }
+        var skipsPage = isPaged
         for number in stride(from: recent.count - 1, through: 0, by: -1) {
             let entry = recent[(oldest + number) % recent.count]
-            if entry.isLandable, entry.frames <= frames - preroll { return entry.key }
+            guard entry.isLandable else { continue }
+            // libav trims the last page by the position of the page before it.
+            if entry.frames <= frames - preroll, !skipsPage { return entry.key }
+            skipsPage = false
         }
         return reachesStart ? recent.first.map { $0.key } : nil
     }
@@ -157,9 +169,10 @@ struct SeekIndex {
         _ feed: PacketFeed.State
     ) {
         let key = PacketKey(entry, isBare: isBare)
-        let isFirst = marks.isEmpty && recent.isEmpty && reachesStart
+        let isFirst = marks.isEmpty && isAtStart
         let isLandable = isBare || recent.isEmpty || key.place != latest.key.place
-        guard let start = isFirst || preroll == 0 && isLandable && key.place != nil ? key : start(for: frames) else {
+        let startsHere = preroll == 0 && isLandable && key.place != nil && !isPaged
+        guard let start = isFirst || startsHere ? key : start(for: frames) else {
             return
         }
         let mark = SeekMark(

@@ -10,6 +10,7 @@ extension TrackOutput {
         guard let index, index.wants(clock.place, at: clock.decoded), let state = try feed.stateBeforeNext() else {
             return
         }
+        if clock.decoded == 0, feed.pages?.hasEnded == true { self.index!.beginAnew() }
         if feed.pages?.isChained == true { return self.index!.stop() }
         self.index!.add(feed.ahead, at: clock.decoded, clock, journal.state, state)
     }

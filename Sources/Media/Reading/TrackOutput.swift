@@ -62,7 +62,12 @@ public final class TrackOutput {
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
         if cursor.mayTurnBack, demuxer.source.isSeekable {
-            index = SeekIndex(preroll: feed.preroll, isBare: demuxer.framed != nil, options.seeking)
+            index = SeekIndex(
+                preroll: feed.preroll,
+                isBare: demuxer.framed != nil,
+                isPaged: feed.pages != nil,
+                options.seeking
+            )
             index!.noteJump(toFirst: true)
         }
         digest =

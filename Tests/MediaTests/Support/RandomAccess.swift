@@ -61,16 +61,6 @@ extension PCM {
         return try PCM(gathered.finished() ?? PCMBlock([Int16](), sampleRateHz: output.clockRateHz, channelCount: 1))
     }
 
-    /// The frames in reverse order.
-    func reversed() -> PCM {
-        var reversed: [UInt8] = []
-        reversed.reserveCapacity(bytes.count)
-        for frame in stride(from: frames - 1, through: 0, by: -1) {
-            reversed += bytes[frame * bytesPerFrame..<(frame + 1) * bytesPerFrame]
-        }
-        return PCM(rate: rate, channels: channels, format: format, bytes: reversed)
-    }
-
     /// How `self` differs from `wanted`, in words; `nil` if it is equal or, if `floor` is given, close enough.
     func difference(from wanted: PCM, floor: Double?) throws -> String? {
         guard frames == wanted.frames else { return "\(frames) frames instead of \(wanted.frames)" }

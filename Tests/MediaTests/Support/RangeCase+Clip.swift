@@ -9,4 +9,12 @@ extension RangeCase {
         try FFmpeg.encode(sweep.pcm(.s16), to: path, arguments)
         return path
     }
+
+    /// A clip that is longer than what a decoder needs to settle.
+    func longClip(in folder: TemporaryFolder) throws -> String {
+        try clip(in: folder, seconds: arguments.contains("libopus") ? 10 : 5)
+    }
+
+    /// Least signal-to-noise ratio after a seek; `nil` where the samples must be identical.
+    var seekFloor: Double? { ["ac3", "eac3"].contains { name.contains($0) } ? 40 : nil }
 }

@@ -19,6 +19,9 @@ final class OggPages {
         self.source = source
     }
 
+    /// Whether a page that ends a stream was read.
+    var hasEnded: Bool { lastPages.contains { $0.value.endsStream } }
+
     /// Everything that reading changes.
     struct State {
         fileprivate var place: Int64
