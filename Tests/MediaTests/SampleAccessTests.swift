@@ -59,7 +59,7 @@ import Testing
         _ = try reader.read(range(5, 10, 8_000))
         let error = #expect(throws: MediaError.self) { try reader.samples(of: reader.track()) }
         #expect(error?.code == .alreadyFinished)
-        for (start, end) in [(7_999, 8_001), (9_000, Int64.max)] {
+        for (start, end) in [(Int64(7_999), Int64(8_001)), (9_000, .max)] {
             let error = #expect(throws: MediaError.self) { try reader.read(range(start, end, 8_000)) }
             #expect(error?.code == .rangeOutsideSource)
         }

@@ -34,7 +34,7 @@ import Testing
         let access = try RandomAccess(path)
         #expect(try access.reader.frames == Int64(pcm.frames))
         // Counting decodes no more than the end.
-        #expect(access.reader.decodedPackets * framesPerPacket < 40_000)
+        #expect(access.reader.decodedPackets * framesPerPacket < 40_000 + 2 * framesPerPacket)
 
         var generator = SeededGenerator(seed: 4)
         let before = access.reader.decodedPackets
@@ -45,14 +45,14 @@ import Testing
             #expect(difference == nil, "\(start)")
         }
         let perRange = (access.reader.decodedPackets - before) * framesPerPacket / 20
-        #expect(perRange < 60_000, "\(perRange) frames for a range")
+        #expect(perRange < 60_000 + framesPerPacket, "\(perRange) frames for a range")
 
         let start = access.reader.decodedPackets
         let output = try ReversedOutput(access.reader, nil, chunkFrames: 1 << 18)
         let difference = try PCM.all(of: output).difference(from: pcm.reversed(), floor: name == "a.ac3" ? 40 : nil)
         #expect(difference == nil)
         #expect(Double(access.reader.decodedPackets - start) < 1.4 * Double(packets))
-        #expect(access.reader.output.index!.marks.count <= 200)
+        #expect(access.reader.output.index!.marks.count <= pcm.frames >> 15)
     }
 
     @Test(arguments: [("n.mp3", "-b:a 16k -write_xing 0"), ("a.ogg", "-c:a libvorbis")])
