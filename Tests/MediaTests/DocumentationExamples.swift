@@ -56,6 +56,56 @@ func framesOfTwoMinutes(in source: FileHandle) throws -> Int64 {
 }
 // end
 
+// example: peaking
+/// Finds the loudest sample of each of the given seconds; full scale is 1.
+func peaks(of source: FileHandle, inSeconds seconds: [Int64]) throws -> [Float] {
+    let reader = try Reader(descriptor: source.fileDescriptor)
+    var peaks: [Float] = []
+    for second in seconds {
+        let range = try MediaTimeRange(
+            start: MediaTime(value: second, timescale: 1),
+            duration: MediaTime(value: 1, timescale: 1)
+        )
+        let block = try reader.read(range)
+        peaks.append(block.floats.reduce(0) { max($0, abs($1)) })
+    }
+    return peaks
+}
+// end
+
+// example: measuring
+/// Sums the squares of the first channel's samples in a range of frames. The source must hold 32-bit floats.
+func energy(of source: FileHandle, in range: Range<Int64>) throws -> Double {
+    let reader = try Reader(descriptor: source.fileDescriptor)
+    let samples = try reader.sampleReader(of: reader.track())
+    try samples.seek(to: range)
+    var block = try SampleBlock()
+    var energy = 0.0
+    while try samples.next(into: &block) {
+        let step = block.shape!.format.isPlanar ? 1 : block.shape!.channelCount
+        block.withSamples(as: Float.self) { samples in
+            for place in stride(from: 0, to: samples.count, by: step) {
+                energy += Double(samples[place]) * Double(samples[place])
+            }
+        }
+    }
+    return energy
+}
+// end
+
+// example: reversing
+/// Writes a source backwards, as WAV.
+func reverse(_ source: FileHandle, to destination: FileHandle) throws -> Writer.Summary {
+    let reader = try Reader(descriptor: source.fileDescriptor)
+    let track = try reader.track()
+    let reversed = try ReversedOutput(reader.sampleReader(of: track))
+    let format = try AudioFormat(container: .wav).resolved(for: track.shape)
+    let writer = try Writer(descriptor: destination.fileDescriptor, format: format)
+    try Pump(from: reversed, to: writer.samples()).run()
+    return try writer.finish()
+}
+// end
+
 // example: damage
 /// Reads a damaged source to its end, and returns the stretches that were replaced by silence.
 func lostStretches(in source: FileHandle) throws -> [DamageAccount.Stretch] {

@@ -88,6 +88,27 @@ struct DocumentationTests {
         #expect(stretches.map(\.start) == [10_000] && stretches.map(\.frames) == [14_000])
     }
 
+    @Test func peakingFindsTheLoudestSamples() throws {
+        let quiet = Signal.tone(440, rate: 8000, frames: 8000, channels: 1, amplitude: 0.25).pcm(.s16)
+        let input = try source(pcm.followed(by: quiet))
+        let peaks = try peaks(of: input, inSeconds: [3, 0])
+        #expect(peaks.count == 2 && abs(peaks[0] - 0.25) < 0.001 && peaks[1] > 0.49)
+    }
+
+    @Test func measuringSumsTheSquares() throws {
+        let floats = Signal.tone(440, rate: 8000, frames: 8000, channels: 2, amplitude: 0.5).pcm(.f32)
+        let input = try source(floats)
+        let wanted = floats.samples(channel: 0)[1000..<5000].reduce(0) { $0 + $1 * $1 }
+        #expect(try abs(energy(of: input, in: 1000..<5000) - wanted) < 1e-6)
+    }
+
+    @Test func reversingTurnsTheSound() throws {
+        let input = try source(pcm)
+        let output = try destination("reversed.wav")
+        #expect(try reverse(input, to: output).writtenFrames == 24_000)
+        #expect(try FFmpeg.decode(folder.path("reversed.wav")) == pcm.reversed())
+    }
+
     @Test func pumpingKeepsEverySample() throws {
         let input = try source(pcm)
         let output = try destination("archive.flac")

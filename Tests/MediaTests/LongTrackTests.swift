@@ -43,6 +43,28 @@ import Testing
         #expect(output.decodedPackets < 60)
     }
 
+    @Test func endOfTenHoursIsReversedAtOnce() throws {
+        let count = Int64(try looped(seconds: 36_000, to: folder.path("long.m4a")))
+        let access = try RandomAccess(folder.path("long.m4a"))
+        let reversed = try ReversedOutput(access.reader)
+        #expect(reversed.promisedFrames == count * 1024)
+        var block = try SampleBlock()
+        var samples: [Float] = []
+        while samples.count < 1_500_000, try reversed.next(into: &block) {
+            samples += try #require(block.samples(ofChannel: 0, as: Float.self))
+        }
+        #expect(access.reader.decodedPackets < 2_200)
+        let last = count * 1024
+        try access.reader.read(last - 1_500_000..<last, into: &block)
+        #expect(
+            block.samples(ofChannel: 0, as: Float.self)?.reversed().elementsEqual(samples.prefix(1_500_000)) == true
+        )
+        // A place in the middle costs a few packets.
+        let before = access.reader.decodedPackets
+        try access.reader.read(last / 2..<last / 2 + 10, into: &block)
+        #expect(access.reader.decodedPackets - before < 20)
+    }
+
     /// One chunk of many samples that last so long that each stand-in replaces only a few. Restarting for each
     /// stand-in would read the sizes eight hundred times.
     @Test func openingReadsTheTablesAFewTimesOnly() throws {

@@ -88,6 +88,26 @@ import Testing
         #expect(cursor.advance(at: 128) == .restart)
     }
 
+    @Test func blockServesNoRangeThatGoesOnBehindWhatWasReadSince() {
+        var cursor = RangeCursor([0..<100, 110..<Int64.max, 120..<200, 110..<128])
+        #expect(cursor.keeps(64..<128) == true)
+        #expect(cursor.advance(at: 128) == .heldBlock)
+        #expect(cursor.keeps(64..<128) == false)
+        #expect(cursor.advance(at: 1000) == .restart)
+        #expect(cursor.advance(at: 256) == .heldBlock)
+    }
+
+    @Test func anyRangeMayFollowAnUndecidedOne() {
+        var cursor = RangeCursor.undecided
+        #expect(cursor.current == nil && cursor.mayTurnBack)
+        #expect(cursor.turn(to: 0..<100, at: 0) == .onwards)
+        #expect(cursor.keeps(64..<128) == true)
+        #expect(cursor.turn(to: 100..<300, at: 128) == .heldBlock)
+        #expect(cursor.keeps(256..<320) == true)
+        #expect(cursor.turn(to: 100..<128, at: 320) == .restart)
+        #expect(cursor.turn(to: 400..<500, at: 320) == .onwards)
+    }
+
     @Test func blockBeforeTheEndOfTheRangeIsNotKept() {
         var cursor = RangeCursor([0..<100, 32..<120])
         #expect(cursor.keeps(0..<64) == false)

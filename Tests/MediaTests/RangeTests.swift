@@ -48,9 +48,14 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
         RangeCase("o.webm", "-c:a libopus", rate: 48_000, floor: 50),
         RangeCase("o.mp4", "-c:a libopus", rate: 48_000, floor: 50),
         RangeCase("o.caf", "-c:a libopus", rate: 48_000, floor: 50),
-        RangeCase("a.wma", "-c:a wmav2"),
+        RangeCase("a.wma", "-c:a wmav2"), RangeCase("v1.wma", "-c:a wmav1"),
         RangeCase("a.gsm", "-c:a libgsm", rate: 8_000, channels: 1),
         RangeCase("g.wav", "-c:a libgsm_ms", rate: 8_000, channels: 1),
+        RangeCase("g722.wav", "-c:a g722", rate: 16_000, channels: 1),
+        RangeCase("g726.wav", "-c:a g726 -b:a 32k", rate: 8_000, channels: 1),
+        RangeCase("spx.ogg", "-c:a libspeex", rate: 16_000, channels: 1),
+        RangeCase("swf.flv", "-c:a adpcm_swf", rate: 22_050, channels: 1),
+        RangeCase("a.thd", "-c:a truehd -strict -2", rate: 48_000),
     ]
 }
 
@@ -59,14 +64,6 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
-
-    private func clip(_ test: RangeCase, seconds: Int = 5) throws -> String {
-        let frames = seconds * test.rate + 321
-        let sweep = Signal.sweep(to: Double(test.rate) * 0.3, rate: test.rate, frames: frames, channels: test.channels)
-        let path = folder.path(test.name)
-        try FFmpeg.encode(sweep.pcm(.s16), to: path, test.arguments)
-        return path
-    }
 
     private func range(_ frames: Range<Int64>, _ rate: Int) throws -> MediaTimeRange {
         try MediaTimeRange(
@@ -77,7 +74,7 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: RangeCase.all) func partIsTheSameCutOfTheWhole(test: RangeCase) throws {
-        let path = try clip(test)
+        let path = try test.clip(in: folder)
         let whole = try ReadBack.file(path)
         let pcm = try whole.pcm
         let length = Int64(pcm.frames)
@@ -94,6 +91,8 @@ struct RangeCase: Sendable, CustomTestStringConvertible {
             [length - 3001..<Int64.max],
             // Backwards and overlapping.
             [half..<half + 1000, half + 500..<half + 600, length - 100..<Int64.max, 5000..<6000, 0..<10],
+            // Back behind a block that was kept for a range which then read on to the end.
+            [0..<100, 110..<Int64.max, 200..<20_000, 120..<130],
         ]
         for ranges in sets {
             let part = try ReadBack.file(path, ranges.map { try range($0, rate) })

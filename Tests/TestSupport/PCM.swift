@@ -75,6 +75,16 @@ public struct PCM: Sendable, Equatable {
         return PCM(rate: first.rate, channels: first.channels, format: first.format, bytes: bytes)
     }
 
+    /// The frames in reverse order.
+    public func reversed() -> PCM {
+        var reversed: [UInt8] = []
+        reversed.reserveCapacity(bytes.count)
+        for frame in stride(from: frames - 1, through: 0, by: -1) {
+            reversed += bytes[frame * bytesPerFrame..<(frame + 1) * bytesPerFrame]
+        }
+        return PCM(rate: rate, channels: channels, format: format, bytes: reversed)
+    }
+
     /// This audio, then `next`; throws unless they share rate, channels and sample format.
     public func followed(by next: PCM) throws -> PCM { try PCM.joined([self, next]) }
 

@@ -155,8 +155,11 @@ extension FailureSection {
             .sourceNotSeekable: .init(
                 .permanent,
                 [.decode],
-                "A range lies before the one that was just read, and the source is a pipe.",
-                cause: "ranges in descending order",
+                """
+                A range lies before the one that was just read, or is repeated or reversed, and the source is a pipe or \
+                can only be read from its start; the message says why.
+                """,
+                cause: "ranges in descending order, rare codecs whose packets depend on all packets before them",
                 advice: "read from a file, or give the ranges in ascending order"
             ),
             .formatRefused: .init(

@@ -5,8 +5,12 @@ struct BlockGatherer {
     private var position: Int64 = 0
     private var bytes: [UInt8] = []
     private let wantedFrames: Int
+    /// Whether a block may follow another one although frames between them are missing.
+    private let joinsGaps: Bool
+    /// The most frames for which memory is reserved before they come.
+    private static let reservedFrames = 1 << 16
 
-    init(frames: Int) { wantedFrames = frames }
+    init(frames: Int, joinsGaps: Bool = false) { (wantedFrames, self.joinsGaps) = (frames, joinsGaps) }
 
     var isFull: Bool { frameCount >= wantedFrames }
 
@@ -20,11 +24,11 @@ struct BlockGatherer {
         let place = block.position + Int64(start)
         if let shape {
             // At another sample rate, the clock does not count this block's frames: keep it separate.
-            let follows = shape.sampleRateHz == clockRate && place == position + Int64(frameCount)
+            let follows = shape.sampleRateHz == clockRate && (joinsGaps || place == position + Int64(frameCount))
             guard incoming == shape, follows else { return 0 }
         } else {
             (shape, position) = (incoming, place)
-            bytes.reserveCapacity(wantedFrames * incoming.bytesPerFrame)
+            bytes.reserveCapacity(min(wantedFrames, Self.reservedFrames) * incoming.bytesPerFrame)
         }
         let count = min(block.frameCount - start, wantedFrames - frameCount)
         if planar {

@@ -129,6 +129,8 @@ struct PacketTraits: Hashable {
     var clock: ContainerClock?
     /// How to reach a later packet without reading those before it.
     var jump = Jump.byBytes
+    /// How to return to a packet that was read before.
+    var landing = Landing.byTime
     /// Whether times are too coarse to count the frames of a packet.
     var timesAreRounded = false
     /// Whether libav also delivers tags.
@@ -145,6 +147,15 @@ struct PacketTraits: Hashable {
     var mayFollowTheEnd = false
     /// Whether each packet begins with an ADTS header.
     var beginWithADTSHeaders = false
+
+    enum Landing {
+        /// By its time. libav may land before it.
+        case byTime
+        /// By its place. libav keeps no state between packets.
+        case byByte
+        /// By the place of its page. libav must first forget what it has read of other pages.
+        case byPage
+    }
 
     enum Jump {
         /// Not at all: places are not certain.

@@ -4,6 +4,7 @@ import Conversion
 struct WAV: ContainerRules {
     /// From the first packet, libav decides whether PCM is really PCM.
     let needsFirstPacket = true
+    let packets = PacketTraits(landing: .byByte)
 
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
         guard let data = Chunks.riff.first("data", in: source), StreamedHeader.isPlaceholder(data.size) else {

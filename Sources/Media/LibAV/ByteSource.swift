@@ -176,6 +176,9 @@ final class ByteSource {
         show(passing)
     }
 
+    /// Notes a seek: the end of the source, if it was met, may come again.
+    func noteSeek() { progress.isExhausted = false }
+
     /// Removes the passing patches, rewinds, and resets the read counters to `progress`.
     func startOver(from progress: Progress) {
         show([])

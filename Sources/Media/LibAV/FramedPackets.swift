@@ -23,9 +23,55 @@ final class FramedPackets {
     private(set) var partialFrameBytes: Int64?
     private var hasLoss = false
 
+    /// Everything that reading changes.
+    struct State {
+        fileprivate var walk: FrameWalk.State
+        fileprivate var held: FrameWalk.Step?
+        fileprivate var loss: Loss?
+        fileprivate var frames: Int64
+        fileprivate var ticks: Int64
+        fileprivate var latest: FrameHeader
+        fileprivate var packetCount: Int64
+        fileprivate var byteCount: Int64
+        fileprivate var missing: Missing?
+        fileprivate var partialFrameBytes: Int64?
+        fileprivate var hasLoss: Bool
+    }
+
+    var state: State {
+        get {
+            State(
+                walk: walk.state,
+                held: held,
+                loss: loss,
+                frames: frames,
+                ticks: ticks,
+                latest: latest,
+                packetCount: packetCount,
+                byteCount: byteCount,
+                missing: missing,
+                partialFrameBytes: partialFrameBytes,
+                hasLoss: hasLoss
+            )
+        }
+        set {
+            walk.state = newValue.walk
+            (held, loss, frames, ticks, latest) =
+                (newValue.held, newValue.loss, newValue.frames, newValue.ticks, newValue.latest)
+            (packetCount, byteCount, missing) = (newValue.packetCount, newValue.byteCount, newValue.missing)
+            (partialFrameBytes, hasLoss) = (newValue.partialFrameBytes, newValue.hasLoss)
+        }
+    }
+
+    /// Continues with the frame at `place`. Everything counted stays as it is.
+    func move(to place: Int64) {
+        (held, loss) = (nil, nil)
+        walk.state.place = place
+    }
+
     /// The frames still missing by the header's count. `frames` are distributed over damage
     /// estimated at `estimate` frames.
-    private struct Missing {
+    fileprivate struct Missing {
         var frames: Int64
         var estimate: Int64
     }

@@ -103,12 +103,16 @@ public struct Packet: ~Copyable {
     /// The header of a FLAC packet; `nil` for other packets.
     var flacHeader: FLACFrameHeader? { withBytes { FLACFrameHeader($0) } }
 
+    /// Whether the packet carries other headers or parameters than the stream had before.
+    var changesHeaders: Bool {
+        var size = 0
+        return av_packet_get_side_data(pointer, AV_PKT_DATA_NEW_EXTRADATA, &size) != nil
+            || av_packet_get_side_data(pointer, AV_PKT_DATA_PARAM_CHANGE, &size) != nil
+    }
+
     /// Whether the packet is sound only: nothing to drop, and no new stream header or parameters.
     var isPlain: Bool {
-        var size = 0
-        return !isMarkedDiscard && av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size) == nil
-            && av_packet_get_side_data(pointer, AV_PKT_DATA_NEW_EXTRADATA, &size) == nil
-            && av_packet_get_side_data(pointer, AV_PKT_DATA_PARAM_CHANGE, &size) == nil
+        !isMarkedDiscard && !hasSkip && !changesHeaders
     }
 
     /// The number of frames that decoders must drop at the start and at the end of the packet.

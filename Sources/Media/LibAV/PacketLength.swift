@@ -24,6 +24,17 @@ struct PacketLength: ~Copyable {
     /// Whether the headers needed to read packets are damaged.
     var isUnreadable: Bool { parameters.pointee.codec_id == AV_CODEC_ID_VORBIS && vorbis == nil }
 
+    /// What the packets before the next one said, except for Vorbis, whose parser keeps it.
+    struct State {
+        fileprivate var flac: FLACFrameHeader?
+        fileprivate var isBroken: Bool
+    }
+
+    var state: State {
+        get { State(flac: flac, isBroken: isBroken) }
+        set { (flac, isBroken) = (newValue.flac, newValue.isBroken) }
+    }
+
     /// The frames in `packet`; `nil` if it does not say, or has another sample rate than the stream had at first.
     ///
     /// Call it once per packet, in order: Vorbis packets overlap with the one before.

@@ -11,6 +11,8 @@ struct DamageJournal {
     /// The frames that the packet in the decoder should give, and where it begins.
     private var expected: (frames: Int64, start: Int64)?
     private var gaveTooMuch = false
+    /// Whether the account is complete: all damage of the source was recorded, and is met again from now on.
+    private(set) var isClosed = false
 
     /// Frames by which a packet may exceed its length unnoticed: Opus is exact in steps of 2.5 ms.
     private static let opusStep: Int64 = 120
@@ -72,15 +74,30 @@ struct DamageJournal {
 
     /// Records a loss of `frames`.
     mutating func record(_ code: FailureCode, at place: Int64, frames: Int64) {
-        account.note(code, at: place, frames: frames)
+        if !isClosed { account.note(code, at: place, frames: frames) }
         suspicion = nil
     }
 
     /// Records a suspicion that no loss has explained.
     mutating func recordSuspicion() {
-        if let suspicion, account.isEmpty { account.note(.corruptStream, at: suspicion, frames: 0) }
+        if let suspicion, account.isEmpty, !isClosed { account.note(.corruptStream, at: suspicion, frames: 0) }
     }
+
+    /// Closes the account, because all of the source was read.
+    mutating func close() { isClosed = true }
 
     /// Forgets what is not certain, because the source is read again from its start.
     mutating func startOver() { (pending, expected, suspicion) = (nil, nil, nil) }
+
+    /// What is not certain at one place of the source.
+    struct State {
+        fileprivate var pending: Loss?
+        fileprivate var expected: (frames: Int64, start: Int64)?
+        fileprivate var gaveTooMuch = false
+    }
+
+    var state: State {
+        get { State(pending: pending, expected: expected, gaveTooMuch: gaveTooMuch) }
+        set { (pending, expected, gaveTooMuch) = (newValue.pending, newValue.expected, newValue.gaveTooMuch) }
+    }
 }

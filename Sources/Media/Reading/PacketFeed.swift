@@ -30,7 +30,7 @@ struct PacketFeed: ~Copyable {
     let pages: OggPages?
     /// Facts about the current packet; `arrivalAhead` has those of the packet read ahead.
     var arrival = Arrival()
-    private var arrivalAhead = Arrival()
+    var arrivalAhead = Arrival()
     /// Whether the next packet only fills the decoder's window and gives no output.
     var givesNothing = false
     private var packetCount: Int64 = 0
@@ -48,7 +48,7 @@ struct PacketFeed: ~Copyable {
     /// Whether the container counts the frames: the codec's packets do not, and this container does not round.
     private let countsByContainer: Bool
     /// Whether the times of two packets state exactly the frames between them.
-    private let timesStateFrames: Bool
+    let timesStateFrames: Bool
     /// Where the encoder's padding begins, for containers that state it and whose padding libav does not cut.
     let soundEnd: Int64?
     /// Byte position, timestamp and frame number of the first packet.
@@ -68,6 +68,36 @@ struct PacketFeed: ~Copyable {
         /// The first frame of a FLAC packet, by its own number.
         var start: Int64?
         var pages = OggPages.Arrival()
+    }
+
+    /// The small parts of what reading changes.
+    struct Numbers {
+        fileprivate var (arrivalAhead, givesNothing) = (Arrival(), false)
+        fileprivate var (packetBytes, packetCount) = (Int64(0), Int64(0))
+        fileprivate var (lastPlace, lastPage) = (Int64(0), Int64?.none)
+        fileprivate var (place, readFrames) = (Int64?.none, Int64?.none)
+        fileprivate var (numbering, durations) = (FLACNumbering?.none, PacketDurations?.none)
+        fileprivate var given: (header: FLACFrameHeader, blocks: Int64, frames: Int64)?
+    }
+
+    var numbers: Numbers {
+        get {
+            var numbers = Numbers()
+            (numbers.arrivalAhead, numbers.givesNothing) = (arrivalAhead, givesNothing)
+            (numbers.packetBytes, numbers.packetCount) = (packetBytes, packetCount)
+            (numbers.lastPlace, numbers.lastPage) = (lastPlace, lastPage)
+            (numbers.place, numbers.readFrames) = (place, readFrames)
+            (numbers.numbering, numbers.durations, numbers.given) = (numbering, durations, given)
+            return numbers
+        }
+        set {
+            (arrivalAhead, givesNothing) = (newValue.arrivalAhead, newValue.givesNothing)
+            (packetBytes, packetCount) = (newValue.packetBytes, newValue.packetCount)
+            (lastPlace, lastPage) = (newValue.lastPlace, newValue.lastPage)
+            (place, readFrames) = (newValue.place, newValue.readFrames)
+            (numbering, durations, given) = (newValue.numbering, newValue.durations, newValue.given)
+            (earlyEnd, partialPacketBytes) = (nil, nil)
+        }
     }
 
     init(_ demuxer: Demuxer, _ track: Track, bearsDamage: Bool) throws {
@@ -124,7 +154,7 @@ struct PacketFeed: ~Copyable {
         return true
     }
 
-    private mutating func read(into packet: inout Packet) throws -> Bool {
+    mutating func read(into packet: inout Packet) throws -> Bool {
         arrivalAhead = Arrival()
         while true {
             do {
@@ -175,6 +205,9 @@ struct PacketFeed: ~Copyable {
         spare = consume packet
         return holdsAhead
     }
+
+    /// Forgets how reading ended, because it goes on elsewhere.
+    mutating func forgetEarlyEnd() { earlyEnd = nil }
 
     mutating func takeEarlyEnd() -> LibAVError? {
         defer { earlyEnd = nil }

@@ -2,16 +2,30 @@ import Conversion
 
 /// What of a source is wanted: the ranges of an output in the order of delivery, and the one that comes now.
 struct RangeCursor {
-    let ranges: [Range<Int64>]
+    private(set) var ranges: [Range<Int64>]
     private var index = 0
-    /// The start of the block that the caller keeps; greater than any frame if it keeps none.
-    private var heldStart = Int64.max
+    /// The place of the block that the caller keeps; `nil` if it keeps none.
+    private(set) var held: Range<Int64>?
+    /// Whether ranges that are not yet known may follow.
+    private var isOpenEnded = false
 
     /// `ranges` count frames of sound. The end `Int64.max` stands for the end of the source.
     init(_ ranges: [Range<Int64>]) { self.ranges = ranges }
 
     /// The range that comes now; `nil` once all are done.
     var current: Range<Int64>? { index < ranges.count ? ranges[index] : nil }
+
+    /// Nothing of the source yet; `turn` says what is wanted.
+    static var undecided: RangeCursor {
+        var cursor = RangeCursor([])
+        cursor.isOpenEnded = true
+        return cursor
+    }
+
+    /// Whether a range may begin before the end of the one before it.
+    var mayTurnBack: Bool {
+        isOpenEnded || zip(ranges, ranges.dropFirst()).contains { $0.upperBound > $1.lowerBound }
+    }
 
     /// Whether the whole source is wanted, once.
     var isWhole: Bool { ranges == [0..<Int64.max] }
@@ -62,9 +76,9 @@ struct RangeCursor {
     /// Whether the next range begins in `block`, the one in which this range ends. The caller must then keep the block:
     /// a pipe delivers it only once.
     mutating func keeps(_ block: Range<Int64>) -> Bool {
-        guard index + 1 < ranges.count, ranges[index].upperBound <= block.upperBound else { return false }
-        let isNeeded = block.contains(ranges[index + 1].lowerBound)
-        heldStart = isNeeded ? block.lowerBound : .max
+        guard let range = current, range.upperBound <= block.upperBound else { return false }
+        let isNeeded = index + 1 < ranges.count ? block.contains(ranges[index + 1].lowerBound) : isOpenEnded
+        held = isNeeded ? block : nil
         return isNeeded
     }
 
@@ -81,10 +95,23 @@ struct RangeCursor {
     /// Turns to the next range, when the source has been read up to `place`.
     mutating func advance(at place: Int64) -> Step {
         index += 1
+        return step(from: place)
+    }
+
+    /// Turns to `range` instead of all others, when the source has been read up to `place`.
+    mutating func turn(to range: Range<Int64>, at place: Int64) -> Step {
+        (ranges, index) = ([range], 0)
+        return step(from: place)
+    }
+
+    private func step(from place: Int64) -> Step {
         guard let range = current, range.lowerBound < place else { return .onwards }
-        return range.lowerBound >= heldStart ? .heldBlock : .restart
+        // Reading on continues the kept block only if nothing was read after it.
+        guard let held, held.contains(range.lowerBound), held.upperBound == place || range.upperBound <= held.upperBound
+        else { return .restart }
+        return .heldBlock
     }
 
     /// Notes that the kept block is of no more use.
-    mutating func forgetHeld() { heldStart = .max }
+    mutating func forgetHeld() { held = nil }
 }

@@ -23,6 +23,8 @@ public final class Reader {
         public var stop: StopSignal
         /// The size from which MP4's sample tables are read here and not by libav.
         var sampleTables = SampleTableRules()
+        /// Limits of what random access keeps.
+        var seeking = SeekRules()
 
         public init(
             nameHint: String? = nil,
@@ -47,6 +49,8 @@ public final class Reader {
     let options: Options
     let demuxer: Demuxer
     private var isInUse = false
+    /// Serves `read`; made by its first use.
+    private var sampleReader: SampleReader?
     /// `nil` if the size is unknown.
     package var sourceBytes: Int64? { demuxer.source.size }
 
@@ -95,12 +99,48 @@ public final class Reader {
     /// the length is known, else on reaching the end. Sound before a range is not decoded if packets state their
     /// length, unless the damage mode tolerates damage: only decoding finds it.
     public func samples(of track: Track, ranges: [MediaTimeRange] = []) throws -> TrackOutput {
+        try samples(of: track) { RangeCursor(try self.frameRanges(ranges, of: track)) }
+    }
+
+    /// Random access to the decoded samples of a track. A reader has one output.
+    ///
+    /// Throws `source_not_seekable` for a pipe.
+    public func sampleReader(of track: Track) throws -> SampleReader {
+        guard demuxer.source.isSeekable else {
+            throw MediaError(
+                .sourceNotSeekable,
+                at: .decode,
+                "a pipe has no random access",
+                stream: track.index
+            )
+        }
+        return SampleReader(try samples(of: track) { .undecided })
+    }
+
+    /// The samples of `range` of a track as a value: interleaved, in the sample format that the decoder gives. The main
+    /// track if `track` is `nil`.
+    ///
+    /// May be called again with any range of the same track, and then searches the open source. It is this reader's
+    /// output: `samples(of:ranges:)` and the others are no longer available.
+    ///
+    /// Throws `range_outside_source`, `source_not_seekable` for a pipe, and `format_refused` if the format of the sound
+    /// changes within the range. All of the range is held in memory.
+    public func read(_ range: MediaTimeRange, of track: Track? = nil) throws -> PCMBlock {
+        let track = try track ?? sampleReader?.track ?? self.track()
+        if sampleReader == nil { sampleReader = try sampleReader(of: track) }
+        guard let sampleReader, sampleReader.track == track else {
+            throw MediaError(.alreadyFinished, at: .open, "this reader already reads another track")
+        }
+        return try sampleReader.block(frameRanges([range], of: track)[0])
+    }
+
+    private func samples(of track: Track, _ cursor: () throws -> RangeCursor) throws -> TrackOutput {
         _ = try Reader.readable(track)
         try takeOnce()
         let stream = demuxer.streams[track.index]
         try Reader.refuseUndecodable(stream, track)
         let (source, options) = (demuxer.source, options)
-        return try TrackOutput(demuxer, track, frameRanges(ranges, of: track), options) {
+        return try TrackOutput(demuxer, track, cursor(), options) {
             guard source.isSeekable else {
                 throw MediaError(
                     .sourceNotSeekable,

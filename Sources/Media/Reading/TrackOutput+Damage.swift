@@ -67,7 +67,7 @@ extension TrackOutput {
         let isWanted = isWanted(loss)
         let frames = clock.lose(min(loss.frames, greatestLoss))
         let part = cursor.part(at: clock.reached, of: frames)
-        if options.damage == .conceal { try checkConcealing(part.frames, loss) }
+        if options.damage == .conceal, !journal.isClosed { try checkConcealing(part.frames, loss) }
         if part.frames > 0 || isWanted {
             // Damaged packets may have given too many frames. Damage beyond the end is recorded at the end.
             journal.record(loss.code, at: min(part.start, certainEnd ?? .max), frames: max(0, part.frames))

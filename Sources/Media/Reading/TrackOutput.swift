@@ -13,15 +13,17 @@ public final class TrackOutput {
     public internal(set) var remarks: [Remark] = []
 
     /// Packets sent to the decoder: the cost of a range.
-    private(set) var decodedPackets = 0
+    var decodedPackets = 0
 
     let options: Reader.Options
     private let reopen: () throws -> Demuxer
-    private var decoder: Decoder
+    var decoder: Decoder
     var feed: PacketFeed
     var packet: Packet
     /// Where the output is on the track's time line.
     var clock: TrackClock
+    /// Places to which the output can return; `nil` if it never has to.
+    var index: SeekIndex?
     /// What of the source is wanted.
     var cursor: RangeCursor
     /// What was damaged, concealed or skipped.
@@ -31,11 +33,13 @@ public final class TrackOutput {
     /// The block in which a range ended, kept for a next range that begins in it.
     private var held: SampleBlock
     private var servesHeld = false
-    private var phase = Phase.decoding
+    var phase = Phase.decoding
+    /// Whether only the end of the sound is looked for, which no range can then lie beyond.
+    var seeksEnd = false
     /// Set if the whole track is read and checked against its digest.
     let digest: FLACDigest?
 
-    private enum Phase { case decoding, draining, ended }
+    enum Phase { case decoding, draining, ended }
 
     /// Longest block of silence that replaces damage.
     private static let silenceFrames: Int64 = 4096
@@ -44,12 +48,11 @@ public final class TrackOutput {
     init(
         _ demuxer: Demuxer,
         _ track: Track,
-        _ ranges: [Range<Int64>],
+        _ cursor: RangeCursor,
         _ options: Reader.Options,
         reopen: @escaping () throws -> Demuxer
     ) throws {
         self.track = track
-        let cursor = RangeCursor(ranges)
         self.cursor = cursor
         clock = TrackClock(rate: track.sampleRateHz, priming: track.undroppedPriming)
         self.options = options
@@ -58,12 +61,21 @@ public final class TrackOutput {
         held = try SampleBlock()
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
+        if cursor.mayTurnBack, demuxer.source.isSeekable {
+            index = SeekIndex(
+                preroll: feed.preroll,
+                isBare: demuxer.framed != nil,
+                isPaged: feed.pages != nil,
+                options.seeking
+            )
+            index!.noteJump(toFirst: true)
+        }
         digest =
             options.checksDigest && cursor.isWhole && !track.isExcerpt
             ? FLACDigest(demuxer.streams[track.index]) : nil
     }
 
-    private static func decoder(of track: Track, in demuxer: Demuxer) throws -> Decoder {
+    static func decoder(of track: Track, in demuxer: Demuxer) throws -> Decoder {
         do {
             return try Decoder.open(demuxer.streams[track.index])
         } catch let error as LibAVError {
@@ -88,17 +100,17 @@ public final class TrackOutput {
             if servesHeld {
                 servesHeld = false
                 try block.share(held)
-                if try deliver(&block) { return true }
+                if try deliver(&block, upTo: cursor.held?.upperBound ?? clock.place) { return true }
             } else if clock.place >= range.upperBound {
                 try finishRange()
             } else if clock.owedSilence > 0 {
                 try fillSilence(&block)
-                if try deliver(&block) { return true }
+                if try deliver(&block, upTo: clock.place) { return true }
             } else if phase == .ended {
                 try finishRange()
             } else {
                 try options.stop.check(at: .decode)
-                if try decode(into: &block, for: range), try deliver(&block) { return true }
+                if try decode(into: &block, for: range), try deliver(&block, upTo: clock.place) { return true }
             }
         }
         return false
@@ -129,11 +141,14 @@ public final class TrackOutput {
     private func sendNextPacket(for range: Range<Int64>) throws {
         guard phase == .decoding else { return phase = .ended }
         try skipAhead(to: range.lowerBound)
+        try markPlace()
+        let before = clock.decoded
         guard try feed.next(into: &packet) else {
             if let error = feed.takeEarlyEnd() { try endEarly(error) }
             phase = .draining
             return try decoder.sendEnd()
         }
+        index?.note(packet, at: before)
         if let frames = feed.skippedFrames(in: packet) { clock.addPriming(ofPacket: frames) }
         try settlePacket()
         journal.bear(feed.takeLoss())
@@ -188,13 +203,16 @@ public final class TrackOutput {
         return isSound
     }
 
-    /// Trims `block` to the range and to the promised length; `false` if nothing is left.
-    private func deliver(_ block: inout SampleBlock) throws -> Bool {
-        let place = block.position..<max(block.position, clock.place)
+    /// Trims `block`, which ends at `end`, to the range and to the promised length; `false` if nothing is left.
+    private func deliver(_ block: inout SampleBlock, upTo end: Int64) throws -> Bool {
+        let place = block.position..<max(block.position, end)
         if cursor.keeps(place) { try held.share(block) }
         let rate = block.shape?.sampleRateHz ?? track.sampleRateHz
         let excess = cursor.excess(of: place, soundEnd: soundEnd)
-        let (front, back) = (clock.blockFrames(excess.front, rate: rate), clock.blockFrames(excess.back, rate: rate))
+        let front = clock.blockFrames(excess.front, rate: rate)
+        // At another rate, too, a range ends at the frame at which the next one begins.
+        let kept = clock.blockFrames(Int64(place.count) - excess.back, rate: rate)
+        let back = excess.back > 0 ? max(0, Int64(block.frameCount) - kept) : 0
         guard front.addingSaturated(back) < Int64(block.frameCount) else { return false }
         block.trim(front: Int(front), back: Int(back))
         if front > 0 { block.position = place.lowerBound + excess.front }
@@ -204,7 +222,7 @@ public final class TrackOutput {
     }
 
     /// Where the sound certainly ends. Anything that the decoder gives beyond it is padding.
-    private var soundEnd: Int64 {
+    var soundEnd: Int64 {
         // Sound beyond the promised length is kept, except padding, and except frames after damage was recorded.
         (journal.account.isEmpty || !feed.endsWhereItPromised ? feed.soundEnd : track.length.exactFrames) ?? .max
     }
@@ -212,15 +230,27 @@ public final class TrackOutput {
     // MARK: Ranges
 
     private func finishRange() throws {
-        try checkEnd()
-        switch cursor.advance(at: clock.place) {
-        case .onwards: break
+        if !seeksEnd { try checkEnd() }
+        try take(cursor.advance(at: clock.place))
+    }
+
+    /// Turns to `range` instead of the ranges so far. What was read of them stays counted.
+    func turn(to range: Range<Int64>) throws { try take(cursor.turn(to: range, at: clock.place)) }
+
+    private func take(_ step: RangeCursor.Step) throws {
+        servesHeld = false
+        switch step {
+        case .onwards: if let range = cursor.current { try leap(to: range.lowerBound) }
         case .heldBlock: servesHeld = true
-        case .restart: try restart()
+        case .restart: try goBack(to: cursor.current?.lowerBound ?? 0)
         }
     }
 
-    private func restart() throws {
+    /// Begins again at the start of the source.
+    func restart() throws { try goBack(to: 0) }
+
+    /// Opens the source again.
+    func reopenSource() throws {
         let demuxer = try reopen()
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
@@ -228,13 +258,16 @@ public final class TrackOutput {
         phase = .decoding
         cursor.forgetHeld()
         journal.startOver()
+        index?.noteJump(toFirst: true)
     }
 
     /// Skips ahead towards `frame`, as far as positions stay exact.
     private func skipAhead(to frame: Int64) throws {
         guard let target = clock.target(for: frame) else { return }
         do {
-            guard let landed = try feed.skip(from: clock.decoded, to: target, using: &packet) else { return }
+            guard let landed = try feed.skip(from: clock.decoded, to: target, using: &packet, &index, clock) else {
+                return
+            }
             decoder.flush()
             clock.jump(to: landed)
         } catch is PacketFeed.SkipFailure {
@@ -290,7 +323,7 @@ public final class TrackOutput {
 
 extension Track {
     /// The format of silence before the first block has shown one.
-    fileprivate var silentShape: SampleShape {
+    var silentShape: SampleShape {
         SampleShape(
             format: isFloat ? .f32 : bitDepth > 16 ? .s32 : .s16,
             sampleRateHz: sampleRateHz,

@@ -23,6 +23,17 @@ final class FrameWalk {
     private var windowStart: Int64 = 0
     private var windowCount = 0
 
+    /// Where the walk is. The window fills itself again.
+    struct State {
+        var place: Int64
+        var kind: UInt32?
+    }
+
+    var state: State {
+        get { State(place: place, kind: kind) }
+        set { (place, kind) = (newValue.place, newValue.kind) }
+    }
+
     private static let windowBytes = 64 * 1024
     /// The most bytes that may precede the first frame; libav searches no further either.
     private static let greatestLead: Int64 = 64 * 1024

@@ -2,7 +2,7 @@ import Conversion
 
 /// FLAC in its own container.
 struct FLAC: ContainerRules {
-    let packets = PacketTraits(clock: .frameNumbers, jump: .byFrameNumber)
+    let packets = PacketTraits(clock: .frameNumbers, jump: .byFrameNumber, landing: .byByte)
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capFLAC(from: start) }
 

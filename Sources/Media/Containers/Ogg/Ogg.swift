@@ -2,7 +2,7 @@ import Conversion
 
 /// Ogg.
 struct Ogg: ContainerRules {
-    let packets = PacketTraits(clock: .pages, jump: .never, countFirstVorbisPacket: true)
+    let packets = PacketTraits(clock: .pages, jump: .never, landing: .byPage, countFirstVorbisPacket: true)
 
     // MARK: Tags
 

@@ -19,6 +19,34 @@ final class OggPages {
         self.source = source
     }
 
+    /// Whether a page that ends a stream was read.
+    var hasEnded: Bool { lastPages.contains { $0.value.endsStream } }
+
+    /// Everything that reading changes.
+    struct State {
+        fileprivate var place: Int64
+        fileprivate var lastPages: [UInt32: Page]
+        fileprivate var gaps: [UInt32: Break]
+        fileprivate var isChained: Bool
+        fileprivate var hasPassedJunk: Bool
+    }
+
+    var state: State {
+        get {
+            State(
+                place: place,
+                lastPages: lastPages,
+                gaps: gaps,
+                isChained: isChained,
+                hasPassedJunk: hasPassedJunk
+            )
+        }
+        set {
+            (place, lastPages, gaps) = (newValue.place, newValue.lastPages, newValue.gaps)
+            (isChained, hasPassedJunk) = (newValue.isChained, newValue.hasPassedJunk)
+        }
+    }
+
     enum Break {
         case none
         /// Pages are missing, and so are packets.

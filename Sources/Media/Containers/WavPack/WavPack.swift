@@ -2,7 +2,7 @@ import Conversion
 
 /// WavPack.
 struct WavPack: ContainerRules {
-    let packets = PacketTraits(clock: .frameNumbers)
+    let packets = PacketTraits(clock: .frameNumbers, landing: .byByte)
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
         .counted(stated)

@@ -1,0 +1,93 @@
+import Conversion
+
+/// Returning to a packet that was read before.
+extension PacketFeed {
+    /// Everything that reading changes, when one packet was read ahead.
+    struct State {
+        fileprivate var watch: TimestampWatch?
+        fileprivate var pages: OggPages.State?
+        fileprivate var framed: FramedPackets.State?
+        fileprivate var lengths: PacketLength.State
+        fileprivate var numbers: Numbers
+    }
+
+    /// Reads one packet ahead and returns the state before it; `nil` if no packet follows.
+    mutating func stateBeforeNext() throws -> State? {
+        guard try hasMore() else { return nil }
+        return State(
+            watch: watch,
+            pages: pages?.state,
+            framed: demuxer.framed?.state,
+            lengths: lengths.state,
+            numbers: numbers
+        )
+    }
+
+    private mutating func restore(_ state: State) {
+        watch = state.watch
+        if let known = state.pages { pages?.state = known }
+        if let known = state.framed { demuxer.framed?.state = known }
+        lengths.state = state.lengths
+        numbers = state.numbers
+    }
+
+    /// Whether the times of packets count, and not only their order.
+    private var needsTimes: Bool { (watch != nil && pages == nil && !isMisled) || timesStateFrames }
+
+    /// Seeks to where decoding of `mark` must begin, hands the packets up to the marked one to `warm`, and restores
+    /// everything as it was when that packet was read first. It is the next packet then.
+    ///
+    /// `false` if the demuxer does not find the same packets again. The contents of `scratch` are undefined afterwards.
+    mutating func land(
+        on mark: SeekMark,
+        using scratch: inout Packet,
+        warm: (borrowing Packet) throws -> Void
+    ) throws -> Bool {
+        restore(mark.feed)
+        demuxer.source.noteSeek()
+        guard try reach(mark.start, using: &scratch) else { return false }
+        var count = 0
+        while !key(of: scratch).matches(mark.entry, exactTime: needsTimes, anySize: variesInSize) {
+            try warm(scratch)
+            count += 1
+            guard count < Self.mostPackets, try read(into: &scratch) else { return false }
+        }
+        let (fresh, ownFrames) = (readFrames, arrivalAhead.frames)
+        restore(mark.feed)
+        if scratch.byteCount != mark.entry.byteCount { (readFrames, arrivalAhead.frames) = (fresh, ownFrames) }
+        if let skip = mark.skip {
+            try scratch.setSkip(start: skip.start, end: skip.end)
+        } else if scratch.hasSkip {
+            try scratch.setSkip(start: 0, end: 0)
+        }
+        ahead.take(&scratch)
+        holdsAhead = true
+        givesNothing = false
+        return true
+    }
+
+    /// Whether libav cuts packets from the sound as it likes: the first one is shorter, because opening read it.
+    private var variesInSize: Bool { demuxer.rules.needsFirstPacket }
+
+    /// The most packets between a packet that a seek finds and the one that is wanted.
+    private static let mostPackets = 4096
+
+    private func key(of packet: borrowing Packet) -> PacketKey { PacketKey(packet, isBare: demuxer.framed != nil) }
+
+    /// Fills `scratch` with the packet of `wanted`. Demuxers may land before it.
+    private mutating func reach(_ wanted: PacketKey, using scratch: inout Packet) throws -> Bool {
+        for way in demuxer.ways(to: wanted, of: track.index) {
+            holdsAhead = false
+            guard try demuxer.follow(way, of: track.index) else { continue }
+            var count = 0
+            while count < Self.mostPackets, try read(into: &scratch) {
+                let found = key(of: scratch)
+                if found.matches(wanted, exactTime: wanted.place == nil, anySize: variesInSize) { return true }
+                if wanted.isPassed(by: found) { break }
+                count += 1
+            }
+            forgetEarlyEnd()
+        }
+        return false
+    }
+}

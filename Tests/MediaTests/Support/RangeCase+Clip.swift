@@ -1,0 +1,20 @@
+import TestSupport
+
+extension RangeCase {
+    /// Makes a clip of a sweep in `folder` and returns its path.
+    func clip(in folder: TemporaryFolder, seconds: Int = 5) throws -> String {
+        let frames = seconds * rate + 321
+        let sweep = Signal.sweep(to: Double(rate) * 0.3, rate: rate, frames: frames, channels: channels)
+        let path = folder.path(name)
+        try FFmpeg.encode(sweep.pcm(.s16), to: path, arguments)
+        return path
+    }
+
+    /// A clip that is longer than what a decoder needs to settle.
+    func longClip(in folder: TemporaryFolder) throws -> String {
+        try clip(in: folder, seconds: arguments.contains("libopus") ? 10 : 5)
+    }
+
+    /// Least signal-to-noise ratio after a seek; `nil` where the samples must be identical.
+    var seekFloor: Double? { ["ac3", "eac3"].contains { name.contains($0) } ? 40 : nil }
+}
