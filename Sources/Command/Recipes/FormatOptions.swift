@@ -42,7 +42,13 @@ enum FormatOptions {
     static let dither = Option<Dither>(
         "dither",
         .choice("KIND"),
-        "noise added when the bit depth is reduced; none rounds only (default: tpdf)",
+        "noise for fewer bits: none, tpdf, or shaped at 44.1 and 48 kHz (default: tpdf)",
+        in: .format
+    )
+    static let resample = Option<ResampleQuality>(
+        "resample",
+        .choice("QUALITY"),
+        "how exactly the sample rate is converted (default: default)",
         in: .format
     )
     static let endian = Option<Endianness>("endian", .choice("ORDER"), "byte order", in: .format)
@@ -62,7 +68,7 @@ enum FormatOptions {
 
     static let forms: [OptionForm] = [
         preset.form, container.form, codec.form, rate.form, channels.form, layout.form, bits.form, float.form,
-        dither.form, endian.form, bitRate.form, quality.form,
+        dither.form, resample.form, endian.form, bitRate.form, quality.form,
     ]
 
     /// The output at `location`, as the options describe it.
@@ -83,6 +89,7 @@ enum FormatOptions {
             bitDepth: invocation[bits],
             sampleKind: invocation[float] ? .float : nil,
             dither: invocation[dither],
+            resample: invocation[resample],
             endianness: invocation[endian],
             bitRate: invocation[bitRate],
             quality: invocation[quality]
@@ -104,7 +111,8 @@ enum FormatOptions {
     static func wish(for field: String, value: String, _ invocation: Invocation) -> String? {
         let forms = [
             "codec": codec.form, "rate": rate.form, "channels": channels.form, "layout": layout.form,
-            "depth": bits.form, "kind": float.form, "dither": dither.form, "endian": endian.form,
+            "depth": bits.form, "kind": float.form, "dither": dither.form, "resample": resample.form,
+            "endian": endian.form,
             "bitrate": bitRate.form,
             "quality": quality.form,
         ]

@@ -10,9 +10,13 @@ public struct Recipe: Sendable, Hashable {
 
     /// The oldest version of the schema that has everything in this recipe; it is written as that version.
     ///
-    /// Version 2 adds `timeline` and the names of sources. A recipe without them stays version 1, with the same bytes
-    /// as ever, so that stored recipes and idempotency keys keep their meaning and older workers take it.
-    public var version: Int { timeline == nil && sources.allSatisfy { $0.name == nil } ? 1 : 2 }
+    /// Version 2 adds `timeline`, the names of sources, and for outputs a loudness, shaped dither and the quality of
+    /// resampling. A recipe without them stays version 1, with the same bytes as ever, so that stored recipes and
+    /// idempotency keys keep their meaning and older workers take it.
+    public var version: Int {
+        timeline == nil && sources.allSatisfy { $0.name == nil } && outputs.allSatisfy { $0.fieldOfVersion2 == nil }
+            ? 1 : 2
+    }
 
     /// What to read. Exactly one without a timeline.
     public var sources: [Source]
