@@ -90,7 +90,7 @@ import Testing
         #expect(error.code == .unknownField)
         #expect(
             error.description
-                == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict"
+                == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict, loudness"
         )
     }
 

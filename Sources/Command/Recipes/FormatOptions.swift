@@ -78,6 +78,7 @@ enum FormatOptions {
         _ invocation: Invocation
     ) throws(UsageError) -> Recipe.Output {
         var output = Recipe.Output(location: location, preset: invocation[preset]?.name, onConflict: onConflict)
+        output.loudness = try LoudnessOptions.goal(invocation)
         let isWished = forms.contains { $0.name != preset.form.name && invocation.origin(of: $0) != nil }
         guard isWished else { return output }
         output.format = AudioFormat(
@@ -149,6 +150,8 @@ extension UsageError {
             )
         case "from", "to":
             self.init("--from and --to: \(error.reason)")
+        case "loudness":
+            self.init("--loudness: \(error.reason)")
         case "ranges":
             self.init("--from and --to: \(error.reason)", hint: "use --codec, as in --codec flac")
         default:

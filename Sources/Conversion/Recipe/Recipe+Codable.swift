@@ -154,11 +154,12 @@ extension Recipe.RawDescription: Decodable {
 
 extension Recipe.Output: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
-        case location, preset, format, onConflict
+        case location, preset, format, onConflict, loudness
     }
 
     /// The first field that version 1 does not have; `nil` if none is set.
     var fieldOfVersion2: [any CodingKey]? {
+        if loudness != nil { return [Field.loudness] }
         if format?.resample != nil { return [Field.format, AudioFormat.Field.resample] }
         return format?.dither == .shaped ? [Field.format, AudioFormat.Field.dither] : nil
     }
@@ -180,7 +181,8 @@ extension Recipe.Output: Decodable {
             format: try fields.nested(.format, AudioFormat.Field.self).map {
                 try AudioFormat($0, container: base?.container)
             },
-            onConflict: try fields.word(.onConflict) ?? .fail
+            onConflict: try fields.word(.onConflict) ?? .fail,
+            loudness: try fields.optional(.loudness)
         )
     }
 }

@@ -140,18 +140,22 @@ extension Recipe {
         public var format: AudioFormat?
         /// What to do if a file already exists at `location`.
         public var onConflict: ConflictPolicy
+        /// The loudness to bring the output to; `nil` keeps the source's.
+        public var loudness: LoudnessGoal?
 
         /// With neither preset nor format, the extension of `location` decides everything.
         public init(
             location: String,
             preset: String? = nil,
             format: AudioFormat? = nil,
-            onConflict: ConflictPolicy = .fail
+            onConflict: ConflictPolicy = .fail,
+            loudness: LoudnessGoal? = nil
         ) {
             self.location = location
             self.preset = preset
             self.format = format
             self.onConflict = onConflict
+            self.loudness = loudness
         }
     }
 
