@@ -35,6 +35,7 @@ let package = Package(
             pkgConfig: "libavformat",
             providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswresample-dev", "libavutil-dev"])]
         ),
+        .systemLibrary(name: "CLoudness", pkgConfig: "libebur128", providers: [.apt(["libebur128-dev"])]),
         .systemLibrary(name: "CSystem"),
         .systemLibrary(
             name: "CSandbox",
@@ -47,7 +48,7 @@ let package = Package(
         // The modules, from the bottom up.
         .target(name: "System", dependencies: ["CSystem"], swiftSettings: house),
         .target(name: "Conversion", swiftSettings: house),
-        .target(name: "Media", dependencies: ["Conversion", "System", "CLibAV"], swiftSettings: house),
+        .target(name: "Media", dependencies: ["Conversion", "System", "CLibAV", "CLoudness"], swiftSettings: house),
         .target(
             name: "Ledger",
             dependencies: ["Conversion", "System", "CLibPQ"],
@@ -94,7 +95,7 @@ let package = Package(
         // Computes and measures minutes of samples: optimised in debug builds, too.
         .target(
             name: "TestSupport",
-            dependencies: ["CSystem"],
+            dependencies: ["CSystem", "CLoudness"],
             path: "Tests/TestSupport",
             swiftSettings: house + optimised
         ),

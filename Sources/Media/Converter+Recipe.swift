@@ -22,6 +22,7 @@ extension Converter.Request {
             raw: source.raw.map(RawShape.init)
         )
         refusesLoss = recipe.strictLoss
+        loudness = output.loudness
         concealSeconds = recipe.limits?.concealSeconds
         // The parent process limits the elapsed time, which passes even when nothing moves.
         budget = Budget(

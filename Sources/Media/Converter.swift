@@ -25,6 +25,9 @@ public struct Converter: Sendable {
         /// Whether losing anything from the source is a failure.
         public var refusesLoss = false
 
+        /// The loudness to bring the output to; `nil` keeps the source's.
+        public var loudness: LoudnessGoal?
+
         /// The resources that the conversion may use.
         public var budget = Budget()
 
@@ -64,6 +67,8 @@ public struct Converter: Sendable {
         public let verified: Verifier.Finding?
         /// Further remarks, losses first.
         public let remarks: [Remark]
+        /// What was done to the loudness; `nil` if the request did not ask for it.
+        public let loudness: LoudnessChange?
     }
 
     public let request: Request
@@ -82,18 +87,7 @@ public struct Converter: Sendable {
         report: Pump.Report? = nil
     ) throws -> Outcome {
         let cpuAtStart = BudgetWatch.now()
-        let reader = try Reader(
-            descriptor: source,
-            options: .init(
-                nameHint: request.nameHint,
-                raw: request.raw,
-                damage: request.damage,
-                concealSeconds: request.concealSeconds,
-                checksDigest: request.verifies,
-                openSeconds: request.budget.openSeconds,
-                stop: stop
-            )
-        )
+        let reader = try open(source, checksDigest: request.verifies)
         let track = try reader.track(request.track)
         let format = try resolve(track)
         if request.streams, request.verifies {
@@ -105,6 +99,7 @@ public struct Converter: Sendable {
         }
         let lostByUs = SourceLoss.remarks(reader, settingTags: Set(request.tags.keys.map { $0.lowercased() }))
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
+        let measurement = try measure(source, like: reader, as: format, cpuAtStart, report)
         let options = Writer.Options(
             tags: mergedTags(reader.description),
             cover: reader.description.cover,
@@ -123,7 +118,13 @@ public struct Converter: Sendable {
             sourceBytes: reader.sourceBytes,
             since: cpuAtStart
         )
-        try Pump(from: output, to: writer.samples()).run(within: budget, report: report)
+        let input = try writer.samples()
+        var change: LoudnessChange?
+        if let measurement {
+            change = try carry(output, to: input, as: format, measurement, within: budget, report)
+        } else {
+            try Pump(from: output, to: input).run(within: budget, report: report)
+        }
         let summary = try writer.finish()
         return Outcome(
             source: track,
@@ -134,7 +135,24 @@ public struct Converter: Sendable {
             verified: try finding(summary, format, destination, cpuAtStart) { verified in
                 report?(.verifying(verified, after: output.deliveredFrames, on: track))
             },
-            remarks: (summary.remarks + lostByUs + output.remarks).lossesFirst
+            remarks: (summary.remarks + lostByUs + output.remarks + (change?.remarks ?? [])).lossesFirst,
+            loudness: change
+        )
+    }
+
+    /// Opens the source as the request describes it.
+    func open(_ source: Int32, checksDigest: Bool) throws -> Reader {
+        try Reader(
+            descriptor: source,
+            options: .init(
+                nameHint: request.nameHint,
+                raw: request.raw,
+                damage: request.damage,
+                concealSeconds: request.concealSeconds,
+                checksDigest: checksDigest,
+                openSeconds: request.budget.openSeconds,
+                stop: stop
+            )
         )
     }
 
@@ -197,7 +215,8 @@ public struct Converter: Sendable {
                 destination,
                 cpuAtStart
             ) { verified in report?(.verifying(verified, after: output.deliveredFrames, on: track)) },
-            remarks: (summary.remarks + lostByUs + output.remarks).lossesFirst
+            remarks: (summary.remarks + lostByUs + output.remarks).lossesFirst,
+            loudness: nil
         )
     }
 
@@ -220,7 +239,9 @@ public struct Converter: Sendable {
 
     private func mergedTags(_ description: SourceDescription) -> [Tag] {
         let wished = Set(request.tags.keys.map { $0.lowercased() })
-        let kept = description.tags.filter { !wished.contains($0.key.lowercased()) }
+        let kept = description.tags.filter { tag in
+            !wished.contains(tag.key.lowercased()) && (request.loudness == nil || !tag.statesLoudness)
+        }
         let set = request.tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
         return kept + set.map { Tag(key: $0.key, value: $0.value) }
     }

@@ -18,7 +18,7 @@ struct SpeedMeter: Sendable {
     }
 
     init(_ progress: ConversionProgress, at time: ContinuousClock.Instant) {
-        first = Sign(frames: progress.frames, time: time)
+        first = Sign(frames: progress.doneFrames, time: time)
         last = first
         totalFrames = progress.totalFrames
         // The pump reports positions in frames of the source.
@@ -30,7 +30,7 @@ struct SpeedMeter: Sendable {
         // During verification the frame count stands still, which would make the speed drop.
         isVerifying = progress.verifiedFrames != nil
         guard !isVerifying else { return }
-        last = Sign(frames: progress.frames, time: time)
+        last = Sign(frames: progress.doneFrames, time: time)
         totalFrames = progress.totalFrames
     }
 

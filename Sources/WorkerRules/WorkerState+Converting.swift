@@ -154,7 +154,7 @@ extension JobResult {
 
 extension HeldJob {
     mutating func progressed(_ progress: ConversionProgress, at now: WorkerState.Moment) {
-        frames = progress.frames
+        frames = progress.doneFrames
         totalFrames = progress.totalFrames
         if speed?.note(progress, at: now) == nil { speed = SpeedMeter(progress, at: now) }
     }

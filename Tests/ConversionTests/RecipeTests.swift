@@ -89,7 +89,8 @@ import Testing
         let error = try refusal(text(output: #","fromat":{}"#))
         #expect(error.code == .unknownField)
         #expect(
-            error.description == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict"
+            error.description
+                == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict, loudness"
         )
     }
 
@@ -144,8 +145,8 @@ import Testing
         #expect(error.description == #"recipe.damage: "ignore"; allowed: strict, conceal, skip"#)
         let container = try refusal(text(output: #","format":{"container":"wavv"}"#))
         #expect(container.description.hasPrefix(#"recipe.outputs[0].format.container: "wavv"; allowed: wav, w64"#))
-        let dither = try refusal(text(output: #","format":{"dither":"shaped"}"#))
-        #expect(dither.description == #"recipe.outputs[0].format.dither: "shaped"; allowed: none, tpdf"#)
+        let dither = try refusal(text(output: #","format":{"dither":"noisy"}"#))
+        #expect(dither.description == #"recipe.outputs[0].format.dither: "noisy"; allowed: none, tpdf, shaped"#)
         let layout = try refusal(text(output: #","format":{"layout":"5.2"}"#))
         #expect(
             layout.description.hasPrefix(

@@ -25,6 +25,7 @@ enum HousePlan {
     /// For each C module, the only folder whose files may import it.
     static let doors: [String: String] = [
         "CLibAV": "Sources/Media/LibAV",
+        "CLoudness": "Sources/Media/Loudness",
         "CLibPQ": "Sources/Ledger/LibPQ",
         "CCrypto": "Sources/Storage/Digest",
         "CSandbox": "Sources/PumpRoom/Sandbox",
@@ -36,8 +37,9 @@ enum HousePlan {
 
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
-        "Sources/Media/LibAV", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage", "Sources/Worker",
-        "Sources/LocalCluster", "Sources/Console", "Sources/Command", "Sources/sluice", "Sources/System",
+        "Sources/Media/LibAV", "Sources/Media/Loudness", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage",
+        "Sources/Worker", "Sources/LocalCluster", "Sources/Console", "Sources/Command", "Sources/sluice",
+        "Sources/System",
     ]
 
     /// Everything that `Conversion` may import. It holds values only, so the list is short.

@@ -12,6 +12,7 @@ TABLES = [
     ["presets", "--for", "talk.wav"],
     ["probe", "talk.wav", "講演.wav"],
     ["probe", "--scan", "talk.wav"],
+    ["probe", "--loudness", "talk.wav"],
 ]
 
 

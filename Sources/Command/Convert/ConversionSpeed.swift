@@ -21,6 +21,12 @@ struct ConversionSpeed {
     /// `start` is the position on the source's clock where the work begins, in seconds.
     init(_ progress: ConversionProgress, from start: Double = 0, after seconds: Double) {
         let position = max(0, progress.position.seconds)
+        if progress.measuredFrames != nil {
+            let frames = progress.doneFrames
+            let taken = Double(frames) / Double(max(1, progress.position.timescale))
+            self.init(frames: frames, of: progress.totalFrames, taken: taken, position: position, after: seconds)
+            return
+        }
         self.init(
             frames: progress.frames,
             of: progress.totalFrames,

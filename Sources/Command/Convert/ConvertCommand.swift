@@ -40,11 +40,12 @@ enum ConvertCommand {
                 + "frames than planned fails."
         ],
         arguments: [input, output],
-        options: FormatOptions.forms + SourceOptions.forms
+        options: FormatOptions.forms + LoudnessOptions.forms + SourceOptions.forms
             + [onConflict.form, verify.form, strictLoss.form, tag.form, ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),
             Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "with single options"),
+            Example(line: "sluice convert talk.wav talk.mp3 --loudness podcast", purpose: "as loud as podcasts are"),
             Example(line: "sluice convert talk.mp3 part.wav --from 1:00 --to 1:30", purpose: "only half a minute"),
         ],
         run: run

@@ -59,7 +59,8 @@ struct ConvertPage {
         ].joined(separator: "  ")
         let count = "\(Figures.count(report.plannedFrames, "frame")), "
         let remarks = report.briefRemarks.map { "; \($0)" } ?? ""
-        let verdict = (report.isVerified ? ", verified" : "") + remarks
+        let loudness = report.loudness?.reachedLUFS.map { ", \(LoudnessWords.lufs($0))" } ?? ""
+        let verdict = (report.isVerified ? ", verified" : "") + loudness + remarks
         let columns = [name, facts, count + "complete" + verdict].reduce(4) { $0 + $1.displayWidth }
         // The result must not be cut off: if the line is too long, it moves to a second line.
         let breaks = console.data.hasWidth && columns > console.data.width

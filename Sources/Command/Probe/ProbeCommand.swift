@@ -13,6 +13,11 @@ enum ProbeCommand {
         count: .oneOrMore
     )
     private static let scan = Switch("scan", "decode the whole file and list the damage", in: .source)
+    private static let loudness = Switch(
+        "loudness",
+        "decode the whole file and measure its loudness and peaks (EBU R 128)",
+        in: .source
+    )
     private static let json = Switch("json", "print one JSON line per file", in: .output)
 
     static let value = Subcommand(
@@ -20,13 +25,15 @@ enum ProbeCommand {
         summary: "show the container, tracks, length and tags of files",
         discussion: [
             "A length is \"exact\" if the file states it to the frame, and \"estimated\" if only decoding can find it (--scan).",
+            "--loudness implies --scan. A mono file counts once: over two speakers, it is 3 LU louder than its figure.",
             "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
         ],
         arguments: [files],
-        options: [scan.form, SourceOptions.rawInput.form, ProgressStyle.option.form, json.form],
+        options: [scan.form, loudness.form, SourceOptions.rawInput.form, ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice probe talk.m4a", purpose: "the contents of a file"),
             Example(line: "sluice probe --scan --json *.mp3", purpose: "find damage, for programs"),
+            Example(line: "sluice probe --loudness talk.wav", purpose: "how loud a file is"),
         ],
         run: run
     )
@@ -77,7 +84,7 @@ enum ProbeCommand {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) -> ForegroundWork.Result<Result<Facts, Failure>> {
-        let (raw, scanning) = (invocation[SourceOptions.rawInput], invocation[scan])
+        let (raw, scanning, measuring) = (invocation[SourceOptions.rawInput], invocation[scan], invocation[loudness])
         let display = ProgressDisplay(
             invocation[ProgressStyle.option],
             title: name == "-" ? "standard input" : name,
@@ -99,7 +106,8 @@ enum ProbeCommand {
                     let options = ProbeOptions(
                         nameHint: name == "-" ? nil : name,
                         raw: raw,
-                        scans: scanning
+                        scans: scanning,
+                        measuresLoudness: measuring
                     )
                     let report = try room.describe(source.descriptor, options) { now in
                         latest.withLock { $0 = now }

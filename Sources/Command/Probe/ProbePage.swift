@@ -12,6 +12,7 @@ struct ProbePage {
         var lines = ["\(outlet.paint(name.printable, .strong)): \(report.container.printable)\(size)"]
         for track in report.tracks { lines += rows("track \(track.track)", self.lines(of: track), outlet) }
         if let scan = report.scan { lines += rows("scan", self.lines(of: scan), outlet) }
+        if let loudness = report.loudness { lines += rows("loudness", self.lines(of: loudness), outlet) }
         let tags = report.tags.filter { !$0.isTechnical }
         lines += rows("tags", tags.map { "\($0.name.printable): \($0.value.printable)" }, outlet)
         lines += rows("chapters", report.chapters.map(line(of:)), outlet)
@@ -69,6 +70,23 @@ struct ProbePage {
         }
         let more = scan.damage.stretchCount > listed.count ? ["and others that are not listed"] : []
         return ["\(count), \(Figures.count(scan.damage.frames, "frame")) lost in \(places)"] + listed + more
+    }
+
+    private func lines(of loudness: LoudnessReport) -> [String] {
+        let levels = [
+            loudness.integratedLUFS.map { "integrated \(LoudnessWords.lufs($0))" },
+            loudness.rangeLU.map { "range \(LoudnessWords.figure($0)) LU" },
+        ].compactMap { $0 }
+        let maxima = [
+            loudness.momentaryMaxLUFS.map { "momentary at most \(LoudnessWords.lufs($0))" },
+            loudness.shortTermMaxLUFS.map { "short-term at most \(LoudnessWords.lufs($0))" },
+        ].compactMap { $0 }
+        let peaks = [
+            loudness.truePeakDBTP.map { "true peak \(LoudnessWords.figure($0)) dBTP" },
+            loudness.samplePeakDBFS.map { "sample peak \(LoudnessWords.figure($0)) dBFS" },
+        ].compactMap { $0 }
+        let first = loudness.integratedLUFS == nil ? ["too quiet or too short for an integrated loudness"] : []
+        return first + [levels, maxima, peaks].filter { !$0.isEmpty }.map { $0.joined(separator: ", ") }
     }
 
     private func line(of chapter: ChapterReport) -> String {

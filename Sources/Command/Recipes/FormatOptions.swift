@@ -42,7 +42,13 @@ enum FormatOptions {
     static let dither = Option<Dither>(
         "dither",
         .choice("KIND"),
-        "noise added when the bit depth is reduced; none rounds only (default: tpdf)",
+        "noise for fewer bits: none, tpdf, or shaped at 44.1 and 48 kHz (default: tpdf)",
+        in: .format
+    )
+    static let resample = Option<ResampleQuality>(
+        "resample",
+        .choice("QUALITY"),
+        "how exactly the sample rate is converted (default: default)",
         in: .format
     )
     static let endian = Option<Endianness>("endian", .choice("ORDER"), "byte order", in: .format)
@@ -62,7 +68,7 @@ enum FormatOptions {
 
     static let forms: [OptionForm] = [
         preset.form, container.form, codec.form, rate.form, channels.form, layout.form, bits.form, float.form,
-        dither.form, endian.form, bitRate.form, quality.form,
+        dither.form, resample.form, endian.form, bitRate.form, quality.form,
     ]
 
     /// The output at `location`, as the options describe it.
@@ -72,6 +78,7 @@ enum FormatOptions {
         _ invocation: Invocation
     ) throws(UsageError) -> Recipe.Output {
         var output = Recipe.Output(location: location, preset: invocation[preset]?.name, onConflict: onConflict)
+        output.loudness = try LoudnessOptions.goal(invocation)
         let isWished = forms.contains { $0.name != preset.form.name && invocation.origin(of: $0) != nil }
         guard isWished else { return output }
         output.format = AudioFormat(
@@ -83,6 +90,7 @@ enum FormatOptions {
             bitDepth: invocation[bits],
             sampleKind: invocation[float] ? .float : nil,
             dither: invocation[dither],
+            resample: invocation[resample],
             endianness: invocation[endian],
             bitRate: invocation[bitRate],
             quality: invocation[quality]
@@ -104,7 +112,8 @@ enum FormatOptions {
     static func wish(for field: String, value: String, _ invocation: Invocation) -> String? {
         let forms = [
             "codec": codec.form, "rate": rate.form, "channels": channels.form, "layout": layout.form,
-            "depth": bits.form, "kind": float.form, "dither": dither.form, "endian": endian.form,
+            "depth": bits.form, "kind": float.form, "dither": dither.form, "resample": resample.form,
+            "endian": endian.form,
             "bitrate": bitRate.form,
             "quality": quality.form,
         ]
@@ -141,6 +150,8 @@ extension UsageError {
             )
         case "from", "to":
             self.init("--from and --to: \(error.reason)")
+        case "loudness":
+            self.init("--loudness: \(error.reason)")
         case "ranges":
             self.init("--from and --to: \(error.reason)", hint: "use --codec, as in --codec flac")
         default:

@@ -120,7 +120,7 @@ enum SubmitOptions {
         [recursive.form, include.form, exclude.form, filesFrom.form, null.form, strictNames.form, root.form]
         // In `submit`, -r means --recursive, so --rate has no letter; and --to names the destination.
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
-        + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
+        + LoudnessOptions.forms + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
         + [
             until.form, to.form, SubmitConflict.option.form, ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,

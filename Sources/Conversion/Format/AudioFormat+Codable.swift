@@ -1,6 +1,6 @@
 extension AudioFormat: Decodable {
     enum Field: String, CodingKey, CaseIterable {
-        case container, codec, sampleRateHz, channelCount, layout, bitDepth, sampleKind, dither, endianness
+        case container, codec, sampleRateHz, channelCount, layout, bitDepth, sampleKind, dither, resample, endianness
         case interleaving, bitRate, quality, bitRatePerChannel, maximumSampleRateHz, maximumChannelCount
     }
 
@@ -23,6 +23,7 @@ extension AudioFormat: Decodable {
             bitDepth: try fields.count(.bitDepth),
             sampleKind: try fields.word(.sampleKind),
             dither: try fields.word(.dither),
+            resample: try fields.word(.resample),
             endianness: try fields.word(.endianness),
             interleaving: try fields.word(.interleaving),
             bitRate: try fields.count(.bitRate),

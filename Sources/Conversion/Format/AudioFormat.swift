@@ -18,6 +18,8 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
     public var sampleKind: SampleKind?
     /// Used where the samples have more bits than the file stores; `nil` takes `tpdf`.
     public var dither: Dither?
+    /// How exactly the sample rate is converted; `nil` takes `standard`.
+    public var resample: ResampleQuality?
     /// `nil` takes `little` if the container has both.
     public var endianness: Endianness?
     /// Exists only so that `planar` can be refused.
@@ -43,6 +45,7 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
         bitDepth: Int? = nil,
         sampleKind: SampleKind? = nil,
         dither: Dither? = nil,
+        resample: ResampleQuality? = nil,
         endianness: Endianness? = nil,
         interleaving: Interleaving? = nil,
         bitRate: Int? = nil,
@@ -59,6 +62,7 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
         self.bitDepth = bitDepth
         self.sampleKind = sampleKind
         self.dither = dither
+        self.resample = resample
         self.endianness = endianness
         self.interleaving = interleaving
         self.bitRate = bitRate
@@ -89,6 +93,7 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
                 sampleRateHz: sampleRateHz,
                 channelCount: channelCount,
                 layout: layout,
+                resample: resample,
                 maximumSampleRateHz: maximumSampleRateHz,
                 maximumChannelCount: maximumChannelCount
             )
@@ -112,6 +117,7 @@ public struct AudioFormat: Sendable, Hashable, Encodable {
             result.bitRatePerChannel = wishes.bitRatePerChannel
         }
         result.dither = wishes.dither ?? result.dither
+        result.resample = wishes.resample ?? result.resample
         result.endianness = wishes.endianness ?? result.endianness
         result.interleaving = wishes.interleaving ?? result.interleaving
         return result

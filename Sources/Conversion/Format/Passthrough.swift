@@ -41,6 +41,7 @@ struct Passthrough {
             ("depth", wish.bitDepth.map { "\($0)" }),
             ("kind", wish.sampleKind?.rawValue),
             ("dither", wish.dither?.rawValue),
+            ("resample", wish.resample?.rawValue),
             ("endian", wish.endianness?.rawValue),
             ("interleaving", wish.interleaving?.rawValue),
             ("bitrate", (wish.bitRate ?? wish.bitRatePerChannel).map { "\($0)" }),

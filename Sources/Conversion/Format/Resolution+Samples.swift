@@ -37,6 +37,17 @@ extension Resolution {
         return ordered.first { $0.bits >= bits } ?? ordered[ordered.count - 1]
     }
 
+    /// Noise is shaped only at rates for which there is a filter.
+    mutating func checkDither(_ rule: FormatRule, sampleRateHz: Int) {
+        guard wish.dither == .shaped, !rule.depths.isEmpty, !Dither.shapedRates.contains(sampleRateHz) else { return }
+        refuse(
+            "dither",
+            Dither.shaped.rawValue,
+            "noise is shaped only at 44.1 and 48 kHz, and the output has \(sampleRateHz) Hz",
+            allowed: "tpdf, none"
+        )
+    }
+
     mutating func settleEndianness(_ rule: FormatRule, _ depth: SampleDepth) -> Endianness {
         guard let order = wish.endianness else { return depth.endiannesses.first ?? .little }
         let title = rule.container.title

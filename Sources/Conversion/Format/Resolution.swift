@@ -27,6 +27,7 @@ struct Resolution {
         let layout = settleLayout(rule)
         let rate = settleRate(rule, channelCount: layout.channelCount)
         let depth = settleDepth(rule)
+        checkDither(rule, sampleRateHz: rate)
         let endianness = settleEndianness(rule, depth)
         let (bitRate, quality) = settleEffort(rule, sampleRateHz: rate, channelCount: layout.channelCount)
         let format = ResolvedFormat(
@@ -37,7 +38,8 @@ struct Resolution {
             layout: layout,
             bitDepth: depth.bits,
             sampleKind: depth.kind,
-            dither: wish.dither == .rounding ? .rounding : nil,
+            dither: wish.dither == .tpdf ? nil : wish.dither,
+            resample: wish.resample == .standard ? nil : wish.resample,
             endianness: endianness,
             bitRate: bitRate,
             quality: quality

@@ -16,6 +16,8 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
     public var sampleKind: SampleKind
     /// `nil` means `tpdf`. It has no effect if no bits are lost.
     public var dither: Dither?
+    /// `nil` means `standard`. It has no effect if the sample rate stays.
+    public var resample: ResampleQuality?
     /// `little` if there is no byte order to choose (one byte, or inside a codec).
     public var endianness: Endianness
     /// Bits per second, constant or as a target. At most one of `bitRate` and `quality` is set.
@@ -45,6 +47,7 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
         bitDepth: Int,
         sampleKind: SampleKind,
         dither: Dither? = nil,
+        resample: ResampleQuality? = nil,
         endianness: Endianness,
         bitRate: Int? = nil,
         quality: Double? = nil
@@ -57,6 +60,7 @@ public struct ResolvedFormat: Sendable, Hashable, Codable {
         self.bitDepth = bitDepth
         self.sampleKind = sampleKind
         self.dither = dither
+        self.resample = resample
         self.endianness = endianness
         self.bitRate = bitRate
         self.quality = quality

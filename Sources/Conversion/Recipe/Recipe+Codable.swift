@@ -46,8 +46,13 @@ extension Recipe: Codable {
     /// The first field that version 1 does not have; `nil` if none is set.
     private var fieldOfVersion2: [any CodingKey]? {
         if timeline != nil { return [Field.timeline] }
-        let index = sources.firstIndex { $0.name != nil }
-        return index.map { [Field.sources, Index(intValue: $0), Source.Field.name] }
+        if let index = sources.firstIndex(where: { $0.name != nil }) {
+            return [Field.sources, Index(intValue: index), Source.Field.name]
+        }
+        for (index, output) in outputs.enumerated() {
+            if let field = output.fieldOfVersion2 { return [Field.outputs, Index(intValue: index)] + field }
+        }
+        return nil
     }
 
     /// The place of an element in a list.
@@ -149,7 +154,14 @@ extension Recipe.RawDescription: Decodable {
 
 extension Recipe.Output: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
-        case location, preset, format, onConflict
+        case location, preset, format, onConflict, loudness
+    }
+
+    /// The first field that version 1 does not have; `nil` if none is set.
+    var fieldOfVersion2: [any CodingKey]? {
+        if loudness != nil { return [Field.loudness] }
+        if format?.resample != nil { return [Field.format, AudioFormat.Field.resample] }
+        return format?.dither == .shaped ? [Field.format, AudioFormat.Field.dither] : nil
     }
 
     /// Decodes strictly. A format without a container takes it from the preset or the location.
@@ -169,7 +181,8 @@ extension Recipe.Output: Decodable {
             format: try fields.nested(.format, AudioFormat.Field.self).map {
                 try AudioFormat($0, container: base?.container)
             },
-            onConflict: try fields.word(.onConflict) ?? .fail
+            onConflict: try fields.word(.onConflict) ?? .fail,
+            loudness: try fields.optional(.loudness)
         )
     }
 }

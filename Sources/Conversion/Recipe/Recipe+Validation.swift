@@ -70,6 +70,14 @@ extension Recipe {
             )
         }
         let format = try output.audioFormat(at: path)
+        if format.codec == .copy, output.loudness != nil {
+            throw RecipeError(
+                .valueNotAllowed,
+                at: "\(path).loudness",
+                "passthrough copies packets, whose loudness cannot change; choose a codec"
+            )
+        }
+        try output.loudness?.validate(at: "\(path).loudness")
         if format.codec == .copy, sources.contains(where: { !$0.ranges.isEmpty }) {
             throw RecipeError(
                 .valueNotAllowed,

@@ -10,9 +10,13 @@ public struct Recipe: Sendable, Hashable {
 
     /// The oldest version of the schema that has everything in this recipe; it is written as that version.
     ///
-    /// Version 2 adds `timeline` and the names of sources. A recipe without them stays version 1, with the same bytes
-    /// as ever, so that stored recipes and idempotency keys keep their meaning and older workers take it.
-    public var version: Int { timeline == nil && sources.allSatisfy { $0.name == nil } ? 1 : 2 }
+    /// Version 2 adds `timeline`, the names of sources, and for outputs a loudness, shaped dither and the quality of
+    /// resampling. A recipe without them stays version 1, with the same bytes as ever, so that stored recipes and
+    /// idempotency keys keep their meaning and older workers take it.
+    public var version: Int {
+        timeline == nil && sources.allSatisfy { $0.name == nil } && outputs.allSatisfy { $0.fieldOfVersion2 == nil }
+            ? 1 : 2
+    }
 
     /// What to read. Exactly one without a timeline.
     public var sources: [Source]
@@ -136,18 +140,22 @@ extension Recipe {
         public var format: AudioFormat?
         /// What to do if a file already exists at `location`.
         public var onConflict: ConflictPolicy
+        /// The loudness to bring the output to; `nil` keeps the source's.
+        public var loudness: LoudnessGoal?
 
         /// With neither preset nor format, the extension of `location` decides everything.
         public init(
             location: String,
             preset: String? = nil,
             format: AudioFormat? = nil,
-            onConflict: ConflictPolicy = .fail
+            onConflict: ConflictPolicy = .fail,
+            loudness: LoudnessGoal? = nil
         ) {
             self.location = location
             self.preset = preset
             self.format = format
             self.onConflict = onConflict
+            self.loudness = loudness
         }
     }
 

@@ -22,6 +22,8 @@ public struct ConversionReport: Sendable, Hashable, Codable {
     public var lostTags: [String]
     /// Further remarks, losses first.
     public var remarks: [Remark]
+    /// What was done to the loudness; `nil` if the recipe does not ask for it.
+    public var loudness: LoudnessChange?
 
     /// The track that was read.
     public struct Source: Sendable, Hashable, Codable {
@@ -54,7 +56,8 @@ public struct ConversionReport: Sendable, Hashable, Codable {
         isVerified: Bool,
         digest: String?,
         lostTags: [String],
-        remarks: [Remark] = []
+        remarks: [Remark] = [],
+        loudness: LoudnessChange? = nil
     ) {
         self.source = source
         self.format = format
@@ -67,6 +70,7 @@ public struct ConversionReport: Sendable, Hashable, Codable {
         self.digest = digest
         self.lostTags = lostTags
         self.remarks = remarks
+        self.loudness = loudness
     }
 }
 
@@ -80,11 +84,23 @@ public struct ConversionProgress: Sendable, Hashable, Codable {
     public var totalFrames: Int64?
     /// Frames of the output that were decoded again and compared; `nil` before that begins.
     public var verifiedFrames: Int64?
+    /// Frames of the source that were measured in a first pass, before any was taken; `nil` without one.
+    public var measuredFrames: Int64?
 
-    public init(position: MediaTime, frames: Int64, totalFrames: Int64?, verifiedFrames: Int64? = nil) {
+    public init(
+        position: MediaTime,
+        frames: Int64,
+        totalFrames: Int64?,
+        verifiedFrames: Int64? = nil,
+        measuredFrames: Int64? = nil
+    ) {
         self.position = position
         self.frames = frames
         self.totalFrames = totalFrames
         self.verifiedFrames = verifiedFrames
+        self.measuredFrames = measuredFrames
     }
+
+    /// How far the work is, in frames of the source: of two passes, each counts half.
+    public var doneFrames: Int64 { measuredFrames.map { $0 / 2 + frames / 2 } ?? frames }
 }

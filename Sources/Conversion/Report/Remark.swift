@@ -24,12 +24,16 @@ public struct Remark: Sendable, Hashable, Codable {
         case partialFrame = "partial_frame"
         /// The source's header states no usable length, so all the sound in the file was converted.
         case headerLengthIgnored = "header_length_ignored"
+        /// Limiting true peaks kept the output from the loudness that was asked for.
+        case loudnessMissed = "loudness_missed"
+        /// The source is too quiet or too short to measure its loudness, so its level was kept.
+        case loudnessUnmeasured = "loudness_unmeasured"
 
         /// Whether the output lacks something of the source.
         public var isLoss: Bool {
             switch self {
             case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
-            case .layoutAssumed, .partialFrame, .headerLengthIgnored: false
+            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .loudnessMissed, .loudnessUnmeasured: false
             }
         }
     }
@@ -60,6 +64,8 @@ public struct Remark: Sendable, Hashable, Codable {
         case .cover: "cover lost"
         case .partialFrame: "partial last frame left out"
         case .headerLengthIgnored: "length not in the header"
+        case .loudnessMissed: "loudness not reached"
+        case .loudnessUnmeasured: "loudness not measured"
         }
     }
 

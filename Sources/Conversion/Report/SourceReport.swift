@@ -11,6 +11,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
     public var isProtected: Bool
     /// The result of decoding the whole main track, if requested.
     public var scan: ScanReport?
+    /// The loudness of the main track, if requested.
+    public var loudness: LoudnessReport?
     /// What each preset would make of the main track, or why it cannot, if requested.
     public var presets: [PresetFit]?
 
@@ -22,6 +24,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
         cover: CoverReport?,
         isProtected: Bool,
         scan: ScanReport? = nil,
+        loudness: LoudnessReport? = nil,
         presets: [PresetFit]? = nil
     ) {
         self.container = container
@@ -31,6 +34,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
         self.cover = cover
         self.isProtected = isProtected
         self.scan = scan
+        self.loudness = loudness
         self.presets = presets
     }
 }

@@ -91,6 +91,7 @@ extension Recipe {
             }
             && zip(outputs, other.outputs).allSatisfy {
                 $0.preset == $1.preset && $0.onConflict == $1.onConflict && $0.format == $1.format
+                    && $0.loudness == $1.loudness
             }
     }
 }

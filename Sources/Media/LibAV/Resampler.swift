@@ -22,10 +22,24 @@ struct Resampler: ~Copyable {
         swr_free(&doomed)
     }
 
-    /// `isFine` selects a filter whose distortion lies below the noise of 24 bits instead of 16.
-    static func open(from input: SampleShape, to output: SampleShape, mix: ChannelMix, isFine: Bool = false) throws
-        -> Resampler
-    {
+    /// The bits for which soxr's filter is made.
+    enum Precision: Double {
+        /// Distortion near -100 dB.
+        case low = 16
+        /// Distortion below the noise of 16 bits. It is soxr's and libswresample's own choice.
+        case usual = 20
+        /// Distortion below the noise of 24 bits.
+        case fine = 28
+        /// The most that soxr offers.
+        case finest = 32
+    }
+
+    static func open(
+        from input: SampleShape,
+        to output: SampleShape,
+        mix: ChannelMix,
+        precision: Precision = .usual
+    ) throws -> Resampler {
         guard let context = swr_alloc() else { throw LibAVError("swr_alloc", -12) }
         let resampler = Resampler(adopting: context, input, output)
         let settings = UnsafeMutableRawPointer(context)
@@ -43,7 +57,12 @@ struct Resampler: ~Copyable {
         try check(av_opt_set_int(settings, "out_sample_rate", Int64(output.sampleRateHz), 0), "av_opt_set_int")
         if input.sampleRateHz != output.sampleRateHz {
             try check(av_opt_set(settings, "resampler", "soxr", 0), "av_opt_set resampler=soxr")
-            if isFine { try check(av_opt_set_double(settings, "precision", 28, 0), "av_opt_set_double precision") }
+            if precision != .usual {
+                try check(
+                    av_opt_set_double(settings, "precision", precision.rawValue, 0),
+                    "av_opt_set_double precision"
+                )
+            }
         }
         // From 16-bit to 16-bit samples, soxr would dither with a seed from the clock: other bytes on each run.
         if input.sampleRateHz != output.sampleRateHz || !mix.isIdentity {

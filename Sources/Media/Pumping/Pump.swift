@@ -14,12 +14,37 @@ public final class Pump {
         public let totalFrames: Int64?
         /// Frames of the output that were decoded again and compared; `nil` before the verifier starts.
         public let verifiedFrames: Int64?
+        /// Frames of the source that a first pass has measured, before any is taken for the output; `nil` without such a
+        /// pass.
+        public let measuredFrames: Int64?
 
-        init(position: MediaTime, frames: Int64, totalFrames: Int64?, verifiedFrames: Int64? = nil) {
+        init(
+            position: MediaTime,
+            frames: Int64,
+            totalFrames: Int64?,
+            verifiedFrames: Int64? = nil,
+            measuredFrames: Int64? = nil
+        ) {
             self.position = position
             self.frames = frames
             self.totalFrames = totalFrames
             self.verifiedFrames = verifiedFrames
+            self.measuredFrames = measuredFrames
+        }
+
+        /// The same progress after a first pass that measured so many frames.
+        func following(_ measured: Int64) -> Progress {
+            Progress(position: position, frames: frames, totalFrames: totalFrames, measuredFrames: measured)
+        }
+
+        /// The progress of a first pass.
+        static func measuring(_ measured: Int64, of total: Int64?, rate: Int) -> Progress {
+            Progress(
+                position: MediaTime(frames: 0, rate: rate),
+                frames: 0,
+                totalFrames: total,
+                measuredFrames: measured
+            )
         }
 
         /// The progress of a conversion that took `frames` from `track` and is now being verified.

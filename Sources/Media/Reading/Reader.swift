@@ -53,6 +53,8 @@ public final class Reader {
     private var sampleReader: SampleReader?
     /// `nil` if the size is unknown.
     package var sourceBytes: Int64? { demuxer.source.size }
+    /// Whether the source can be read more than once.
+    var isSeekable: Bool { demuxer.source.isSeekable }
 
     /// Opens the source behind `descriptor` and describes it.
     public init(descriptor: Int32, options: Options = Options()) throws {

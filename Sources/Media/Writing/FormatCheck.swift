@@ -16,6 +16,7 @@ enum FormatCheck {
             layout: format.layout.isDiscrete ? nil : format.layout,
             bitDepth: storesSamples ? format.bitDepth : nil,
             sampleKind: storesSamples ? format.sampleKind : nil,
+            dither: storesSamples ? format.dither : nil,
             endianness: depth?.endiannesses.isEmpty == false ? format.endianness : nil,
             bitRate: format.bitRate,
             quality: format.quality

@@ -7,8 +7,7 @@ import Conversion
 /// changes, the converter drains the resampler and builds a new one.
 struct FormatConverter: ~Copyable {
     let target: SampleShape
-    /// Whether resampling must be more precise than 16 bits can show.
-    private let isFine: Bool
+    private let precision: Resampler.Precision
     /// Rounds samples; `nil` if the target holds floats.
     private(set) var quantiser: Quantiser?
     private var clock: OutputClock
@@ -29,11 +28,13 @@ struct FormatConverter: ~Copyable {
     private static let roundingFrames: Int64 = 2
 
     /// `bits` is the number of bits that the target's integers keep; `nil` means all.
-    init(to target: SampleShape, bits: Int? = nil, dither: Dither = .tpdf, isFine: Bool = false) throws {
+    init(to target: SampleShape, bits: Int? = nil, dither: Dither = .tpdf, precision: Resampler.Precision = .usual)
+        throws
+    {
         let converted = try SampleBlock()
         let rounded = try SampleBlock()
         self.target = target
-        self.isFine = isFine
+        self.precision = precision
         let width = target.format.bytesPerSample * 8
         let kept = min(bits ?? width, width, 32)
         quantiser = target.format.kind == .integer ? Quantiser(to: target, bits: kept, dither: dither) : nil
@@ -105,26 +106,35 @@ struct FormatConverter: ~Copyable {
         try emitConverted(emit)
     }
 
-    /// The bit depth of the source if it exceeds what the target keeps; `nil` if the target keeps every bit.
+    /// `source` if it exceeds what the target keeps; `nil` if the target keeps every bit.
     ///
     /// Bits that are always zero do not count, nor do bits that only mixing and resampling created.
-    var lostDepth: LostDepth? {
-        let used = usedBits == 0 ? 0 : 32 - usedBits.trailingZeroBitCount
+    func lostDepth(of source: Depth?) -> Depth? {
+        guard let source else { return nil }
         let holdsSingles = target.format.interleaved == .f32
-        for format in [SampleFormat.f64, .f32] where sourceFormats.contains(format) {
+        if source.isFloat {
             let isReduced: Bool
-            if let quantiser { isReduced = quantiser.hasRounded } else { isReduced = format == .f64 && holdsSingles }
-            return isReduced ? LostDepth(bits: format.bytesPerSample * 8, isFloat: true) : nil
+            if let quantiser { isReduced = quantiser.hasRounded } else { isReduced = source.bits == 64 && holdsSingles }
+            return isReduced ? source : nil
         }
-        guard sourceFormats.contains(.s32) || sourceFormats.contains(.s16) else { return nil }
-        let source = sourceFormats.contains(.s32) ? used : 16
         let kept: Int
         if let quantiser { kept = quantiser.bits } else { kept = holdsSingles ? 24 : 53 }
-        return source > kept ? LostDepth(bits: source, isFloat: false) : nil
+        return source.bits > kept ? source : nil
     }
 
-    /// The sample type of the source.
-    struct LostDepth {
+    /// The depth of the samples that came in; `nil` for 8 bits, which every target keeps.
+    var sourceDepth: Depth? {
+        for format in [SampleFormat.f64, .f32] where sourceFormats.contains(format) {
+            return Depth(bits: format.bytesPerSample * 8, isFloat: true)
+        }
+        if sourceFormats.contains(.s32) {
+            return Depth(bits: usedBits == 0 ? 0 : 32 - usedBits.trailingZeroBitCount, isFloat: false)
+        }
+        return sourceFormats.contains(.s16) ? Depth(bits: 16, isFloat: false) : nil
+    }
+
+    /// The sample type of a source.
+    struct Depth {
         let bits: Int
         let isFloat: Bool
     }
@@ -157,7 +167,7 @@ struct FormatConverter: ~Copyable {
         }
         guard !isSame else { return }
         do {
-            resampler = try Resampler.open(from: shape, to: carrier, mix: mix, isFine: isFine)
+            resampler = try Resampler.open(from: shape, to: carrier, mix: mix, precision: precision)
         } catch let error as LibAVError {
             throw failure(error)
         }

@@ -11,6 +11,8 @@ struct Quantiser {
     /// Significant bits of an output sample.
     let bits: Int
     private let dither: Dither
+    /// Set if the noise is shaped.
+    private var shaper: NoiseShaper?
     /// Samples beyond full scale so far.
     private(set) var clippedSamples: Int64 = 0
     /// Whether any sample did not fit.
@@ -24,12 +26,16 @@ struct Quantiser {
         self.target = target
         self.bits = bits
         self.dither = dither
+        if dither == .shaped {
+            shaper = NoiseShaper(rate: target.sampleRateHz, channelCount: target.channelCount, bits: bits)
+        }
     }
 
     /// Resets the noise, as for a new source: concatenated sources then give the same samples as each alone.
     mutating func restart() {
         isRounding = false
         position = 0
+        shaper?.restart()
     }
 
     /// The format that input samples must have: interleaved or planar like the output.
@@ -79,7 +85,7 @@ struct Quantiser {
             isRounding = first != nil
             hasRounded = hasRounded || isRounding
         }
-        run(block, shape, into: &rounded, Stored.self, start..<block.frameCount, dithers: dither == .tpdf)
+        run(block, shape, into: &rounded, Stored.self, start..<block.frameCount, dithers: dither != .rounding)
         guard beyond > 0 else { return }
         if !block.holdsNumbers {
             throw MediaError(.encodeFailed, at: .encode, "the source has samples that are not finite (NaN or infinity)")
@@ -100,6 +106,7 @@ struct Quantiser {
         dithers: Bool
     ) {
         guard !frames.isEmpty else { return }
+        if dithers, shaper != nil { return roundShaped(block, shape, into: &rounded, Stored.self, frames) }
         let rounding = SampleRounding(bits: bits, dithers: dithers)
         let isPlanar = shape.format.isPlanar
         let width = isPlanar ? 1 : shape.channelCount
@@ -127,6 +134,37 @@ struct Quantiser {
             }
         }
         beyond += Int64(found)
+    }
+
+    /// Like `run`, with shaped noise: channel after channel, because each sample depends on those before it.
+    private mutating func roundShaped<Stored: RoundedSample>(
+        _ block: borrowing SampleBlock,
+        _ shape: SampleShape,
+        into rounded: inout SampleBlock,
+        _: Stored.Type,
+        _ frames: Range<Int>
+    ) {
+        let (isPlanar, channels) = (shape.format.isPlanar, shape.channelCount)
+        let stride = isPlanar ? 1 : channels
+        let number = UInt32(truncatingIfNeeded: (position + Int64(frames.lowerBound)) * Int64(channels))
+        for channel in 0..<channels {
+            let offset = frames.lowerBound * stride + (isPlanar ? 0 : channel)
+            let numbers = SampleRounding.Numbers(first: number &+ UInt32(channel), step: UInt32(channels))
+            block.withPlane(isPlanar ? channel : 0) { source in
+                rounded.withMutablePlane(isPlanar ? channel : 0) { target in
+                    let to = target.bindMemory(to: Stored.self).baseAddress! + offset
+                    func run<Source: ShapedSample>(_: Source.Type) -> Int {
+                        let from = source.bindMemory(to: Source.self).baseAddress! + offset
+                        return shaper!.round(channel: channel, from, into: to, frames.count, stride: stride, numbers)
+                    }
+                    switch shape.format.interleaved {
+                    case .f32: beyond += Int64(run(Float.self))
+                    case .f64: beyond += Int64(run(Double.self))
+                    default: _ = run(Int32.self)
+                    }
+                }
+            }
+        }
     }
 
     /// The first frame with a sample that does not fit, in any channel.

@@ -28,13 +28,13 @@ final class SampleInput {
         _ encoder: consuming Encoder,
         to sink: PacketSink,
         dither: Dither,
-        isFine: Bool,
+        precision: Resampler.Precision,
         leadInFrames: Int,
         digests: Bool
     ) throws {
         blockFrames = encoder.frameSize
         self.leadInFrames = leadInFrames
-        converter = try FormatConverter(to: encoder.shape, bits: encoder.keptBits, dither: dither, isFine: isFine)
+        converter = try FormatConverter(to: encoder.shape, bits: encoder.keptBits, dither: dither, precision: precision)
         queue = try SampleQueue.open(encoder.shape, capacity: max(blockFrames * 2, 1))
         encoderBlock = try SampleBlock()
         packet = try Packet()
@@ -52,7 +52,10 @@ final class SampleInput {
     var clippedSamples: Int64 { converter.clippedSamples }
 
     /// The depth of the source's samples that the encoder cannot keep; `nil` if nothing is lost.
-    var lostDepth: FormatConverter.LostDepth? { converter.lostDepth }
+    var lostDepth: FormatConverter.Depth? { converter.lostDepth(of: sourceDepth ?? converter.sourceDepth) }
+
+    /// The depth of the source if its samples were processed before they came here; `nil` if they come as they are.
+    var sourceDepth: FormatConverter.Depth?
 
     /// The planned output frames including `block`, rounded down for that block.
     func plannedFrames(with block: borrowing SampleBlock, rate: Int) -> Int64 {

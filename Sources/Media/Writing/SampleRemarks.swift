@@ -53,9 +53,15 @@ enum SampleRemarks {
                 case .integer where lost.isFloat: "\(format.bitDepth) bits"
                 case .integer: "\(format.bitDepth)"
                 }
-            let how = format.sampleKind == .float ? "" : format.dither == .rounding ? ", rounded" : ", dithered"
+            let how =
+                format.sampleKind == .float
+                ? "" : format.dither == .rounding ? ", rounded" : ", dithered\(shaping(format))"
             remarks.append(Remark(.depthReduced, "\(from) to \(depth)\(how)"))
         }
         return remarks
+    }
+
+    private static func shaping(_ format: ResolvedFormat) -> String {
+        format.dither == .shaped ? " with shaped noise" : ""
     }
 }

@@ -92,7 +92,7 @@ public final class WriterInput {
             encoder,
             to: sink,
             dither: format.dither ?? .tpdf,
-            isFine: format.isLossless && format.bitDepth > 16,
+            precision: format.resamplerPrecision,
             leadInFrames: leadIn,
             digests: options.digestsSamples
         )
@@ -138,13 +138,16 @@ public final class WriterInput {
     // MARK: Remarks
 
     /// Adds the remarks about the channels of `shape`, once per shape.
-    private func tellChannels(of shape: SampleShape) throws {
+    func tellChannels(of shape: SampleShape) throws {
         guard shape.channelMask != told?.channelMask || shape.channelCount != told?.channelCount else { return }
         told = shape
         let new = SampleRemarks.channels(of: shape, in: format).filter { !remarks.contains($0) }
         remarks += new
         if options.refusesLoss { try new.refuseLoss(at: .resample) }
     }
+
+    /// Says of which depth the source's samples were before something processed them.
+    func noteSourceDepth(_ depth: FormatConverter.Depth?) { samples?.sourceDepth = depth }
 
     // MARK: Ending
 
@@ -219,6 +222,15 @@ public final class WriterInput {
 }
 
 extension ResolvedFormat {
+    /// How exactly samples are converted to the format's rate.
+    var resamplerPrecision: Resampler.Precision {
+        switch resample {
+        case .fast: .low
+        case .best: .finest
+        case .standard, nil: isLossless && bitDepth > 16 ? .fine : .usual
+        }
+    }
+
     /// Whether a file without frames is readable: PCM may be empty, but other codecs write no valid file.
     fileprivate var mayBeEmpty: Bool { [.pcm, .ulaw, .alaw].contains(codec) && rules.mayBeEmpty }
 }

@@ -32,7 +32,8 @@ public struct RecipeConversion: Sendable {
                         position: progress.position,
                         frames: progress.frames,
                         totalFrames: progress.totalFrames,
-                        verifiedFrames: progress.verifiedFrames
+                        verifiedFrames: progress.verifiedFrames,
+                        measuredFrames: progress.measuredFrames
                     )
                 )
             }
@@ -62,7 +63,8 @@ extension ConversionReport {
             isVerified: outcome.verified != nil,
             digest: outcome.summary.digest?.hex,
             lostTags: outcome.summary.lostTags,
-            remarks: outcome.remarks
+            remarks: outcome.remarks,
+            loudness: outcome.loudness
         )
     }
 }

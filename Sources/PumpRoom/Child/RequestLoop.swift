@@ -232,6 +232,7 @@ final class RequestLoop: Sendable {
                     let description = try probe.describe(
                         source,
                         scanning: options.scans,
+                        measuring: options.measuresLoudness,
                         fitting: options.fitsPresets,
                         report: report
                     )

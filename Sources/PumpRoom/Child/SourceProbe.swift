@@ -29,20 +29,23 @@ public struct SourceProbe: Sendable {
     /// Ends a scan from another thread, with a failure with the code `cancelled`.
     public func stop() { signal.stop() }
 
-    /// Describes the container. With `scanning`, decodes the main track to its end as well; with `fitting`, adds
-    /// what each preset would make of that track.
+    /// Describes the container. With `scanning`, decodes the main track to its end as well; with `measuring`, does the
+    /// same and measures its loudness; with `fitting`, adds what each preset would make of that track.
     public func describe(
         _ descriptor: Int32,
         scanning: Bool = false,
+        measuring: Bool = false,
         fitting: Bool = false,
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> SourceReport {
         do {
             let cpuAtStart = BudgetWatch.now()
-            let reader = try open(descriptor, damage: scanning ? .conceal : .strict)
+            let reader = try open(descriptor, damage: scanning || measuring ? .conceal : .strict)
             var description = SourceReport(reader.description)
             if fitting { description.presets = Converter.presets(for: try reader.track()).map(PresetFit.init) }
-            if scanning, !description.isProtected { description.scan = try scan(reader, since: cpuAtStart, report) }
+            if scanning || measuring, !description.isProtected {
+                (description.scan, description.loudness) = try scan(reader, measuring, since: cpuAtStart, report)
+            }
             return description
         } catch {
             throw Failure(error)
@@ -65,16 +68,23 @@ public struct SourceProbe: Sendable {
 
     private func scan(
         _ reader: Reader,
+        _ measuring: Bool,
         since cpuAtStart: Duration,
         _ report: (ConversionProgress) -> Void
-    ) throws -> ScanReport {
+    ) throws -> (ScanReport, LoudnessReport?) {
         let track = try reader.track()
         let watch = BudgetWatch(budget, track: track, sourceBytes: reader.sourceBytes, since: cpuAtStart)
         let output = try reader.samples(of: track)
         var block = try SampleBlock()
+        var meter: LoudnessMeter?
         var nextReport: Int64 = 0
         while try output.next(into: &block) {
             try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
+            if measuring, let shape = block.shape, block.frameCount > 0 {
+                let used = try meter ?? LoudnessMeter(shape: shape)
+                meter = used
+                try used.add(&block)
+            }
             guard output.deliveredFrames >= nextReport else { continue }
             nextReport = output.deliveredFrames + Int64(track.sampleRateHz)
             report(
@@ -85,7 +95,8 @@ public struct SourceProbe: Sendable {
                 )
             )
         }
-        return ScanReport(frames: output.deliveredFrames, damage: DamageReport(output.damage))
+        let scan = ScanReport(frames: output.deliveredFrames, damage: DamageReport(output.damage))
+        return (scan, measuring ? try meter?.finish().rounded ?? LoudnessReport() : nil)
     }
 }
 

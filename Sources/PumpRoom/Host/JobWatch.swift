@@ -17,6 +17,8 @@ struct JobWatch {
     private(set) var spentAtBegin: WireCost?
     private var cpuAtBegin: Int64?
     private(set) var last: ConversionProgress?
+    /// The frames that a first pass measured, which the progress of a verification does not mention.
+    private var measured: Int64 = 0
     /// Whether the caller already has the outcome, although the room has not finished with the job.
     var isAbandoned = false
     /// The answer for the caller, held back until the room is gone.
@@ -46,9 +48,12 @@ struct JobWatch {
             progress.isCredible(after: last, within: bounds),
             isWithinBudget(progress, configuration)
         else { return false }
-        if progress.frames > last?.frames ?? 0 || progress.verifiedFrames ?? 0 > last?.verifiedFrames ?? 0 {
+        if progress.frames > last?.frames ?? 0 || progress.verifiedFrames ?? 0 > last?.verifiedFrames ?? 0
+            || progress.measuredFrames ?? 0 > last?.measuredFrames ?? 0
+        {
             quiet = .zero
         }
+        measured = max(measured, progress.measuredFrames ?? 0)
         last = progress
         return true
     }
@@ -87,8 +92,8 @@ extension JobWatch {
     private static let slackFactor = 2.0
     /// The lowest rate that counts, in Hz. A lower one would let few frames earn much time.
     private static let lowestRate: Int32 = 1_000
-    /// The size of a source limits the sound that counts: one second for this many bytes, once for decoding it and
-    /// once for verifying its output.
+    /// The size of a source limits the sound that counts: one second for this many bytes, once for decoding it, once
+    /// for verifying its output, and once for measuring its loudness.
     private static let bytesPerSecond = 1_024.0
 
     /// Longer than any real limit, and short enough for a `Duration`.
@@ -97,7 +102,8 @@ extension JobWatch {
     /// Whether `progress` stays within the sound that the job may decode. Beyond that, the room should have ended it.
     private func isWithinBudget(_ progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
         guard let allowed = configuration.limits(for: job.work.limits).decodedSeconds else { return true }
-        return Self.seconds(progress.frames, progress) <= Double(allowed) * Self.slackFactor + Self.slackSeconds
+        let frames = max(progress.frames, progress.measuredFrames ?? 0)
+        return Self.seconds(frames, progress) <= Double(allowed) * Self.slackFactor + Self.slackSeconds
     }
 
     private static func seconds(_ frames: Int64, _ progress: ConversionProgress) -> Double {
@@ -120,8 +126,11 @@ extension JobWatch {
     /// Seconds of sound that it has decoded, including verification, capped by what a source of this size can hold.
     private var worth: Double {
         guard let last else { return 0 }
-        let done = Self.seconds(last.frames, last) + Self.seconds(last.verifiedFrames ?? 0, last)
-        return min(done, job.work.sourceBytes.map { 2 * Double($0) / Self.bytesPerSecond } ?? Self.ages)
+        let done =
+            Self.seconds(last.frames, last) + Self.seconds(last.verifiedFrames ?? 0, last)
+            + Self.seconds(measured, last)
+        let passes = measured > 0 ? 3.0 : 2
+        return min(done, job.work.sourceBytes.map { passes * Double($0) / Self.bytesPerSecond } ?? Self.ages)
     }
 
     /// Why the job must stop, by the processor time that the kernel counts for its room. Allows up to a second more

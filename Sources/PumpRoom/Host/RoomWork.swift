@@ -70,6 +70,8 @@ public struct ProbeOptions: Sendable, Codable {
     public var raw: Recipe.RawDescription?
     /// Whether to decode the main track to its end as well.
     public var scans: Bool
+    /// Whether to measure the loudness of the main track, which decodes it to its end, too.
+    public var measuresLoudness: Bool
     /// Whether to report what each preset would make of the main track.
     public var fitsPresets: Bool
     /// Limits for opening and scanning; `nil` means the slot's usual ones.
@@ -79,12 +81,14 @@ public struct ProbeOptions: Sendable, Codable {
         nameHint: String? = nil,
         raw: Recipe.RawDescription? = nil,
         scans: Bool = false,
+        measuresLoudness: Bool = false,
         fitsPresets: Bool = false,
         limits: Recipe.Limits? = nil
     ) {
         self.nameHint = nameHint
         self.raw = raw
         self.scans = scans
+        self.measuresLoudness = measuresLoudness
         self.fitsPresets = fitsPresets
         self.limits = limits
     }

@@ -9,6 +9,8 @@ extension ConversionProgress {
         FigureBound.holds(position) && position >= .zero && frames >= last?.frames ?? 0 && bounds.holds(frames: frames)
             && FigureBound.holds(frames: totalFrames ?? 0)
             && verifiedFrames ?? 0 >= last?.verifiedFrames ?? 0 && FigureBound.holds(frames: verifiedFrames ?? 0)
+            && bounds.holds(frames: measuredFrames ?? 0)
+            && measuredFrames ?? .max >= last?.measuredFrames ?? 0
     }
 }
 
@@ -20,6 +22,7 @@ extension ConversionReport {
             && bounds.holds(frames: decodedFrames, at: format.sampleRateHz)
             && (0...bounds.outputBytes).contains(bytes) && damage.isCredible
             && remarks.allSatisfy { (0...FigureBound.count).contains($0.count ?? 0) }
+            && (loudness?.isCredible ?? true)
     }
 }
 
@@ -35,7 +38,7 @@ extension SourceReport {
     /// Whether a real file can have this report.
     var isCredible: Bool {
         tracks.allSatisfy(\.isCredible) && FigureBound.holds(frames: scan?.frames ?? 0)
-            && (scan?.damage.isCredible ?? true)
+            && (scan?.damage.isCredible ?? true) && (loudness?.isCredible ?? true)
             && (cover.map { cover in
                 [cover.bytes, cover.width, cover.height].allSatisfy { (0...Int(Int32.max)).contains($0) }
             } ?? true)

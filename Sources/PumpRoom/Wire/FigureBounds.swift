@@ -19,6 +19,8 @@ enum FigureBound {
     static let bitRate = 1 << 40
     /// Anything counted one by one: samples, tags, stretches.
     static let count: Int64 = 1 << 56
+    /// Decibels and loudness units, above and below zero: no float is louder than 770 dB.
+    static let decibels = 1_000.0
 
     static func holds(frames: Int64) -> Bool { (0...Self.frames).contains(frames) }
 
@@ -112,6 +114,16 @@ extension DamageReport {
         FigureBound.holds(frames: frames) && (0...FigureBound.count).contains(Int64(stretchCount))
             && stretches.count <= stretchCount
             && stretches.allSatisfy { FigureBound.holds(frames: $0.start) && FigureBound.holds(frames: $0.frames) }
+    }
+}
+
+extension LoudnessReport {
+    var isCredible: Bool { figures.allSatisfy { $0.magnitude <= FigureBound.decibels } }
+}
+
+extension LoudnessChange {
+    var isCredible: Bool {
+        figures.allSatisfy { $0.magnitude <= FigureBound.decibels } && FigureBound.holds(frames: limitedFrames)
     }
 }
 

@@ -58,7 +58,13 @@ package enum WireReading {
 
     /// A message of each kind, as slots write them.
     package static func requests(_ recipe: Recipe) throws -> [[UInt8]] {
-        let probe = ProbeOptions(nameHint: "a.wav", scans: true, fitsPresets: true, limits: .init(openSeconds: 10))
+        let probe = ProbeOptions(
+            nameHint: "a.wav",
+            scans: true,
+            measuresLoudness: true,
+            fitsPresets: true,
+            limits: .init(openSeconds: 10)
+        )
         let requests: [RoomRequest] = [
             .settle(RoomConfiguration().rules), .convert(job: 1, recipe: recipe, streams: false), .probe(job: 2, probe),
             .stop(job: 3),

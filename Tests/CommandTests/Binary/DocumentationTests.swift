@@ -100,6 +100,19 @@ struct DocumentationTests {
         }
     }
 
+    @Test func everyNameOfALoudnessIsExplained() throws {
+        let text = String(decoding: try Bytes.read(Documentation.path("loudness.md")), as: UTF8.self)
+        let words = Set(text.split { !$0.isLetter }.map(String.init))
+        let lines = try Bytes.read(Golden.folder.appendingPathComponent("loudness.jsonl").path)
+        for line in String(decoding: lines, as: UTF8.self).split(separator: "\n") {
+            let record = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            let parts = ["description", "conversion"].compactMap { record?[$0] as? [String: Any] }
+            for part in parts {
+                for key in Self.keys(in: try #require(part["loudness"])) { #expect(words.contains(key), "\(key)") }
+            }
+        }
+    }
+
     private static func keys(in value: Any) -> Set<String> {
         switch value {
         case let object as [String: Any]:

@@ -48,6 +48,15 @@ struct GoldenTests {
         try Golden.expect(records.joined(), is: "damage.jsonl")
     }
 
+    @Test func loudness() throws {
+        let records = [
+            try output("probe", "--loudness", "--json", "talk.wav"),
+            try output("convert", "talk.wav", "talk.flac", "--loudness", "-30LUFS", "--json"),
+            try output("convert", "talk.wav", "loud.wav", "--loudness", "-5", "--true-peak", "-12dBTP", "--json"),
+        ]
+        try Golden.expect(records.joined(), is: "loudness.jsonl")
+    }
+
     @Test func probedFiles() throws {
         try material.addTwoTracks()
         try material.addSixChannels()

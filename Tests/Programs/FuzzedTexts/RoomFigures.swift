@@ -60,9 +60,27 @@ package enum RoomFigures {
             isVerified: true,
             digest: "00ff",
             lostTags: ["title"],
-            remarks: [Remark(.tags, "one tag", count: 1)]
+            remarks: [Remark(.tags, "one tag", count: 1)],
+            loudness: LoudnessChange(
+                targetLUFS: -16,
+                ceilingDBTP: -1,
+                measured: loudness,
+                gainDB: 4,
+                limitedFrames: 10,
+                largestReductionDB: 1,
+                reachedLUFS: -16
+            )
         )
     }
+
+    private static let loudness = LoudnessReport(
+        integratedLUFS: -20,
+        rangeLU: 5,
+        momentaryMaxLUFS: -15,
+        shortTermMaxLUFS: -18,
+        samplePeakDBFS: -3,
+        truePeakDBTP: -2
+    )
 
     private static func format() throws -> ResolvedFormat {
         try AudioFormat(container: .wav, codec: .pcm).resolved(
@@ -103,6 +121,7 @@ package enum RoomFigures {
             cover: CoverReport(type: "image/png", width: 1, height: 1, bytes: 70),
             isProtected: false,
             scan: ScanReport(frames: 8_000, damage: DamageReport()),
+            loudness: loudness,
             presets: [
                 PresetFit(
                     preset: "p",

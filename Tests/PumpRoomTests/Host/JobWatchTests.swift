@@ -42,6 +42,31 @@ struct JobWatchTests {
         #expect(watch.elapsed == .seconds(10))
     }
 
+    /// A first pass takes no frame for the output, and it is work all the same.
+    @Test func measuredFramesEndSilenceAndEarnTime() {
+        var watch = watch(Recipe.Limits(decodedSeconds: 100))
+        func measured(_ seconds: Int, taken: Int = 0) -> ConversionProgress {
+            var progress = progress(seconds: taken)
+            progress.measuredFrames = Int64(seconds) * 8_000
+            return progress
+        }
+        let first = watch.advance(to: measured(1), configuration)
+        watch.pass(.seconds(10))
+        let second = watch.advance(to: measured(100), configuration)
+        #expect(first && second && watch.quiet == .zero)
+        let backwards = watch.advance(to: measured(99), configuration)
+        #expect(!backwards)
+        let taken = watch.advance(to: measured(100, taken: 100), configuration)
+        #expect(taken)
+        // Ten minutes for any job, and four seconds for each second of sound in both passes.
+        watch.pass(.seconds(1_390))
+        #expect(watch.overdue(configuration) == nil)
+        watch.pass(.milliseconds(1))
+        #expect(isSlow(watch.overdue(configuration)))
+        let beyond = watch.advance(to: measured(261, taken: 100), configuration)
+        #expect(!beyond)
+    }
+
     @Test func recipeMayShortenTheStallLimitAndNotLengthenIt() {
         #expect(watch().stallLimit(configuration) == .seconds(60))
         #expect(watch(Recipe.Limits(stallSeconds: 5)).stallLimit(configuration) == .seconds(5))

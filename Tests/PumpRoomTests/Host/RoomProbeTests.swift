@@ -34,6 +34,22 @@ import Testing
         await slot.close()
     }
 
+    @Test func roomMeasuresLoudnessWithinItsLock() async throws {
+        let slot = bench.slot { $0.sandbox = .require }
+        let path = bench.folder.path("a.flac")
+        try FFmpeg.encode(bench.clip, to: path)
+        let file = try OpenFile.reading(path)
+        let here = try SourceProbe(nameHint: path).describe(file.descriptor, measuring: true)
+        #expect(here.scan != nil && here.loudness != nil)
+        let outcome = await slot.describe(file.descriptor, .init(nameHint: path, measuresLoudness: true))
+        guard case .described(let report, _) = outcome else {
+            Issue.record("it was not described")
+            return
+        }
+        #expect(report == here)
+        await slot.close()
+    }
+
     @Test func roomFailsInTheWordsOfHere() async throws {
         let path = bench.folder.path("a.txt")
         try Bytes.write(Array("no sound".utf8), to: path)

@@ -1,0 +1,55 @@
+import Console
+import Conversion
+
+/// The options that set the loudness of an output.
+enum LoudnessOptions {
+    static let loudness = Option<LoudnessGoal.Target>(
+        "loudness",
+        .loudness,
+        "bring the output to this loudness: -16LUFS, or podcast, broadcast, streaming",
+        in: .format
+    )
+    static let truePeak = Option<LoudnessGoal.Level>(
+        "true-peak",
+        .truePeak,
+        "with --loudness: limit true peaks to this level (default: -1dBTP)",
+        in: .format
+    )
+
+    static let forms: [OptionForm] = [loudness.form, truePeak.form]
+
+    /// `nil` if the options ask for none.
+    static func goal(_ invocation: Invocation) throws(UsageError) -> LoudnessGoal? {
+        guard let target = invocation[loudness] else {
+            guard invocation[truePeak] == nil else { throw UsageError("--true-peak needs --loudness") }
+            return nil
+        }
+        return LoudnessGoal(target: target, truePeak: invocation[truePeak] ?? .usualTruePeak)
+    }
+}
+
+extension ValueType where Value == LoudnessGoal.Target {
+    /// `-16LUFS`, `podcast`
+    static let loudness = ValueType(
+        placeholder: "LEVEL",
+        completion: .suggestions(
+            LoudnessGoal.Purpose.allCases.map { .init(word: $0.rawValue, summary: $0.summary) }
+                + ["-14LUFS", "-16LUFS", "-19LUFS", "-23LUFS"].map { .init(word: $0) }
+        )
+    ) { text throws(Misfit) in
+        guard let target = LoudnessGoal.Target(text) else {
+            throw Misfit(why: "is not allowed; allowed: \(LoudnessGoal.Target.allowed)")
+        }
+        return target
+    }
+}
+
+extension ValueType where Value == LoudnessGoal.Level {
+    /// `-1dBTP`
+    static let truePeak = ValueType(placeholder: "LEVEL") { text throws(Misfit) in
+        guard let level = LoudnessGoal.Level(truePeak: text) else {
+            throw Misfit(why: "is not allowed; allowed: \(LoudnessGoal.Level.allowedTruePeaks)")
+        }
+        return level
+    }
+}

@@ -1,0 +1,53 @@
+/// What a conversion did to the loudness of its source.
+public struct LoudnessChange: Sendable, Hashable, Codable {
+    /// The loudness that was asked for.
+    public var targetLUFS: Double
+    /// The ceiling for true peaks.
+    public var ceilingDBTP: Double
+    /// The source's sound before the change, with the rate and the channels of the output.
+    public var measured: LoudnessReport
+    /// The gain of every sample; 0 if the loudness could not be measured.
+    public var gainDB: Double
+    /// The frames in which the limiter reduced the gain further.
+    public var limitedFrames: Int64
+    /// The most that it was reduced.
+    public var largestReductionDB: Double
+    /// The integrated loudness of the sound that was encoded; `nil` if it could not be measured.
+    public var reachedLUFS: Double?
+
+    public init(
+        targetLUFS: Double,
+        ceilingDBTP: Double,
+        measured: LoudnessReport,
+        gainDB: Double,
+        limitedFrames: Int64,
+        largestReductionDB: Double,
+        reachedLUFS: Double?
+    ) {
+        self.targetLUFS = targetLUFS
+        self.ceilingDBTP = ceilingDBTP
+        self.measured = measured
+        self.gainDB = gainDB
+        self.limitedFrames = limitedFrames
+        self.largestReductionDB = largestReductionDB
+        self.reachedLUFS = reachedLUFS
+    }
+
+    /// The figures in hundredths.
+    public var rounded: LoudnessChange {
+        var change = self
+        change.measured = measured.rounded
+        change.gainDB = gainDB.inHundredths
+        change.largestReductionDB = largestReductionDB.inHundredths
+        change.reachedLUFS = reachedLUFS?.inHundredths
+        return change
+    }
+
+    /// All figures, and those of the measurement.
+    public var figures: [Double] {
+        [targetLUFS, ceilingDBTP, gainDB, largestReductionDB] + [reachedLUFS].compactMap { $0 } + measured.figures
+    }
+
+    /// How far the output may be from the target without a remark, in LU.
+    public static let tolerance = 0.1
+}

@@ -1,0 +1,147 @@
+import Conversion
+
+extension Converter {
+    /// The source's loudness as the output would have it, measured in a first pass.
+    struct Measurement {
+        let goal: LoudnessGoal
+        let level: LoudnessGoal.Level
+        let report: LoudnessReport
+        /// The frames of the source that were measured.
+        let frames: Int64
+
+        /// In decibels; 0 if the loudness could not be measured.
+        var gain: Double { report.integratedLUFS.map { level.decibels - $0 } ?? 0 }
+
+        /// Whether the limiter may have work to do. Its filters may find peaks that are somewhat higher than measured.
+        var mayExceedCeiling: Bool {
+            report.truePeakDBTP.map { $0 + gain > goal.truePeak.decibels - 3 } ?? true
+        }
+    }
+
+    /// Decodes the requested part of the source and measures what would be encoded; `nil` if no loudness is asked for.
+    func measure(
+        _ source: Int32,
+        like first: Reader,
+        as format: ResolvedFormat,
+        _ cpuAtStart: Duration,
+        _ report: Pump.Report?
+    ) throws -> Measurement? {
+        guard let goal = request.loudness else { return nil }
+        let track = try first.track(request.track)
+        guard format.codec != .copy else {
+            throw MediaError(
+                .passthroughRefused,
+                at: .open,
+                "the loudness of copied packets cannot change",
+                stream: track.index,
+                hint: "choose a codec"
+            )
+        }
+        guard first.isSeekable else {
+            throw MediaError(
+                .sourceNotSeekable,
+                at: .open,
+                "its loudness is measured first, so the source is read twice, and a pipe can be read only once",
+                hint: "store the source in a file"
+            )
+        }
+        let reader = try open(source, checksDigest: false)
+        let output = try reader.samples(of: try reader.track(request.track), ranges: request.ranges)
+        let converted = try ConvertedOutput(output, for: format) { _ in }
+        let meter = try LoudnessMeter(shape: converted.shape)
+        let budget = BudgetWatch(
+            Budget(
+                decodedSeconds: request.budget.decodedSeconds,
+                expansionRatio: request.budget.expansionRatio,
+                cpuSeconds: request.budget.cpuSeconds
+            ),
+            track: track,
+            sourceBytes: reader.sourceBytes,
+            since: cpuAtStart
+        )
+        var block = try SampleBlock()
+        var nextReport: Int64 = 0
+        while try converted.next(into: &block) {
+            try meter.add(&block)
+            try budget.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
+            guard output.deliveredFrames >= nextReport else { continue }
+            nextReport = output.deliveredFrames + Int64(track.sampleRateHz)
+            report?(.measuring(output.deliveredFrames, of: output.promisedFrames, rate: track.sampleRateHz))
+        }
+        return Measurement(
+            goal: goal,
+            level: goal.level(channelCount: format.channelCount),
+            report: try meter.finish(),
+            frames: output.deliveredFrames
+        )
+    }
+
+    /// Carries the samples of `output` to `input` with the gain that `measurement` gives, and says what was done.
+    func carry(
+        _ output: TrackOutput,
+        to input: WriterInput,
+        as format: ResolvedFormat,
+        _ measurement: Measurement,
+        within budget: BudgetWatch,
+        _ report: Pump.Report?
+    ) throws -> LoudnessChange {
+        let converted = try ConvertedOutput(output, for: format) { try input.tellChannels(of: $0) }
+        let limiter = try Limiter(converted, ceiling: measurement.goal.truePeak.decibels, gain: measurement.gain)
+        let told = report.map { report in
+            { (progress: Pump.Progress) in report(progress.following(measurement.frames)) }
+        }
+        var meter: LoudnessMeter?
+        if measurement.mayExceedCeiling {
+            let used = try LoudnessMeter(shape: converted.shape)
+            meter = used
+            try Pump(from: MeteredOutput(limiter, used), to: input).run(within: budget, report: told)
+        } else {
+            try Pump(from: limiter, to: input).run(within: budget, report: told)
+        }
+        input.noteSourceDepth(converted.sourceDepth)
+        let measured = measurement.report
+        var reached = measured.integratedLUFS.map { $0 + measurement.gain }
+        if limiter.limitedFrames > 0, let meter { reached = try meter.finish().integratedLUFS }
+        return LoudnessChange(
+            targetLUFS: measurement.level.decibels,
+            ceilingDBTP: measurement.goal.truePeak.decibels,
+            measured: measured,
+            gainDB: measurement.gain,
+            limitedFrames: limiter.limitedFrames,
+            largestReductionDB: limiter.largestReductionDB,
+            reachedLUFS: reached
+        ).rounded
+    }
+}
+
+extension Tag {
+    /// Whether it states how loud the source's samples are, which is wrong once they have changed. iTunNORM is missing
+    /// here because it is technical and never copied.
+    var statesLoudness: Bool {
+        let name = key.lowercased()
+        return name.hasPrefix("replaygain_") || ["r128_track_gain", "r128_album_gain"].contains(name)
+    }
+}
+
+extension LoudnessChange {
+    /// What the user should know: that the target was missed, and why.
+    var remarks: [Remark] {
+        guard measured.integratedLUFS != nil else {
+            let detail = "the sound is too quiet or too short to measure its loudness: its level was kept"
+            return [Remark(.loudnessUnmeasured, detail)]
+        }
+        guard let reachedLUFS, abs(reachedLUFS - targetLUFS) > Self.tolerance else { return [] }
+        let detail =
+            "limiting true peaks to \(ceilingDBTP.inTenths) dBTP left \(reachedLUFS.inTenths) LUFS of "
+            + "\(targetLUFS.inTenths) LUFS"
+        return [Remark(.loudnessMissed, detail, count: limitedFrames)]
+    }
+}
+
+extension Double {
+    /// With one decimal: `-14.0`.
+    fileprivate var inTenths: String {
+        let tenths = Int((self * 10).rounded())
+        return "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
+    }
+}
