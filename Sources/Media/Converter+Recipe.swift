@@ -7,9 +7,6 @@ extension Converter.Request {
     /// Throws a `RecipeError` for an inconsistent recipe.
     public init(_ recipe: Recipe) throws {
         try recipe.validate()
-        guard recipe.timeline == nil else {
-            throw RecipeError(.notSupportedYet, at: "recipe.timeline", "this build reads timelines, but plays none")
-        }
         let (source, output) = (recipe.sources[0], recipe.outputs[0])
         self.init(
             format: try output.audioFormat(),
@@ -22,6 +19,17 @@ extension Converter.Request {
             raw: source.raw.map(RawShape.init)
         )
         refusesLoss = recipe.strictLoss
+        timeline = recipe.timeline
+        if timeline != nil {
+            inputs = recipe.sources.map { source in
+                .init(
+                    name: source.name ?? "",
+                    track: source.track,
+                    nameHint: source.location,
+                    raw: source.raw.map(RawShape.init)
+                )
+            }
+        }
         loudness = output.loudness
         concealSeconds = recipe.limits?.concealSeconds
         // The parent process limits the elapsed time, which passes even when nothing moves.

@@ -25,6 +25,11 @@ public struct Converter: Sendable {
         /// Whether losing anything from the source is a failure.
         public var refusesLoss = false
 
+        /// What of several sources is heard, and when; `nil` to convert one source.
+        public var timeline: Timeline?
+        /// The sources of the timeline, in the order of their descriptors.
+        public var inputs: [Input] = []
+
         /// The loudness to bring the output to; `nil` keeps the source's.
         public var loudness: LoudnessGoal?
 
@@ -52,12 +57,30 @@ public struct Converter: Sendable {
         }
     }
 
+    /// What is known of one source of a timeline before it is opened.
+    public struct Input: Sendable {
+        /// By which the timeline's pieces refer to it.
+        public var name: String
+        /// The audio track's stream number; `nil` for the main track.
+        public var track: Int?
+        public var nameHint: String?
+        public var raw: RawShape?
+
+        public init(name: String, track: Int? = nil, nameHint: String? = nil, raw: RawShape? = nil) {
+            self.name = name
+            self.track = track
+            self.nameHint = nameHint
+            self.raw = raw
+        }
+    }
+
     /// The result of a conversion.
     public struct Outcome: Sendable, Hashable {
+        /// The track that was converted; of a timeline, the track of its first source.
         public let source: Track
         /// The output's format, with every field resolved.
         public let format: ResolvedFormat
-        /// Frames taken from the source, on its clock.
+        /// Frames taken from the source, on its clock; of a timeline, its length on the clock of its first source.
         public let sourceFrames: Int64
         /// Planned and written lengths, which agree.
         public let summary: Writer.Summary
@@ -89,14 +112,8 @@ public struct Converter: Sendable {
         let cpuAtStart = BudgetWatch.now()
         let reader = try open(source, checksDigest: request.verifies)
         let track = try reader.track(request.track)
-        let format = try resolve(track)
-        if request.streams, request.verifies {
-            throw MediaError(
-                .destinationNotSeekable,
-                at: .open,
-                "an output stream cannot be verified, because it cannot be read back"
-            )
-        }
+        let format = try resolve(track.shape(in: request.ranges), stream: track.index)
+        try refuseVerifiedStream()
         let lostByUs = SourceLoss.remarks(reader, settingTags: Set(request.tags.keys.map { $0.lowercased() }))
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
         let measurement = try measure(source, like: reader, as: format, cpuAtStart, report)
@@ -156,7 +173,17 @@ public struct Converter: Sendable {
         )
     }
 
-    private func finding(
+    func refuseVerifiedStream() throws {
+        guard request.streams, request.verifies else { return }
+        throw MediaError(
+            .destinationNotSeekable,
+            at: .open,
+            "an output stream cannot be verified, because it cannot be read back"
+        )
+    }
+
+    /// Verifies the output if the request asks for it.
+    func finding(
         _ summary: Writer.Summary,
         _ format: ResolvedFormat,
         _ destination: Int32,
@@ -220,16 +247,16 @@ public struct Converter: Sendable {
         )
     }
 
-    private func resolve(_ track: Track) throws -> ResolvedFormat {
+    func resolve(_ shape: AudioShape, stream: Int?) throws -> ResolvedFormat {
         do {
-            return try request.format.resolved(for: track.shape(in: request.ranges))
+            return try request.format.resolved(for: shape)
         } catch {
             let tooLarge = error.reasons.contains { $0.field == "length" }
             var failure = MediaError(
                 tooLarge ? .outputTooLarge : .formatRefused,
                 at: .open,
                 error.description,
-                stream: track.index,
+                stream: stream,
                 hint: error.reasons.compactMap(\.hint).first
             )
             failure.refusal = error
@@ -237,7 +264,7 @@ public struct Converter: Sendable {
         }
     }
 
-    private func mergedTags(_ description: SourceDescription) -> [Tag] {
+    func mergedTags(_ description: SourceDescription) -> [Tag] {
         let wished = Set(request.tags.keys.map { $0.lowercased() })
         let kept = description.tags.filter { tag in
             !wished.contains(tag.key.lowercased()) && (request.loudness == nil || !tag.statesLoudness)

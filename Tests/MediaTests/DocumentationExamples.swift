@@ -211,3 +211,32 @@ func rewrite(_ source: FileHandle, to destination: FileHandle) async throws -> W
     return try await writer.finish()
 }
 // end
+
+// example: composing
+/// Puts a jingle before a talk, with a cross-fade, and plays music 18 dB quieter beneath both.
+func compose(
+    _ sources: (jingle: FileHandle, talk: FileHandle, music: FileHandle),
+    into destination: FileHandle
+) throws -> Writer.Summary {
+    let second = MediaTime(value: 1, timescale: 1)
+    let show = Timeline(tracks: [
+        .init(pieces: [
+            Piece(.source("jingle")),
+            Piece(.source("talk"), fadeOut: Fade(second), crossfade: Fade(second, curve: .equalPower)),
+        ]),
+        .init(gain: Gain(decibels: -18)!, pieces: [Piece(.source("music"))]),
+    ])
+    let reader = try CompositionReader(
+        show,
+        inputs: [
+            .init(name: "jingle", descriptor: sources.jingle.fileDescriptor),
+            .init(name: "talk", descriptor: sources.talk.fileDescriptor),
+            .init(name: "music", descriptor: sources.music.fileDescriptor),
+        ]
+    )
+    let format = try AudioFormat(container: .flac).resolved(for: reader.shape)
+    let writer = try Writer(descriptor: destination.fileDescriptor, format: format)
+    try Pump(from: reader.samples(), to: writer.samples()).run()
+    return try writer.finish()
+}
+// end

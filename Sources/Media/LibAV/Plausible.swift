@@ -23,6 +23,9 @@ extension Int64 {
         return overflows ? (other < 0 ? .min : .max) : sum
     }
 
+    /// The product, at most `Int64.max` and at least `Int64.min`.
+    func multipliedSaturated(by other: Int64) -> Int64 { Int64(clamping: Int128(self) * Int128(other)) }
+
     /// This number times `factor / divisor`, rounded towards zero and saturated at the limits of `Int64`.
     func scaledSaturated(by factor: Int, over divisor: Int) -> Int64 {
         Int64(clamping: Int128(self) * Int128(factor) / Int128(Swift.max(1, divisor)))

@@ -47,8 +47,6 @@ extension Converter {
         }
         let reader = try open(source, checksDigest: false)
         let output = try reader.samples(of: try reader.track(request.track), ranges: request.ranges)
-        let converted = try ConvertedOutput(output, for: format) { _ in }
-        let meter = try LoudnessMeter(shape: converted.shape)
         let budget = BudgetWatch(
             Budget(
                 decodedSeconds: request.budget.decodedSeconds,
@@ -59,14 +57,28 @@ extension Converter {
             sourceBytes: reader.sourceBytes,
             since: cpuAtStart
         )
+        return try measure(output, goal, as: format, within: budget, report)
+    }
+
+    /// Measures what would be encoded of `output`.
+    func measure(
+        _ output: some SampleOutput,
+        _ goal: LoudnessGoal,
+        as format: ResolvedFormat,
+        within budget: BudgetWatch,
+        _ report: Pump.Report?
+    ) throws -> Measurement {
+        let converted = try ConvertedOutput(output, for: format) { _ in }
+        let meter = try LoudnessMeter(shape: converted.shape)
+        let rate = output.clockRateHz
         var block = try SampleBlock()
         var nextReport: Int64 = 0
         while try converted.next(into: &block) {
             try meter.add(&block)
-            try budget.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
+            try budget.check(frames: output.deliveredFrames, rate: rate)
             guard output.deliveredFrames >= nextReport else { continue }
-            nextReport = output.deliveredFrames + Int64(track.sampleRateHz)
-            report?(.measuring(output.deliveredFrames, of: output.promisedFrames, rate: track.sampleRateHz))
+            nextReport = output.deliveredFrames + Int64(rate)
+            report?(.measuring(output.deliveredFrames, of: output.promisedFrames, rate: rate))
         }
         return Measurement(
             goal: goal,
@@ -78,7 +90,7 @@ extension Converter {
 
     /// Carries the samples of `output` to `input` with the gain that `measurement` gives, and says what was done.
     func carry(
-        _ output: TrackOutput,
+        _ output: some SampleOutput,
         to input: WriterInput,
         as format: ResolvedFormat,
         _ measurement: Measurement,

@@ -52,9 +52,30 @@ package final class BudgetWatch {
 
     /// `sourceBytes` is `nil` for a source of unknown size, whose expansion cannot be computed. Processor time
     /// counts from `cpuAtStart`. `spareFrames` are allowed beyond `decodedSeconds`.
-    package init(
+    package convenience init(
         _ budget: Budget,
         track: Track,
+        sourceBytes: Int64?,
+        since cpuAtStart: Duration,
+        at stage: Failure.Stage = .decode,
+        spareFrames: Int64 = 0
+    ) {
+        self.init(
+            budget,
+            rateHz: track.sampleRateHz,
+            frameBytes: max(1, track.channelCount * (track.bitDepth > 0 ? (track.bitDepth + 7) / 8 : 2)),
+            sourceBytes: sourceBytes,
+            since: cpuAtStart,
+            at: stage,
+            spareFrames: spareFrames
+        )
+    }
+
+    /// Like the other initialiser, for sound at `rateHz` that has `frameBytes` bytes in each frame.
+    package init(
+        _ budget: Budget,
+        rateHz: Int,
+        frameBytes: Int,
         sourceBytes: Int64?,
         since cpuAtStart: Duration,
         at stage: Failure.Stage = .decode,
@@ -63,14 +84,13 @@ package final class BudgetWatch {
         self.budget = budget
         self.cpuAtStart = cpuAtStart
         self.stage = stage
-        let rate = Double(max(1, track.sampleRateHz))
+        let rate = Double(max(1, rateHz))
         frameLimit = budget.decodedSeconds.map { Int64(clamping: $0, times: rate) + spareFrames } ?? .max
         byteLimit = budget.outputBytes ?? .max
         cpuLimit = budget.cpuSeconds.map { .seconds($0) }
         if let ratio = budget.expansionRatio, let sourceBytes {
-            let frameBytes = Double(max(1, track.channelCount) * (track.bitDepth > 0 ? (track.bitDepth + 7) / 8 : 2))
             let allowed = max(Double(sourceBytes) * ratio, Double(Budget.freeBytes))
-            expandedFrameLimit = Int64(min(allowed / frameBytes, Double(Int64.max / 2)))
+            expandedFrameLimit = Int64(min(allowed / Double(max(1, frameBytes)), Double(Int64.max / 2)))
         } else {
             expandedFrameLimit = .max
         }

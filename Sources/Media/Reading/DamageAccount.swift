@@ -32,4 +32,11 @@ public struct DamageAccount: Sendable, Hashable {
         stretchCount += 1
         if stretches.count < Self.listLimit { stretches.append(Stretch(start: start, frames: lost, code: code)) }
     }
+
+    /// Adds what another account holds.
+    mutating func add(_ other: DamageAccount) {
+        frames = frames.addingSaturated(other.frames)
+        stretchCount += other.stretchCount
+        stretches += other.stretches.prefix(max(0, Self.listLimit - stretches.count))
+    }
 }

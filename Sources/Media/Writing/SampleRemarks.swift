@@ -16,10 +16,15 @@ enum SampleRemarks {
         }
         guard !mix.target.isDiscrete else { return [] }
         let lost = lostLayout(mix.target, in: format)
-        guard !mix.keepsEveryChannel else { return lost }
+        return (mixing(by: mix).map { [$0] } ?? []) + lost
+    }
+
+    /// The remark that channels were mixed; `nil` if each of them is still heard alone.
+    static func mixing(by mix: ChannelMix) -> Remark? {
+        guard !mix.target.isDiscrete, !mix.keepsEveryChannel else { return nil }
         var detail = "\(mix.source) was mixed to \(mix.target), front channels at \(mix.frontGain.decibels) dB"
         if !mix.lostSpeakers.isEmpty { detail += ", without the low-frequency channel" }
-        return [Remark(.channelsMixed, detail)] + lost
+        return Remark(.channelsMixed, detail)
     }
 
     /// The remark that the container cannot store `layout`. One channel and two are mono and stereo everywhere.
@@ -45,20 +50,23 @@ enum SampleRemarks {
                 )
             )
         }
-        if sourceIsLossless, format.isLossless, let lost = input.lostDepth {
-            let from = lost.isFloat ? "\(lost.bits)-bit floats" : "\(lost.bits) bits"
-            let depth =
-                switch format.sampleKind {
-                case .float: "\(format.bitDepth)-bit floats"
-                case .integer where lost.isFloat: "\(format.bitDepth) bits"
-                case .integer: "\(format.bitDepth)"
-                }
-            let how =
-                format.sampleKind == .float
-                ? "" : format.dither == .rounding ? ", rounded" : ", dithered\(shaping(format))"
-            remarks.append(Remark(.depthReduced, "\(from) to \(depth)\(how)"))
-        }
+        if sourceIsLossless, format.isLossless, let lost = input.lostDepth { remarks.append(reduced(lost, in: format)) }
         return remarks
+    }
+
+    /// The remark that samples have fewer bits in `format` than in their source.
+    static func reduced(_ lost: FormatConverter.Depth, in format: ResolvedFormat) -> Remark {
+        let from = lost.isFloat ? "\(lost.bits)-bit floats" : "\(lost.bits) bits"
+        let depth =
+            switch format.sampleKind {
+            case .float: "\(format.bitDepth)-bit floats"
+            case .integer where lost.isFloat: "\(format.bitDepth) bits"
+            case .integer: "\(format.bitDepth)"
+            }
+        let how =
+            format.sampleKind == .float
+            ? "" : format.dither == .rounding ? ", rounded" : ", dithered\(shaping(format))"
+        return Remark(.depthReduced, "\(from) to \(depth)\(how)")
     }
 
     private static func shaping(_ format: ResolvedFormat) -> String {

@@ -1,0 +1,117 @@
+public import Conversion
+
+/// Reads a timeline like a source: describes the sound that its sources make together, and hands out its samples.
+///
+/// The caller keeps ownership of the descriptors, which must be seekable unless every source is played once and in
+/// order. Give each reader its own thread.
+public final class CompositionReader {
+    /// One source of a timeline.
+    public struct Input: Sendable {
+        /// By which the timeline's pieces refer to it.
+        public var name: String
+        public var descriptor: Int32
+        /// The audio track's stream number; `nil` for the main track.
+        public var track: Int?
+        public var options: Reader.Options
+
+        public init(name: String, descriptor: Int32, track: Int? = nil, options: Reader.Options = Reader.Options()) {
+            self.name = name
+            self.descriptor = descriptor
+            self.track = track
+            self.options = options
+        }
+    }
+
+    public let timeline: Timeline
+    private let sources: SoundSources
+    private let clock: SampleShape
+    private let plan: MixPlan
+    private let stop: StopSignal
+    private let channelRemarks: [Remark]
+
+    /// Opens the sources. `rate` is the sample rate of the clock if the timeline does not say; `nil` for the highest of
+    /// the sources.
+    ///
+    /// Throws a `RecipeError`, or `range_outside_source`, if a piece wants what its source does not have. A source that
+    /// does not state its exact length is read to its end first.
+    public init(_ timeline: Timeline, inputs: [Input], rate: Int? = nil) throws {
+        self.timeline = timeline
+        let opened = try inputs.map { input in
+            let reader = try Reader(descriptor: input.descriptor, options: input.options)
+            return SoundSources.Source(
+                name: input.name,
+                descriptor: input.descriptor,
+                options: input.options,
+                reader: reader,
+                track: try reader.track(input.track)
+            )
+        }
+        let choice = try ClockChoice(timeline, opened, rate: rate)
+        clock = try choice.shape()
+        channelRemarks = try choice.remarks()
+        sources = try SoundSources(opened)
+        stop = inputs.first?.options.stop ?? StopSignal()
+        var planner = TimelinePlanner(timeline, sources: sources.sources, clock: clock)
+        plan = try planner.plan()
+    }
+
+    /// The length of the timeline on its clock.
+    public var frames: Int64 { plan.frames }
+
+    /// What an output format has to suit.
+    public var shape: AudioShape {
+        let tracks = sources.sources.map(\.track)
+        let lossless = tracks.allSatisfy(\.isLossless)
+        return AudioShape(
+            sampleRateHz: clock.sampleRateHz,
+            channelCount: clock.channelCount,
+            layout: clock.channelMask == 0 ? nil : ChannelLayout(mask: clock.channelMask),
+            bitDepth: tracks.map(\.bitDepth).max() ?? 16,
+            sampleKind: tracks.contains(where: \.isFloat) ? .float : .integer,
+            codecName: lossless ? "pcm" : "mix",
+            isLossless: lossless,
+            frames: plan.frames
+        )
+    }
+
+    /// The samples of the whole timeline. Each call starts again from the beginning.
+    ///
+    /// Where pieces only follow one another, their samples stay as the sources have them. Otherwise they are floats.
+    public func samples() throws -> any SampleOutput { try samples(.fine, outputRate: clock.sampleRateHz) }
+
+    /// `outputRate` is the rate of the writer: if that resamples as well, all pieces are brought to one sample format
+    /// first, because a resampler would stop at each change.
+    func samples(_ precision: Resampler.Precision, outputRate: Int) throws -> any SampleOutput {
+        sources.precision = precision
+        if outputRate == clock.sampleRateHz, timeline.limit == nil,
+            let items = plan.sequence(of: sources.sources, on: clock)
+        {
+            return SequenceOutput(items, on: clock, sources: sources, stop: stop)
+        }
+        let mix = try MixOutput(plan, on: clock, sources: sources, stop: stop)
+        return try timeline.limit.map { try Limiter(mix, ceiling: $0.decibels) } ?? mix
+    }
+
+    /// The damage in the pieces that have been played.
+    public var damage: DamageAccount { sources.damage }
+
+    /// Remarks about the sources that have been played, and about channels that were mixed on their way to the clock.
+    public var remarks: [Remark] { sources.remarks + channelRemarks }
+
+    /// The first source, whose tags the output has.
+    var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }
+
+    /// What no output carries of the sources' chapters, tags and pictures. The output has those of the first source.
+    func remarksOfSources(settingTags: Set<String>) -> [Remark] {
+        SourceLoss.remarks(main.reader, settingTags: settingTags)
+    }
+
+    /// The remark that mixed samples have fewer bits in `format` than in their sources; `nil` if they have not.
+    func lostDepth(in format: ResolvedFormat) -> Remark? {
+        let shape = shape
+        guard shape.isLossless, format.isLossless, format.sampleKind == .integer else { return nil }
+        guard shape.sampleKind == .float || shape.bitDepth > format.bitDepth else { return nil }
+        let lost = FormatConverter.Depth(bits: shape.bitDepth, isFloat: shape.sampleKind == .float)
+        return SampleRemarks.reduced(lost, in: format)
+    }
+}

@@ -1,0 +1,169 @@
+import Conversion
+
+extension Converter {
+    /// Converts the timeline of the request. `sources` has a descriptor for each of its inputs.
+    ///
+    /// A request without a timeline has one source. Throws a `MediaError`, or a `RecipeError` for a piece that its
+    /// source cannot give, and leaves unusable bytes in `destination` on failure.
+    public func run(
+        from sources: [Int32],
+        to destination: Int32,
+        report: Pump.Report? = nil
+    ) throws -> Outcome {
+        guard let timeline = request.timeline else {
+            guard sources.count == 1 else {
+                throw MediaError(.recipeRefused, at: .open, "several sources need a timeline")
+            }
+            return try run(from: sources[0], to: destination, report: report)
+        }
+        guard sources.count == request.inputs.count, !sources.isEmpty else {
+            throw MediaError(
+                .recipeRefused,
+                at: .open,
+                "\(sources.count) descriptors for \(request.inputs.count) sources"
+            )
+        }
+        if let plain = plainRequest { return try plain.run(from: sources, to: destination, report: report) }
+        try refuseVerifiedStream()
+        let cpuAtStart = BudgetWatch.now()
+        let composition = try CompositionReader(
+            timeline,
+            inputs: zip(request.inputs, sources).map { input(for: $0, $1) },
+            rate: request.format.sampleRateHz
+        )
+        return try convert(composition, into: destination, cpuAtStart, report)
+    }
+
+    /// The same conversion without a timeline, if its pieces are nothing but ranges of one source.
+    private var plainRequest: Converter? {
+        guard let timeline = request.timeline, let input = request.inputs.first, request.inputs.count == 1,
+            let ranges = timeline.plainRanges
+        else { return nil }
+        var plain = request
+        (plain.timeline, plain.inputs) = (nil, [])
+        (plain.track, plain.nameHint, plain.raw, plain.ranges) = (input.track, input.nameHint, input.raw, ranges)
+        return Converter(plain, stop: stop)
+    }
+}
+
+extension Timeline {
+    /// The ranges that are heard one after another, if there is only one source and nothing is changed; else `nil`.
+    fileprivate var plainRanges: [MediaTimeRange]? {
+        guard sampleRateHz == nil, layout == nil, padTo == nil, limit == nil, tracks.count == 1,
+            let track = tracks.first,
+            track.start == .zero, track.gain == .unity, track.pan == .centre, track.ramps.isEmpty
+        else { return nil }
+        var ranges: [MediaTimeRange] = []
+        for piece in track.pieces {
+            guard case .source(let name, let range) = piece.material, piece == Piece(.source(name, range)) else {
+                return nil
+            }
+            ranges.append(range)
+        }
+        return ranges == [.whole] ? [] : ranges
+    }
+}
+
+extension Converter {
+    fileprivate func input(for input: Input, _ descriptor: Int32) -> CompositionReader.Input {
+        CompositionReader.Input(
+            name: input.name,
+            descriptor: descriptor,
+            track: input.track,
+            options: .init(
+                nameHint: input.nameHint,
+                raw: input.raw,
+                damage: request.damage,
+                concealSeconds: request.concealSeconds,
+                openSeconds: request.budget.openSeconds,
+                stop: stop
+            )
+        )
+    }
+
+    private func convert(
+        _ composition: CompositionReader,
+        into destination: Int32,
+        _ cpuAtStart: Duration,
+        _ report: Pump.Report?
+    ) throws -> Outcome {
+        let format = try resolve(composition.shape, stream: nil)
+        let lostByUs = composition.remarksOfSources(settingTags: Set(request.tags.keys.map { $0.lowercased() }))
+        if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
+        let measurement = try measure(composition, as: format, cpuAtStart, report)
+        let output = try composition.samples(format.resamplerPrecision, outputRate: format.sampleRateHz)
+        let main = composition.main.reader.description
+        let writer = try Writer(
+            descriptor: destination,
+            format: format,
+            options: .init(
+                tags: mergedTags(main),
+                cover: main.cover,
+                digestsSamples: request.verifies,
+                streams: request.streams,
+                refusesLoss: request.refusesLoss,
+                // The depth of mixed samples is that of floats, and says nothing about the sources.
+                sourceIsLossless: composition.shape.isLossless && output is SequenceOutput
+            )
+        )
+        let (input, budget) = (try writer.samples(), budgetWatch(output.clockRateHz, cpuAtStart))
+        var change: LoudnessChange?
+        if let measurement {
+            change = try carry(output, to: input, as: format, measurement, within: budget, report)
+        } else {
+            try Pump(from: output, to: input).run(within: budget, report: report)
+        }
+        guard output.deliveredFrames == composition.frames else {
+            throw MediaError(
+                .frameCountMismatch,
+                at: .decode,
+                "the timeline has \(Plural.count(composition.frames, "frame")), but \(output.deliveredFrames) were made"
+            )
+        }
+        let summary = try writer.finish()
+        var remarks = summary.remarks + lostByUs + composition.remarks + (change?.remarks ?? [])
+        if !(output is SequenceOutput), let depth = composition.lostDepth(in: format) {
+            if request.refusesLoss { try [depth].refuseLoss(at: .finish) }
+            remarks.append(depth)
+        }
+        let (track, rate) = (composition.main.track, output.clockRateHz)
+        let length = MediaTime(frames: composition.frames, rate: rate).frames(atRate: track.sampleRateHz)?.frames
+        return Outcome(
+            source: track,
+            format: format,
+            sourceFrames: length ?? composition.frames,
+            summary: summary,
+            damage: composition.damage,
+            verified: try finding(summary, format, destination, cpuAtStart) { verified in
+                report?(
+                    Pump.Progress(
+                        position: MediaTime(frames: composition.frames, rate: rate),
+                        frames: composition.frames,
+                        totalFrames: composition.frames,
+                        verifiedFrames: verified
+                    )
+                )
+            },
+            remarks: remarks.lossesFirst,
+            loudness: change
+        )
+    }
+
+    /// The loudness of the whole timeline; `nil` if none is asked for.
+    private func measure(
+        _ composition: CompositionReader,
+        as format: ResolvedFormat,
+        _ cpuAtStart: Duration,
+        _ report: Pump.Report?
+    ) throws -> Measurement? {
+        guard let goal = request.loudness else { return nil }
+        let output = try composition.samples(format.resamplerPrecision, outputRate: format.sampleRateHz)
+        let budget = budgetWatch(output.clockRateHz, cpuAtStart)
+        return try measure(output, goal, as: format, within: budget, report)
+    }
+
+    /// A timeline may repeat its sources, so their size sets no bound.
+    private func budgetWatch(_ rate: Int, _ cpuAtStart: Duration) -> BudgetWatch {
+        BudgetWatch(request.budget, rateHz: rate, frameBytes: 1, sourceBytes: nil, since: cpuAtStart)
+    }
+}
