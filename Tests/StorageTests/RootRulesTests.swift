@@ -98,7 +98,7 @@ struct OutputModeTests {
     init() throws { folder = try TemporaryFolder.create() }
 
     private func mode(_ source: UInt32, _ group: UInt32 = 7, created: UInt32 = 0o644, in own: UInt32 = 7) -> UInt32 {
-        OutputMode.withinSource(FilePermissions(mode: source, group: group))
+        OutputMode.withinSources([FilePermissions(mode: source, group: group)])
             .permissions(FilePermissions(mode: created, group: own))
     }
 
@@ -131,8 +131,8 @@ struct OutputModeTests {
             switch try root.prepareOutput(
                 at: Location("root:\(name)"),
                 onConflict: .fail,
-                source: file.identity,
-                permissions: file.permissions,
+                sources: [file.identity],
+                permissions: file.permissions.map { [$0] } ?? [],
                 mustBeHidden: isHidden
             ) {
             case .skipped: Issue.record("skipped")

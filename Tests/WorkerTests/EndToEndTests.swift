@@ -50,4 +50,52 @@ struct EndToEndTests {
         #expect(try #require(Int(try lab.sql(count))) - before <= 3, "one to work, one for heartbeats, one to listen")
         #expect(try await worker.stop() == .exited(0))
     }
+
+    @Test func aJobMixesSeveralSources() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource("voice.wav", frames: 4_000)
+        try lab.addSource("music.wav", frames: 6_000, seed: 8)
+        let half = try #require(Gain(decibels: -6))
+        let recipe = Recipe(
+            sources: [.init(location: "in:voice.wav", name: "voice"), .init(location: "in:music.wav", name: "music")],
+            outputs: [.init(location: "out:mix.wav")],
+            timeline: Timeline(tracks: [
+                .init(start: MediaTime(value: 1, timescale: 8), pieces: [Piece(.source("voice"))]),
+                .init(pieces: [Piece(.source("music"), repeats: .times(2), gain: half)]),
+            ])
+        )
+        try await lab.submit([recipe])
+        let worker = try lab.worker()
+        try await lab.wait(for: 1, "completed")
+        #expect(try await worker.stop() == .exited(0), "\(worker.text)")
+        let (voice, music) = (
+            try WAVFile.read(path: lab.path("in/voice.wav")).samples(channel: 0),
+            try WAVFile.read(path: lab.path("in/music.wav")).samples(channel: 0)
+        )
+        let mixed = try WAVFile.read(path: lab.path("out/mix.wav")).samples(channel: 0)
+        #expect(mixed.count == 12_000)
+        for frame in stride(from: 0, to: 12_000, by: 7) {
+            let spoken = (1_000..<5_000).contains(frame) ? voice[frame - 1_000] : 0
+            let expected = max(-1, min(1, spoken + music[frame % 6_000] * half.amplitude))
+            #expect(abs(mixed[frame] - expected) <= 2.5 / 32_768, "frame \(frame)")
+        }
+    }
+
+    @Test func aJobOfTwoSourcesNeedsBothRoots() async throws {
+        let lab = try await WorkerLab()
+        try lab.addSource("voice.wav")
+        let recipe = Recipe(
+            sources: [.init(location: "in:voice.wav", name: "voice"), .init(location: "elsewhere:b.wav", name: "b")],
+            outputs: [.init(location: "out:mix.wav")],
+            timeline: Timeline(tracks: [.init(pieces: [Piece(.source("voice")), Piece(.source("b"))])])
+        )
+        let jobs = try await lab.submit([recipe])
+        let worker = try lab.worker()
+        // The worker lacks a root: it hands the job back for others, and spends no attempt.
+        try await lab.wait("the job is handed back") { try lab.attempts() == ["released unable": 1] }
+        let story = try #require(try await lab.ledger.story(of: jobs[0]))
+        #expect(story.missing == ["root:elsewhere"])
+        #expect(try lab.sql("select count(*) from \(lab.schema).finished") == "0")
+        _ = try await worker.stop()
+    }
 }

@@ -13,8 +13,8 @@ extension Timeline {
     public static let maximumNesting = 16
     /// How often a piece may be repeated.
     public static let maximumRepeats = 1_000_000
-    /// The most sources.
-    public static let maximumSources = 1_000
+    /// The most sources: the kernel passes at most 253 open files to another process in one message.
+    public static let maximumSources = 250
     /// The most characters of the name of a source or track.
     public static let maximumNameLength = 100
     /// The longest timeline.

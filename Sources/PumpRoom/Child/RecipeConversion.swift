@@ -23,10 +23,20 @@ public struct RecipeConversion: Sendable {
         streaming: Bool = false,
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> ConversionReport {
+        try run(from: [source], to: destination, streaming: streaming, report: report)
+    }
+
+    /// The same for a recipe with several sources, whose descriptors are in its order.
+    public func run(
+        from sources: [Int32],
+        to destination: Int32,
+        streaming: Bool = false,
+        report: @escaping (ConversionProgress) -> Void = { _ in }
+    ) throws(Failure) -> ConversionReport {
         do {
             var request = try Converter.Request(recipe)
             request.streams = streaming
-            let outcome = try Converter(request, stop: signal).run(from: source, to: destination) { progress in
+            let outcome = try Converter(request, stop: signal).run(from: sources, to: destination) { progress in
                 report(
                     ConversionProgress(
                         position: progress.position,

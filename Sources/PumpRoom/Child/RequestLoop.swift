@@ -206,15 +206,17 @@ final class RequestLoop: Sendable {
         }
         switch request {
         case .convert(let id, let recipe, let streams):
-            guard descriptors.count == 2 else { RoomProcess.giveUp("a request lacks its descriptors") }
-            let (conversion, source, destination) = (
-                RecipeConversion(recipe), descriptors[0].number, descriptors[1].number
-            )
+            guard descriptors.count == recipe.sources.count + 1 else {
+                RoomProcess.giveUp("a request lacks its descriptors")
+            }
+            let conversion = RecipeConversion(recipe)
+            let numbers = descriptors.map(\.number)
+            let (sources, destination) = (Array(numbers.dropLast()), numbers[numbers.count - 1])
             let job = ReceivedJob(
                 id: id,
                 work: conversion,
                 body: { report, _ throws(Failure) in
-                    let report = try conversion.run(from: source, to: destination, streaming: streams, report: report)
+                    let report = try conversion.run(from: sources, to: destination, streaming: streams, report: report)
                     let bounded = report.bounded
                     return { .converted(job: id, bounded, $0) }
                 },

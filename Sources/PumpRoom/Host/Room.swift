@@ -97,14 +97,18 @@ final class Room {
         } catch {
             return job.fail(.refused("a number in the recipe is not finite"))
         }
+        guard job.work.descriptors.count <= Datagram.descriptorLimit else {
+            let count = "the recipe has \(Plural.count(job.work.sources.count, "source"))"
+            return job.fail(.refused("\(count); the limit is \(Timeline.maximumSources)"))
+        }
         guard bytes.count <= Datagram.byteLimit else {
             let sizes = "the recipe has \(Plural.count(bytes.count, "byte")); the limit is \(Datagram.byteLimit)"
-            return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges"))
+            return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges or pieces"))
         }
         takenCount += 1
         hasLastJob = job.work.endsRoom
         let limits = configuration.limits(for: job.work.limits)
-        inFlight.append(JobWatch(job, bounds: JobBounds(limits, source: job.work.descriptors[0])))
+        inFlight.append(JobWatch(job, bounds: job.work.bounds(limits)))
         outbox.append((job.id, bytes, job.work.descriptors))
         flush()
     }

@@ -11,9 +11,9 @@ public struct RoomWork: Sendable {
     }
 
     let kind: Kind
-    /// Open for reading.
-    let source: Int32
-    /// The size of the source, if known. It caps the time that a job can earn by reporting progress.
+    /// Open for reading, in the order of the recipe.
+    let sources: [Int32]
+    /// The size of the sources together, if known. It caps the time that a job can earn by reporting progress.
     public var sourceBytes: Int64?
     /// Whether the room must end before the outcome is returned. On file systems that do not report writers, only
     /// this ensures that no process can still write to the destination.
@@ -22,21 +22,26 @@ public struct RoomWork: Sendable {
     /// Converts `source` to `destination`, a new, empty file that is open for reading and writing. With `streams`,
     /// `destination` may be a pipe instead.
     public init(_ recipe: Recipe, from source: Int32, to destination: Int32, streams: Bool = false) {
+        self.init(recipe, from: [source], to: destination, streams: streams)
+    }
+
+    /// The same for a recipe with several sources.
+    public init(_ recipe: Recipe, from sources: [Int32], to destination: Int32, streams: Bool = false) {
         kind = .convert(recipe, destination: destination, streams: streams)
-        self.source = source
+        self.sources = sources
     }
 
     /// Describes the file behind `source`.
     init(probing source: Int32, _ options: ProbeOptions) {
         kind = .probe(options)
-        self.source = source
+        sources = [source]
     }
 
     /// The descriptors that go to the room, in the order in which it expects them.
     var descriptors: [Int32] {
         switch kind {
-        case .convert(_, let destination, _): [source, destination]
-        case .probe: [source]
+        case .convert(_, let destination, _): sources + [destination]
+        case .probe: sources
         }
     }
 
@@ -45,6 +50,12 @@ public struct RoomWork: Sendable {
         case .convert(let recipe, _, _): recipe.limits
         case .probe(let options): options.limits
         }
+    }
+
+    /// The highest figures that it can report, within the limits that the room was given.
+    func bounds(_ limits: Recipe.Limits) -> JobBounds {
+        if case .convert(let recipe, _, _) = kind, recipe.timeline != nil { return JobBounds(limits, source: nil) }
+        return JobBounds(limits, source: sources[0])
     }
 
     /// The message to the room, without paths.

@@ -4,8 +4,9 @@ import System
 
 /// Resource limits of the process.
 enum ProcessLimits {
-    /// Two for each of up to 64 jobs, and some for the room itself.
-    private static let descriptorLimit: UInt64 = 2 * 64 + 32
+    /// Two for each of up to 64 jobs with one source, or all sources of the eight jobs that may wait, and some for the
+    /// room itself.
+    private static let descriptorLimit = UInt64(9 * Datagram.descriptorLimit + 32)
 
     static func set(_ rules: RoomRules) throws(RoomLock.Refusal) {
         let mapped = try mappedBytes()

@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 import System
 
@@ -5,8 +6,8 @@ import System
 enum Datagram {
     /// The largest message in either direction. It fits the default send buffer of every kernel.
     static let byteLimit = 128 << 10
-    /// A request carries at most this many: source and destination.
-    static let descriptorLimit = 2
+    /// A request carries at most this many: the sources and the destination. The kernel allows 253.
+    static let descriptorLimit = Timeline.maximumSources + 1
 
     enum Sent { case sent, full, gone, refused(SystemError) }
 

@@ -47,14 +47,14 @@ struct JobBounds {
 
     init() {}
 
-    /// `limits` are those that the room was given. `source` is a descriptor, examined only
-    /// for its size; a pipe has none.
-    init(_ limits: Recipe.Limits, source: Int32) {
+    /// `limits` are those that the room was given. `source` is a descriptor, examined only for its size; a pipe has
+    /// none. Without it, the size of sources sets no bound: a timeline may repeat them.
+    init(_ limits: Recipe.Limits, source: Int32?) {
         let concealed = Double(max(0, limits.concealSeconds ?? 0)) + Self.freeSeconds
         if let decoded = limits.decodedSeconds {
             seconds = min(seconds, Self.slack * Double(max(0, decoded)) + concealed)
         }
-        if let ratio = limits.expansionRatio, let size = Self.size(of: source) {
+        if let ratio = limits.expansionRatio, let size = source.flatMap(Self.size) {
             let decodedBytes = max(Double(size) * max(0, ratio), Self.freeBytes)
             let most = Self.slack * decodedBytes + concealed * Self.highestRateHz
             if most < Double(frames) { frames = Int64(most) }

@@ -3,7 +3,7 @@ import Glibc
 import System
 
 /// A file opened for reading, closed when the value is dropped.
-public struct SourceFile: ~Copyable {
+public struct SourceFile: ~Copyable, Sendable {
     /// Callers may use it but must not close it.
     public let descriptor: Int32
     public let identity: FileIdentity

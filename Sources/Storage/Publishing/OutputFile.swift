@@ -33,29 +33,29 @@ public struct OutputFile: ~Copyable {
 
     /// Opens a file in the folder of `path`, after checking everything that would stop it later.
     ///
-    /// Follows links: a link at the destination stays, and its target is replaced. `source` identifies the source
-    /// file, which is never replaced, whatever name leads to it. `mode` decides who may read the output.
+    /// Follows links: a link at the destination stays, and its target is replaced. `sources` identifies the source
+    /// files, which are never replaced, whatever names lead to them. `mode` decides who may read the output.
     public static func prepare(
         at path: String,
         onConflict policy: Recipe.ConflictPolicy,
-        source: FileIdentity? = nil,
-        mode: OutputMode = .withinSource(nil)
+        sources: [FileIdentity] = [],
+        mode: OutputMode = .withinSources([])
     ) throws(StorageError) -> Preparation {
-        try prepare(at: path, onConflict: policy, source: source, mode: mode, mustBeHidden: false)
+        try prepare(at: path, onConflict: policy, sources: sources, mode: mode, mustBeHidden: false)
     }
 
     /// The same; `mustBeHidden` works without unnamed files, as some file systems require.
     package static func prepare(
         at path: String,
         onConflict policy: Recipe.ConflictPolicy,
-        source: FileIdentity? = nil,
-        mode: OutputMode = .withinSource(nil),
+        sources: [FileIdentity] = [],
+        mode: OutputMode = .withinSources([]),
         mustBeHidden: Bool
     ) throws(StorageError) -> Preparation {
         var place = try DestinationPath(path)
         // The kernel follows the links, so that its rules for links in shared folders (fs.protected_symlinks) apply.
         if let present = FileFacts.of(path, followingLinks: true) {
-            try refuse(present, source, path)
+            try refuse(present, sources, path)
             switch policy {
             case .fail: throw exists(path, at: .open)
             case .skip: return .skipped
@@ -86,13 +86,13 @@ public struct OutputFile: ~Copyable {
         in folder: Folder,
         _ name: String,
         onConflict policy: Recipe.ConflictPolicy,
-        source: FileIdentity?,
+        sources: [FileIdentity],
         mode: OutputMode,
         mustBeHidden: Bool,
         mayExist: Bool = false
     ) throws(StorageError) -> Preparation {
         if let present = try folder.facts(of: name, at: .open) {
-            try refuse(present, source, folder.path(of: name))
+            try refuse(present, sources, folder.path(of: name))
             switch policy {
             case .fail where mayExist: break
             case .fail: throw exists(folder.path(of: name), at: .open)
@@ -160,11 +160,17 @@ public struct OutputFile: ~Copyable {
 
     private static func refuse(
         _ present: FileFacts,
-        _ source: FileIdentity?,
+        _ sources: [FileIdentity],
         _ path: String
     ) throws(StorageError) {
-        if present.identity == source {
-            throw StorageError(.destinationIsSource, at: .open, "write to", "it is the source", place: path)
+        if sources.contains(present.identity) {
+            throw StorageError(
+                .destinationIsSource,
+                at: .open,
+                "write to",
+                sources.count == 1 ? "it is the source" : "it is one of the sources",
+                place: path
+            )
         }
         if present.kind != .file { throw notAFile(present.kind, path, at: .open) }
     }

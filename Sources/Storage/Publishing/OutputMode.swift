@@ -5,12 +5,20 @@ import Glibc
 public struct FilePermissions: Sendable, Hashable {
     let mode: UInt32
     let group: UInt32
+
+    /// The most that an output made from a file with these permissions may have.
+    fileprivate func limit(on output: FilePermissions) -> UInt32 {
+        let (ofGroup, ofOthers) = (mode >> 3 & 0o7, mode & 0o7)
+        guard group != output.group else { return 0o700 | ofGroup << 3 | ofOthers }
+        // The output's group are strangers to the source, and members of the source's group may be among the others.
+        return 0o700 | ofOthers << 3 | (ofGroup & ofOthers)
+    }
 }
 
 /// How an output's permissions are chosen.
 public enum OutputMode: Sendable, Hashable {
-    /// Those that the umask leaves, limited to those of the source. `nil` stands for a pipe, which sets no limit.
-    case withinSource(FilePermissions?)
+    /// Those that the umask leaves, limited to those of every source. A pipe sets no limit.
+    case withinSources([FilePermissions])
     /// Exactly these, whatever the umask is.
     case fixed(UInt32)
 
@@ -19,13 +27,7 @@ public enum OutputMode: Sendable, Hashable {
         let usual = created.mode & 0o777
         switch self {
         case .fixed(let mode): return mode
-        case .withinSource(nil): return usual
-        case .withinSource(let source?):
-            let (group, others) = (source.mode >> 3 & 0o7, source.mode & 0o7)
-            guard source.group != created.group else { return usual & (0o700 | group << 3 | others) }
-            // The output's group are strangers to the source, and members of the source's group may be among the
-            // others.
-            return usual & (0o700 | others << 3 | (group & others))
+        case .withinSources(let sources): return sources.reduce(usual) { $0 & $1.limit(on: created) }
         }
     }
 }
@@ -39,7 +41,7 @@ extension UnfinishedFile {
         let number = errno
         switch (number, mode) {
         // The file system has no permissions for single files (FAT, some network mounts): its mount options decide.
-        case (EPERM, .withinSource), (ENOTSUP, .withinSource), (ENOSYS, .withinSource): return
+        case (EPERM, .withinSources), (ENOTSUP, .withinSources), (ENOSYS, .withinSources): return
         default: throw cannotPermit(number)
         }
     }

@@ -119,14 +119,14 @@ public final class StorageRoot: Sendable {
     public func prepareOutput(
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
-        source: FileIdentity? = nil,
-        permissions: FilePermissions? = nil,
+        sources: [FileIdentity] = [],
+        permissions: [FilePermissions] = [],
         mayExist: Bool = false
     ) throws(StorageError) -> OutputFile.Preparation {
         try prepareOutput(
             at: location,
             onConflict: policy,
-            source: source,
+            sources: sources,
             permissions: permissions,
             mayExist: mayExist,
             mustBeHidden: false
@@ -137,8 +137,8 @@ public final class StorageRoot: Sendable {
     package func prepareOutput(
         at location: Location,
         onConflict policy: Recipe.ConflictPolicy,
-        source: FileIdentity? = nil,
-        permissions: FilePermissions? = nil,
+        sources: [FileIdentity] = [],
+        permissions: [FilePermissions] = [],
         mayExist: Bool = false,
         mustBeHidden: Bool
     ) throws(StorageError) -> OutputFile.Preparation {
@@ -149,8 +149,8 @@ public final class StorageRoot: Sendable {
                 in: folder,
                 location.name,
                 onConflict: rules.policy(policy),
-                source: source,
-                mode: rules.mode.map(OutputMode.fixed) ?? .withinSource(permissions),
+                sources: sources,
+                mode: rules.mode.map(OutputMode.fixed) ?? .withinSources(permissions),
                 mustBeHidden: mustBeHidden,
                 mayExist: mayExist
             )

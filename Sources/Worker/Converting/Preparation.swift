@@ -5,43 +5,44 @@ import PumpRoom
 import Storage
 import Synchronization
 
-/// A job whose source and output are open.
+/// A job whose sources and output are open.
 final class PreparedJob: Sendable {
-    let source: Int32
+    let sources: [Int32]
     let sourceBytes: Int64
     /// Open for reading and writing. Valid until `seal`.
     let destination: Int32
     /// Whether the output's file system shows if a room can still write to the file.
     let canBeSealed: Bool
     let location: Location
-    let sourceRoot: String
-    /// A hash of the recipe and the source, for the mark on the output file.
+    let sourceRoots: [String]
+    /// A hash of the recipe and the sources, for the mark on the output file.
     let work: UInt64
     /// The mount table's change counter before the files were opened.
     private let mountChanges: Int
-    private let sourceFile: Mutex<SourceFile?>
+    private let sourceFiles: Mutex<SourceFiles?>
     private let output: Mutex<OutputFile?>
 
     init(
-        _ sourceFile: consuming sending SourceFile,
+        _ sourceFiles: SourceFiles,
         _ output: consuming sending OutputFile,
         at location: Location,
-        sourceRoot: String,
+        sourceRoots: [String],
         madeOf work: UInt64,
         mountChanges: Int
     ) {
-        (source, sourceBytes) = (sourceFile.descriptor, sourceFile.byteCount)
+        sources = sourceFiles.descriptors
+        sourceBytes = sourceFiles.byteCounts.reduce(0, &+)
         (destination, canBeSealed) = (output.descriptor, output.canBeSealed)
         self.location = location
-        self.sourceRoot = sourceRoot
+        self.sourceRoots = sourceRoots
         self.work = work
         self.mountChanges = mountChanges
-        self.sourceFile = Mutex(consume sourceFile)
+        self.sourceFiles = Mutex(sourceFiles)
         self.output = Mutex(consume output)
     }
 
-    /// Closes the source once the conversion no longer needs it.
-    func closeSource() { sourceFile.withLock { $0 = nil } }
+    /// Closes the sources once the conversion no longer needs them.
+    func closeSources() { sourceFiles.withLock { $0 = nil } }
 
     /// Gives up write access to the output and describes it, including whether another process can still write to it.
     ///
@@ -81,7 +82,7 @@ final class PreparedJob: Sendable {
 
     /// Closes the files, which also deletes the unpublished output.
     func discard() {
-        closeSource()
+        closeSources()
         output.withLock { $0 = nil }
     }
 
@@ -142,29 +143,37 @@ enum Preparation: Sendable {
         let mountChanges = mounts.watch.refresh()
         var root: String?
         do throws(StorageError) {
-            guard let source = recipe.sources.first, let output = recipe.outputs.first else {
+            guard !recipe.sources.isEmpty, let output = recipe.outputs.first else {
                 throw StorageError(.invalidLocation, at: .open, "read the recipe", "it lacks a source or an output")
             }
-            let (from, to) = (try Location(source.location), try Location(output.location))
-            for location in [from, to] where (try? roots.root(of: location)) == nil {
+            var from: [Location] = []
+            for source in recipe.sources { from.append(try Location(source.location)) }
+            let to = try Location(output.location)
+            for location in from + [to] where (try? roots.root(of: location)) == nil {
                 return .unable(need: AbilityWord.root(location.root))
             }
             if let codec = codec(of: output), !codecs.contains(codec) {
                 return .unable(need: AbilityWord.codec(codec))
             }
-            root = from.root
             // A file opened below an unmounted folder would be hidden as soon as the file system is mounted again.
-            try roots.root(of: from).check()
+            var checked: Set<String> = []
+            for location in from where checked.insert(location.root).inserted {
+                root = location.root
+                try roots.root(of: location).check()
+            }
             if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
-            let file = try roots.root(of: from).openSource(from)
+            let files = try SourceFiles.opening(from) { location throws(StorageError) in
+                root = location.root
+                return try roots.root(of: location).openSource(location)
+            }
             root = to.root
-            if to.root != from.root { try roots.root(of: to).check() }
+            if checked.insert(to.root).inserted { try roots.root(of: to).check() }
             if disks.isAnythingAside {
                 let facts = try roots.root(of: to).fileSystem(of: to)
                 if disks.aside(facts.device) != nil { return .fileSystemFull(facts) }
             }
             if claim.losses > 0 { removeRemains(of: claim, at: to, in: roots) }
-            let work = Self.work(of: recipe, file)
+            let work = Self.work(of: recipe, files)
             let policy = try roots.root(of: to).rules.policy(output.onConflict)
             let owner = try owner(of: to, policy, for: claim, madeOf: work, in: roots)
             if case .job(let fingerprint) = owner {
@@ -173,8 +182,8 @@ enum Preparation: Sendable {
             let preparation = try roots.root(of: to).prepareOutput(
                 at: to,
                 onConflict: output.onConflict,
-                source: file.identity,
-                permissions: file.permissions,
+                sources: files.identities,
+                permissions: files.permissions,
                 mayExist: owner == .unknown
             )
             switch consume preparation {
@@ -183,7 +192,14 @@ enum Preparation: Sendable {
                 // The file system may have been unmounted in the meantime.
                 if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
                 return .ready(
-                    PreparedJob(file, output, at: to, sourceRoot: from.root, madeOf: work, mountChanges: mountChanges)
+                    PreparedJob(
+                        files,
+                        output,
+                        at: to,
+                        sourceRoots: from.map(\.root),
+                        madeOf: work,
+                        mountChanges: mountChanges
+                    )
                 )
             }
         } catch {
@@ -209,12 +225,12 @@ enum Preparation: Sendable {
     }
 
     /// A hash of everything that determines a job's output. Job numbers can be issued again after a database failover,
-    /// so an output made from another recipe, or from an earlier state of the source, must not pass as this job's.
-    private static func work(of recipe: Recipe, _ source: borrowing SourceFile) -> UInt64 {
+    /// so an output made from another recipe, or from an earlier state of its sources, must not pass as this job's.
+    private static func work(of recipe: Recipe, _ sources: SourceFiles) -> UInt64 {
         var running = RunningFingerprint()
         // A recipe that cannot be encoded as JSON gets a random number, so that no existing file matches it.
         running.add((try? recipe.json()) ?? "\(UInt64.random(in: .min ... .max))")
-        running.add("\(source.byteCount) \(source.modifiedAt)")
+        for (size, time) in zip(sources.byteCounts, sources.modificationTimes) { running.add("\(size) \(time)") }
         return running.finish().sha256.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 

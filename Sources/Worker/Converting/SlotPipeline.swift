@@ -56,7 +56,7 @@ struct SlotPipeline: Sendable {
 
     private func convert(_ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
         let outcome = await outcome(of: job, prepared)
-        prepared.closeSource()
+        prepared.closeSources()
         if case .converted(let report, let cost) = outcome, report.plannedFrames == report.writtenFrames {
             let facts = AttemptFacts(report, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
             guard let problem = await objection(to: report, job.claim, prepared) else {
@@ -95,8 +95,10 @@ struct SlotPipeline: Sendable {
 
     private func outcome(of job: HeldJob, _ prepared: PreparedJob) async -> RoomOutcome {
         let (dispatcher, fence) = (services.dispatcher, job.fence)
-        var work = RoomWork(job.claim.recipe, from: prepared.source, to: prepared.destination)
-        (work.sourceBytes, work.endsRoom) = (prepared.sourceBytes, !prepared.canBeSealed)
+        var work = RoomWork(job.claim.recipe, from: prepared.sources, to: prepared.destination)
+        // A timeline may repeat a small source for hours.
+        work.sourceBytes = job.claim.recipe.timeline == nil ? prepared.sourceBytes : nil
+        work.endsRoom = !prepared.canBeSealed
         let conversion = Task { [room] in await room.run(work) { dispatcher.report(.progressed(fence, $0)) } }
         services.conversions.begin(fence) { conversion.cancel() }
         dispatcher.report(.began(fence))
@@ -107,7 +109,7 @@ struct SlotPipeline: Sendable {
     /// Removes the output and finds out whether the storage is to blame.
     private func diagnosed(_ report: AttemptFailure, _ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
         prepared.discard()
-        let roots = [prepared.sourceRoot, prepared.location.root]
+        let roots = prepared.sourceRoots + [prepared.location.root]
         return await services.storage.diagnose(report, job.claim, roots, on: files)
     }
 

@@ -16,7 +16,12 @@ func ready(
     mustBeHidden: Bool = false,
     holding bytes: [UInt8] = Array("new".utf8)
 ) throws -> OutputFile {
-    switch try OutputFile.prepare(at: path, onConflict: policy, source: source, mustBeHidden: mustBeHidden) {
+    switch try OutputFile.prepare(
+        at: path,
+        onConflict: policy,
+        sources: source.map { [$0] } ?? [],
+        mustBeHidden: mustBeHidden
+    ) {
     case .skipped: throw SupportError("prepare \(path)", "it was skipped")
     case .ready(let output):
         guard write(output.descriptor, bytes, bytes.count) == bytes.count else {
@@ -33,7 +38,7 @@ func refusal(
     source: FileIdentity? = nil
 ) -> StorageError? {
     do {
-        switch try OutputFile.prepare(at: path, onConflict: policy, source: source) {
+        switch try OutputFile.prepare(at: path, onConflict: policy, sources: source.map { [$0] } ?? []) {
         case .ready: return nil
         case .skipped: return nil
         }
