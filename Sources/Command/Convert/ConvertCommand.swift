@@ -32,6 +32,8 @@ enum ConvertCommand {
     )
     static let json = Switch("json", "print the result as one JSON line", in: .output)
 
+    static let destinationForms = [onConflict.form, verify.form, strictLoss.form, tag.form]
+
     static let value = Subcommand(
         name: "convert",
         summary: "convert an audio file",
@@ -40,13 +42,18 @@ enum ConvertCommand {
                 + "frames than planned fails."
         ],
         arguments: [input, output],
-        options: FormatOptions.forms + LoudnessOptions.forms + SourceOptions.forms
-            + [onConflict.form, verify.form, strictLoss.form, tag.form, ProgressStyle.option.form, json.form],
+        options: FormatOptions.forms + LoudnessOptions.forms + SourceOptions.forms + EditOptions.forms
+            + destinationForms
+            + [ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),
             Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "with single options"),
             Example(line: "sluice convert talk.wav talk.mp3 --loudness podcast", purpose: "as loud as podcasts are"),
             Example(line: "sluice convert talk.mp3 part.wav --from 1:00 --to 1:30", purpose: "only half a minute"),
+            Example(
+                line: "sluice convert talk.wav talk.mp3 --gain -3dB --fade-out 5s",
+                purpose: "quieter, with a fade"
+            ),
         ],
         run: run
     )
@@ -54,14 +61,27 @@ enum ConvertCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let (input, output) = (invocation.word(input), invocation.word(output))
         let recipe = try recipe(from: input, to: output, invocation)
-        let job = FileConversion(recipe: recipe, input: input, output: output)
+        let words = [input] + recipe.sources.dropFirst().map(\.location)
+        return try convert(recipe, words: words, to: output, invocation, console)
+    }
+
+    /// Carries out `recipe`, whose sources the user called `words`.
+    static func convert(
+        _ recipe: Recipe,
+        words: [String],
+        to output: String,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws -> ExitCode {
+        let job = FileConversion(recipe: recipe, inputs: words, output: output)
         let display = ProgressDisplay(
             invocation[ProgressStyle.option],
             title: output == "-" ? "standard output" : output,
-            from: invocation[SourceOptions.from] ?? .zero,
+            from: recipe.timeline == nil ? recipe.sources[0].ranges.first?.start ?? .zero : .zero,
             outlet: console.talk
         )
-        let page = ConvertPage(input: input, output: output, invocation: invocation, console: console)
+        let others = words.count == 1 ? "" : " and \(Figures.count(words.count - 1, "other file"))"
+        let page = ConvertPage(input: words[0] + others, output: output, invocation: invocation, console: console)
         // The audio itself goes to standard output if the user asked for that.
         let ending = job.run(showing: display, warn: console.warn, surrender: page.surrender)
         return try page.show(ending, asJSON: invocation[json])
@@ -83,18 +103,26 @@ enum ConvertCommand {
             invocation
         )
         var recipe = Recipe(from: source, to: wanted)
+        try EditOptions.apply(to: &recipe, invocation)
+        try settle(&recipe, invocation)
+        if isStream { try checkStream(wanted, invocation) }
+        return recipe
+    }
+
+    /// Sets what the options say about damage and the destination, and checks the recipe.
+    static func settle(_ recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
         try SourceOptions.settleDamage(of: &recipe, invocation)
         recipe.verify = invocation[verify]
         recipe.strictLoss = invocation[strictLoss]
         for wish in invocation.all(tag) { recipe.tags[wish.name] = wish.value }
+        let output = recipe.outputs[0]
+        // The same name for both is detected when the files are opened, like two names of one file.
+        if recipe.sources.contains(where: { $0.location == output.location }) { return }
         do throws(RecipeError) {
-            // The same name for both is detected when the files are opened, like two names of one file.
-            if input != output || isStream { try recipe.validate() }
+            try recipe.validate()
         } catch {
-            throw UsageError(error, for: wanted)
+            throw UsageError(ofEdit: error) ?? UsageError(error, for: output)
         }
-        if isStream { try checkStream(wanted, invocation) }
-        return recipe
     }
 
     /// Rejects what a stream cannot do: standard output is not seekable.

@@ -8,8 +8,8 @@ import Synchronization
 /// Carries out one recipe on files given by name: opens, converts and publishes.
 struct FileConversion: Sendable {
     let recipe: Recipe
-    /// As the user typed them; `-` means a standard stream.
-    let input: String
+    /// As the user typed them, in the order of the recipe; `-` means a standard stream.
+    let inputs: [String]
     let output: String
 
     static let standardInput = "/dev/stdin"
@@ -73,22 +73,24 @@ struct FileConversion: Sendable {
         in room: ForegroundRoom,
         report: @escaping @Sendable (ConversionProgress) -> Void
     ) throws -> ConversionReport? {
-        let source = try SourceFile.opening(word: input)
+        let sources = try SourceFiles.opening(inputs) { word throws(StorageError) in
+            try SourceFile.opening(word: word)
+        }
         if output == "-" {
-            let work = RoomWork(recipe, from: source.descriptor, to: STDOUT_FILENO, streams: true)
+            let work = RoomWork(recipe, from: sources.descriptors, to: STDOUT_FILENO, streams: true)
             return try room.convert(work, report: report)
         }
         let preparation = try OutputFile.prepare(
             at: output,
             onConflict: recipe.outputs[0].onConflict,
-            source: source.identity,
-            mode: .withinSource(source.permissions)
+            sources: sources.identities,
+            mode: .withinSources(sources.permissions)
         )
         switch consume preparation {
         case .skipped:
             return nil
         case .ready(let destination):
-            let work = RoomWork(recipe, from: source.descriptor, to: destination.descriptor)
+            let work = RoomWork(recipe, from: sources.descriptors, to: destination.descriptor)
             let report = try room.convert(work, report: report)
             // The room may end while the file is flushed. If the file cannot be sealed, only the room's end stops
             // further writes.

@@ -121,6 +121,7 @@ enum SubmitOptions {
         // In `submit`, -r means --recursive, so --rate has no letter; and --to names the destination.
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
         + LoudnessOptions.forms + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
+        + EditOptions.formsOfOneSource
         + [
             until.form, to.form, SubmitConflict.option.form, ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
@@ -174,6 +175,7 @@ enum SubmitOptions {
             from: try SourceOptions.source(at: "source:folder/name.wav", ending: until, invocation),
             to: output
         )
+        try EditOptions.apply(to: &recipe, invocation)
         try SourceOptions.settleDamage(of: &recipe, invocation)
         recipe.verify = invocation[ConvertCommand.verify]
         recipe.strictLoss = invocation[ConvertCommand.strictLoss]

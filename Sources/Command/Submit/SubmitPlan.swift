@@ -148,7 +148,7 @@ struct SubmitPlan: Sendable {
                 try recipe.validate()
                 codecs[ending] = try recipe.outputs[0].codec
             } catch {
-                throw UsageError(error, for: recipe.outputs[0])
+                throw UsageError(ofEdit: error) ?? UsageError(error, for: recipe.outputs[0])
             }
         }
     }

@@ -12,7 +12,7 @@ enum RecipeCommand {
         examples: [
             Example(
                 line: "sluice recipe check show.json",
-                purpose: "is the recipe valid, and if not, where is the mistake"
+                purpose: "valid, or where is the mistake"
             ),
             Example(line: "sluice recipe show show.json", purpose: "a picture of the timeline"),
         ],

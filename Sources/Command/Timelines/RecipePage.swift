@@ -43,9 +43,10 @@ struct RecipePage {
             rows.append((number == 0 ? "to" : "", output.location.printable + preset))
         }
         if let clock = clock(timeline) { rows.append(("clock", clock)) }
-        return rows.enumerated().map { number, row in
+        return rows.enumerated().flatMap { number, row in
             number == 0
-                ? "\(row.0)  \(row.1)" : ("  " + row.0.padded(to: 7) + row.1).shortened(to: width, unicode: usesUnicode)
+                ? "\(row.0)  \(row.1)".wrapped(to: width)
+                : [("  " + row.0.padded(to: 7) + row.1).shortened(to: width, unicode: usesUnicode)]
         }
     }
 

@@ -20,6 +20,7 @@ package struct OptionForm: Sendable {
     package enum Group: String, Sendable, CaseIterable {
         case format = "Format"
         case source = "Source"
+        case edit = "Edit"
         case destination = "Destination"
         case work = "Work"
         case submission = "Submission"

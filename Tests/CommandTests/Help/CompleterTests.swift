@@ -11,7 +11,9 @@ struct CompleterTests {
 
     @Test func commandsAreOfferedFirst() {
         let all = [
-            "convert", "probe", "formats", "presets", "recipe", "submit", "wait", "status", "jobs", "job", "batches",
+            "convert", "join", "mix", "probe", "formats", "presets", "recipe", "submit", "wait", "status", "jobs",
+            "job",
+            "batches",
             "errors",
             "explain",
             "retry", "cancel", "prioritize", "queues", "workers", "watch", "export", "check", "worker",

@@ -78,7 +78,7 @@ struct RecipeCommandTests {
     @Test func missingFileIsNotFound() throws {
         let run = try run("recipe", "check", "missing.json")
         #expect(run.status == .exited(4) && run.stdout.isEmpty)
-        #expect(run.errorText.hasPrefix("error: cannot read missing.json: "))
+        #expect(run.errorText.hasPrefix("error: cannot open the source missing.json: no such file"))
         #expect(try self.run("recipe", "check").status == .exited(2))
         let help = try self.run("recipe")
         #expect(help.succeeded && help.outputText.contains("check a recipe, or show its timeline"))

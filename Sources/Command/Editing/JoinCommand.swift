@@ -1,0 +1,51 @@
+import Console
+import Conversion
+
+/// `sluice join`: plays files one after another into one output.
+enum JoinCommand {
+    private static let sources = Argument(
+        name: "IN",
+        summary: "the files, in the order in which they are heard",
+        count: .oneOrMore
+    )
+    private static let gap = Option<MediaTime>("gap", .time, "silence between the files", in: .edit)
+
+    static let value = Subcommand(
+        name: "join",
+        summary: "join audio files into one",
+        discussion: [
+            "Files with the same sample rate and channels keep every bit, whatever their formats are. Others are "
+                + "brought to the highest rate, and to the layout with the most channels. OUT gets the tags of the "
+                + "first file."
+        ],
+        arguments: [sources, TimelineRun.output],
+        options: FormatOptions.forms + [
+            EditOptions.crossfade.form, gap.form, EditOptions.fadeIn.form, EditOptions.fadeOut.form,
+        ] + TimelineRun.forms,
+        examples: [
+            Example(line: "sluice join one.flac two.flac three.flac all.flac", purpose: "one after another"),
+            Example(line: "sluice join one.wav two.wav both.mp3 --crossfade 2s", purpose: "with a cross-fade"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let paths = invocation.words(sources)
+        let crossfade = invocation[EditOptions.crossfade].map { Fade($0.length, curve: .equalPower) }
+        if crossfade != nil, invocation[gap] != nil {
+            throw UsageError("--crossfade and --gap exclude each other")
+        }
+        let names = paths.indices.map { "file \($0 + 1)" }
+        var pieces: [Piece] = []
+        for (index, name) in names.enumerated() {
+            if index > 0, let gap = invocation[gap] { pieces.append(Piece(.silence(gap))) }
+            pieces.append(Piece(.source(name), crossfade: index > 0 ? crossfade : nil))
+        }
+        pieces[0].fadeIn = invocation[EditOptions.fadeIn]
+        pieces[pieces.count - 1].fadeOut = invocation[EditOptions.fadeOut]
+        return try TimelineRun(
+            sources: zip(paths, names).map { Recipe.Source(location: $0, name: $1) },
+            timeline: Timeline(tracks: [.init(pieces: pieces)])
+        ).run(invocation, console)
+    }
+}

@@ -1,0 +1,27 @@
+import Console
+import Conversion
+
+/// Converts a timeline that a command has made into one output, in the foreground.
+struct TimelineRun {
+    let sources: [Recipe.Source]
+    let timeline: Timeline
+
+    static let output = Argument(name: "OUT", summary: "the output; its extension selects the container")
+
+    /// The options that all such commands have.
+    static let forms =
+        [SourceOptions.onDamage.form, SourceOptions.concealLimit.form] + ConvertCommand.destinationForms
+        + [ProgressStyle.option.form, ConvertCommand.json.form]
+
+    func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let output = invocation.word(Self.output)
+        let wanted = try FormatOptions.output(
+            at: output,
+            onConflict: invocation[ConvertCommand.onConflict],
+            invocation
+        )
+        var recipe = Recipe(sources: sources, outputs: [wanted], timeline: timeline)
+        try ConvertCommand.settle(&recipe, invocation)
+        return try ConvertCommand.convert(recipe, words: sources.map(\.location), to: output, invocation, console)
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The options and commands that change what is heard, as users call them. The samples are compared with arrays.
+struct EditTests {
+    let material: Material
+    private let talk = Material.talk
+
+    init() throws { material = try Material() }
+
+    private func sluice(_ words: String...) throws -> Run { try Sluice.run(words, in: material.folder) }
+    private func samples(_ name: String) throws -> PCM { try WAVFile.read(path: material.path(name)) }
+
+    @Test func loopsAndReversalKeepEveryBit() throws {
+        #expect(try sluice("convert", "talk.wav", "three.wav", "--loop", "3").succeeded)
+        #expect(try samples("three.wav") == PCM.joined([talk, talk, talk]))
+        #expect(try sluice("convert", "talk.wav", "back.wav", "--reverse").succeeded)
+        #expect(try samples("back.wav") == reversed(talk))
+        #expect(try sluice("convert", "talk.wav", "long.wav", "--loop-until", "1.25", "--reverse").succeeded)
+        let back = try PCM.joined([reversed(talk), reversed(talk), reversed(talk)])
+        #expect(try samples("long.wav") == back.cut(0..<60_000))
+    }
+
+    @Test func partsOfATalkAreCutPaddedAndPicked() throws {
+        let words = ["convert", "talk.wav", "part.wav", "--from", "0.1", "--to", "0.2", "--pad-to", "0.15"]
+        #expect(try Sluice.run(words + ["--channel-map", "right"], in: material.folder).succeeded)
+        let right = Signal(rate: 48_000, channels: [talk.signal.channels[1]]).pcm(.s16)
+        let silence = Signal.silence(rate: 48_000, frames: 2_400).pcm(.s16)
+        #expect(try samples("part.wav") == right.cut(4_800..<9_600).followed(by: silence))
+    }
+
+    @Test func fadesAndRampsChangeTheLevel() throws {
+        let run = try sluice(
+            "convert",
+            "talk.wav",
+            "out.wav",
+            "--float",
+            "--bits",
+            "32",
+            "--gain",
+            "-6dB",
+            "--fade-in",
+            "0.1",
+            "--fade-out",
+            "0.2",
+            "--ramp",
+            "0.2-0.25=0dB..-20dB"
+        )
+        #expect(run.succeeded, "\(run.errorText)")
+        let (found, given) = (try samples("out.wav").signal.channels[0], talk.signal.channels[0])
+        #expect(found.count == 24_000)
+        let half = pow(10, -6.0 / 20)
+        for (frame, level) in [(0, 0.5 / 4_800), (2_400, 2_400.5 / 4_800), (8_000, 1), (14_000, 0.1)] {
+            #expect(abs(found[frame] - given[frame] * half * level) < 1e-6, "frame \(frame)")
+        }
+        #expect(abs(found[23_999] - given[23_999] * half * 0.1 * 0.5 / 9_600) < 1e-6)
+    }
+
+    @Test func introAndOutroOverlapTheTalk() throws {
+        try WAVFile.write(
+            Signal.silence(rate: 48_000, frames: 4_800, channels: 2).pcm(.s16),
+            to: material.path("jingle.wav")
+        )
+        let run = try sluice(
+            "convert",
+            "talk.wav",
+            "show.wav",
+            "--intro",
+            "jingle.wav",
+            "--outro",
+            "jingle.wav",
+            "--crossfade",
+            "0.05"
+        )
+        #expect(run.succeeded, "\(run.errorText)")
+        #expect(try samples("show.wav").frames == 4_800 + 24_000 + 4_800 - 2 * 2_400)
+    }
+
+    @Test func joinedFilesFollowEachOtherBitByBit() throws {
+        let other = Signal.noise(seed: 3, rate: 48_000, frames: 1_000, channels: 2).pcm(.s16)
+        try WAVFile.write(other, to: material.path("other.wav"))
+        try FFmpeg.encode(other, to: material.path("other.flac"))
+        #expect(try sluice("join", "talk.wav", "other.flac", "other.wav", "all.wav", "--gap", "0.01").succeeded)
+        let gap = Signal.silence(rate: 48_000, frames: 480, channels: 2).pcm(.s16)
+        #expect(try samples("all.wav") == PCM.joined([talk, gap, other, gap, other]))
+    }
+
+    @Test func mixedFilesAreAdded() throws {
+        let other = Signal.noise(seed: 3, rate: 48_000, frames: 1_000, channels: 2, amplitude: 0.1).pcm(.f32)
+        try WAVFile.write(other, to: material.path("noise@home.wav"))
+        let words = ["mix", "talk.wav", "noise@home.wav@-12dB+0.25", "mix.wav", "--float", "--bits", "32"]
+        let run = try Sluice.run(words, in: material.folder)
+        #expect(run.succeeded, "\(run.errorText)")
+        let (found, given) = (try samples("mix.wav").signal, talk.signal)
+        #expect(found.channels[0].count == 24_000)
+        let gain = pow(10, -12.0 / 20)
+        for frame in [0, 11_999, 12_000, 12_999, 13_000] {
+            let added = (12_000..<13_000).contains(frame) ? other.signal.channels[1][frame - 12_000] * gain : 0
+            #expect(abs(found.channels[1][frame] - given.channels[1][frame] - added) < 1e-6, "frame \(frame)")
+        }
+    }
+
+    @Test(arguments: [
+        (["--gain", "3"], "error: --gain 3: is not a gain; allowed: -3dB, 0dB, +2.5dB, -inf for silence\n"),
+        (["--ramp", "1-2"], "error: --ramp 1-2: must be FROM-TO=GAIN..GAIN\n"),
+        (["--loop", "2", "--loop-until", "3"], "error: --loop and --loop-until exclude each other\n"),
+        (["--crossfade", "1"], "error: --crossfade needs --intro or --outro\n"),
+        (["--fade-in", "1"], "error: recipe.timeline"),
+    ])
+    func refusalsNameTheOption(words: [String], message: String) throws {
+        let run = try Sluice.run(["convert", "talk.wav", "out.wav"] + words, in: material.folder)
+        #expect(!run.succeeded)
+        if message.hasSuffix("\n") {
+            #expect(run.errorText.hasPrefix(message), "\(run.errorText)")
+            #expect(run.status == .exited(2))
+        } else {
+            // The length of the source is known only when it is open.
+            #expect(run.errorText.contains("fadeIn"), "\(run.errorText)")
+            #expect(run.errorText.contains("code recipe_refused"), "\(run.errorText)")
+        }
+        #expect(try material.folder.names() == ["talk.wav"])
+    }
+
+    private func reversed(_ pcm: PCM) -> PCM {
+        Signal(rate: pcm.rate, channels: pcm.signal.channels.map { $0.reversed() }).pcm(pcm.format)
+    }
+}
