@@ -16,7 +16,7 @@ extension Timeline {
 
     /// Inserts `piece` at `time`, between two pieces or in the middle of one; silence fills a gap after the last one.
     ///
-    /// Throws if the time lies in a cross-fade, or if a length is needed that nobody knows.
+    /// Throws if the time lies in a cross-fade, or if it depends on a length that is not known.
     public mutating func insert(
         _ piece: Piece,
         at time: MediaTime,
@@ -59,7 +59,7 @@ extension Timeline {
 
     /// Removes what is heard in `range`; what follows moves up. A range without an end removes all that follows.
     ///
-    /// Throws if an end of the range lies in a cross-fade, or if a length is needed that nobody knows.
+    /// Throws if an end of the range lies in a cross-fade, or if it depends on a length that is not known.
     public mutating func remove(
         _ range: MediaTimeRange,
         fromTrack index: Int,

@@ -57,7 +57,7 @@ extension TrackOutput {
         return true
     }
 
-    /// Decodes a packet whose samples nobody wants. What is damaged was found when it was read first.
+    /// Decodes a packet and drops its samples. What is damaged was found when it was read first.
     private func warm(_ packet: borrowing Packet, _ trash: inout SampleBlock) throws {
         do {
             try decoder.send(packet)

@@ -149,6 +149,7 @@ enum Preparation: Sendable {
             var from: [Location] = []
             for source in recipe.sources { from.append(try Location(source.location)) }
             let to = try Location(output.location)
+            // `try?`: only whether the worker has the root matters here.
             for location in from + [to] where (try? roots.root(of: location)) == nil {
                 return .unable(need: AbilityWord.root(location.root))
             }

@@ -52,7 +52,7 @@ import Testing
             try #require(again == recipe, "\(json)")
             let second = try again.json()
             try #require(second == json)
-            // Only a trap would be a defect.
+            // `try?`: a refusal is a valid answer; only a trap would be a defect.
             _ = try? recipe.validate()
         }
     }
