@@ -30,6 +30,26 @@ struct WarmStartTests {
         #expect(run.outputText == URL(fileURLWithPath: folder.path).resolvingSymlinksInPath().path + "\n")
     }
 
+    @Test func startHasTheEnvironmentThatItIsGiven() throws {
+        let given = ["PATH": "/usr/bin:/bin", "SLUICE_GIVEN": "a b"]
+        let script = "echo \"$SLUICE_GIVEN\"; tr '\\0' '\\n' </proc/self/environ | grep -c ."
+        let run = try Run.program("sh", ["-c", script], environment: given, keepsLoaded: true)
+        // The shell adds the folder in which it runs, and no variable of the tests.
+        #expect(run.outputText.hasPrefix("a b\n"))
+        #expect(try #require(run.outputText.split(separator: "\n").last.flatMap { Int($0) }) <= 5, "\(run.outputText)")
+        #expect(try shell("echo \"$SLUICE_GIVEN\"").outputText == "\n")
+    }
+
+    @Test func swiftProgramHasItsArguments() throws {
+        for words in [["--version"], ["presets", "--json"], ["nonsense"]] {
+            let cold = try Run.program(Sluice.path, words, environment: Sluice.environment())
+            let warm = try Run.program(Sluice.path, words, environment: Sluice.environment(), keepsLoaded: true)
+            #expect(warm.status == cold.status)
+            #expect(warm.stdout == cold.stdout)
+            #expect(warm.stderr == cold.stderr)
+        }
+    }
+
     @Test func startBeyondItsLimitIsKilledWithItsChildren() throws {
         let run = try shell("sleep 1000 & echo $!; wait", limit: .milliseconds(500))
         #expect(run.status == .timedOut(.milliseconds(500)))

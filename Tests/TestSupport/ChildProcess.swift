@@ -10,7 +10,7 @@ package struct ChildProcess: Sendable {
     /// Starts a program with the given descriptors as its standard streams; it inherits no other descriptor.
     ///
     /// Without `input` it reads /dev/null. Signal dispositions are the defaults of a login shell, whatever the
-    /// test runner has set.
+    /// test runner has set. With `keepsLoaded`, a server that has loaded the program forks it.
     package static func spawn(
         _ name: String,
         _ arguments: [String],
@@ -18,8 +18,14 @@ package struct ChildProcess: Sendable {
         folder: String?,
         input: Int32?,
         output: Int32,
-        errors: Int32
+        errors: Int32,
+        keepsLoaded: Bool = false
     ) throws -> ChildProcess {
+        if keepsLoaded,
+            let child = try WarmStart.of(name).spawn(arguments, folder, environment, (input, output, errors))
+        {
+            return child
+        }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }

@@ -70,19 +70,16 @@ public struct Run: Sendable {
             case .data: feed?.reading
             case .descriptor(let descriptor): descriptor
             }
-        let streams = (input: lent, output: output.writing, errors: errors.writing)
-        let warm = keepsLoaded && environment == nil ? try WarmStart.of(name).spawn(arguments, folder, streams) : nil
-        let child =
-            try warm
-            ?? ChildProcess.spawn(
-                name,
-                arguments,
-                environment: environment,
-                folder: folder,
-                input: streams.input,
-                output: streams.output,
-                errors: streams.errors
-            )
+        let child = try ChildProcess.spawn(
+            name,
+            arguments,
+            environment: environment,
+            folder: folder,
+            input: lent,
+            output: output.writing,
+            errors: errors.writing,
+            keepsLoaded: keepsLoaded
+        )
         output.closeWriting()
         errors.closeWriting()
         feed?.closeReading()

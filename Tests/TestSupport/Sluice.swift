@@ -27,7 +27,8 @@ public enum Sluice {
             input: input,
             environment: environment(more),
             folder: folder?.path,
-            limit: .seconds(200)
+            limit: .seconds(200),
+            keepsLoaded: true
         )
     }
 

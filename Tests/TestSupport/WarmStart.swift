@@ -52,13 +52,15 @@ package final class WarmStart: Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Starts the program; `nil` if it has to be started as usual.
+    /// Starts the program; `nil` if it has to be started as usual. Without an `environment` it has that of the server.
     func spawn(
         _ arguments: [String],
         _ folder: String?,
+        _ environment: [String: String]?,
         _ streams: (input: Int32?, output: Int32, errors: Int32)
     ) throws -> ChildProcess? {
-        let words = [folder ?? "", name] + arguments
+        let variables = (environment ?? [:]).map { "\($0.key)=\($0.value)" }
+        let words = [folder ?? "", "\(arguments.count + 1)", name] + arguments + variables
         let message = words.flatMap { word -> [UInt8] in word.utf8 + [0] }
         guard let server, message.count <= Self.longestMessage else { return nil }
         let (ours, theirs) = try Self.sockets()

@@ -18,7 +18,8 @@ struct CommandLineMemoryTests {
         let url = address + (address.contains("?") ? "&" : "?") + "password=hunter2"
         let following = try RunningSluice(
             ["jobs", "--follow", "--batch", "1", "-q", "--ended-since", "1h", "--database", url],
-            in: bench.folder
+            in: bench.folder,
+            keepsLoaded: false
         )
         try following.waitForOutput("\(jobs[1])\n")
         let seen = try words(following.id)

@@ -15,12 +15,13 @@ final class RunningSluice {
     /// Long enough for the slowest machine; only a failing test waits this long.
     private let deadline = ContinuousClock.now + .seconds(200)
 
-    /// Starts a program, by default `sluice`, in `folder`.
+    /// Starts a program, by default `sluice`, in `folder`. With `keepsLoaded`, its process shows no arguments of its own.
     init(
         _ words: [String],
         in folder: TemporaryFolder,
         program: String = Sluice.path,
-        environment more: [String: String] = [:]
+        environment more: [String: String] = [:],
+        keepsLoaded: Bool = true
     ) throws {
         (feed, output, errors) = (try OpenPipe.open(), try OpenPipe.open(), try OpenPipe.open())
         child = try ChildProcess.spawn(
@@ -30,7 +31,8 @@ final class RunningSluice {
             folder: folder.path,
             input: feed.reading,
             output: output.writing,
-            errors: errors.writing
+            errors: errors.writing,
+            keepsLoaded: keepsLoaded && program == Sluice.path
         )
         feed.closeReading()
         output.closeWriting()

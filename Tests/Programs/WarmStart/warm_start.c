@@ -1,10 +1,11 @@
 // Preloaded into a program that links hundreds of libraries, whose start takes longer than its work. The program is
 // loaded once; in the place of its main function it then serves: for each request it forks, and the child calls main.
 //
-// Requests come as messages to the standard input. The data are a folder (empty: the present one) and the arguments with the
-// program's name first, each ended by a zero. With them come four descriptors: the standard streams, and a socket to
-// which the server writes the child's process number at once and its wait status in the end. A server whose socket is
-// closed by all its clients ends.
+// Requests come as messages to the standard input. The data are texts, each ended by a zero: a folder (empty: the present
+// one), the number of arguments, the arguments with the program's name first, and the variables of the environment
+// (none: those of the server). With them come four descriptors: the standard streams, and a socket to which the server
+// writes the child's process number at once and its wait status in the end. A server whose socket is closed by all its
+// clients ends.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,13 +21,14 @@
 
 typedef int (*main_function)(int, char **, char **);
 
-enum { requests = 0, most_bytes = 1 << 18, most_arguments = 4096, most_children = 256 };
+enum { requests = 0, most_bytes = 1 << 18, most_words = 4096, most_children = 256 };
 
 struct child { pid_t id; int reply; };
 
 static main_function program;
 static char message[most_bytes];
-static char *arguments[most_arguments + 1];
+static char *arguments[most_words + 1];
+static char *variables[most_words + 1];
 static struct child children[most_children];
 
 static void fail(const char *what) {
@@ -39,6 +41,13 @@ static void tell(int reply, int number) {
     (void)!send(reply, &number, sizeof number, MSG_NOSIGNAL);
 }
 
+// A Swift program reads its arguments from /proc, where those of the server are, unless somebody tells it better ones.
+static void tell_swift(char **words, int count) {
+    typedef void (*override_function)(char **, int);
+    override_function override = (override_function)dlsym(RTLD_DEFAULT, "_swift_stdlib_overrideUnsafeArgvArgc");
+    if (override) override(words, count);
+}
+
 static void run(size_t size, int streams[3], char **environment) {
     sigset_t none;
     sigemptyset(&none);
@@ -48,11 +57,16 @@ static void run(size_t size, int streams[3], char **environment) {
     }
     close_range(3, ~0U, 0);
     if (message[0] && chdir(message) < 0) fail(message);
-    int count = 0;
-    for (size_t at = strlen(message) + 1; at < size && count < most_arguments; at += strlen(message + at) + 1) {
-        arguments[count++] = message + at;
-    }
-    exit(program(count, arguments, environment));
+    size_t at = strlen(message) + 1;
+    int count = atoi(message + at), taken = 0;
+    if (count > most_words) fail("too many arguments");
+    at += strlen(message + at) + 1;
+    for (; at < size && taken < count; at += strlen(message + at) + 1) arguments[taken++] = message + at;
+    int set = 0;
+    for (; at < size && set < most_words; at += strlen(message + at) + 1) variables[set++] = message + at;
+    if (set) environ = environment = variables;
+    tell_swift(arguments, taken);
+    exit(program(taken, arguments, environment));
 }
 
 static void take_request(char **environment) {

@@ -48,8 +48,9 @@ import Testing
 
     private func corrupt(_ path: String, seed: Int, into target: String) throws {
         let rate = Self.rates[seed % Self.rates.count]
-        let script = "zzuf -s \"$1\" -r \"$2\" < \"$3\" > \"$4\""
-        try Run.program("sh", ["-c", script, "sh", "\(seed)", rate, path, target]).checked()
+        let intact = Data(try Bytes.read(path))
+        let run = try Run.program("zzuf", ["-s", "\(seed)", "-r", rate], input: .data(intact), keepsLoaded: true)
+        try Bytes.write([UInt8](run.checked().stdout), to: target)
     }
 
     /// The result of converting a file, as a line that does not vary between runs.
