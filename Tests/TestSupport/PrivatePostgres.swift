@@ -6,6 +6,8 @@ import Synchronization
 /// It trusts every user who can reach the socket, and does not wait for the disk.
 public final class PrivatePostgres: Sendable {
     private let supervisor: PrivatePostgresSupervisor
+    /// The open sessions of `ask`, by database.
+    private let sessions = Mutex<[String: PsqlSession]>([:])
     /// The number in the name of the socket; also the TCP port of a server that listens on TCP.
     public let port: Int
 
@@ -139,6 +141,26 @@ public final class PrivatePostgres: Sendable {
         try run(each: [sql], database: database, limit: limit)
     }
 
+    /// Runs SQL like `run`, in a session that stays connected for further texts: for tests that ask until an answer
+    /// changes. The session ends with an error, and when the server is stopped here.
+    @discardableResult
+    public func ask(_ sql: String, database: String = "postgres", limit: Duration = .seconds(900)) throws -> String {
+        let session = try sessions.withLock { open in
+            let session = try open[database] ?? PsqlSession(url(database: database))
+            open[database] = session
+            return session
+        }
+        do {
+            return try session.run(sql, within: limit)
+        } catch {
+            endSession(of: database)
+            throw error
+        }
+    }
+
+    /// Ends the session of `ask` for a database that is no longer used.
+    public func endSession(of database: String) { sessions.withLock { _ = $0.removeValue(forKey: database) } }
+
     /// Runs several texts in one session, each in its own transaction.
     @discardableResult
     public func run(
@@ -176,10 +198,16 @@ public final class PrivatePostgres: Sendable {
     }
 
     /// Stops the server and waits until it is gone.
-    public func stop(_ how: Stop = .immediate) throws { try supervisor.obey(how.rawValue) }
+    public func stop(_ how: Stop = .immediate) throws {
+        sessions.withLock { $0.removeAll() }
+        try supervisor.obey(how.rawValue)
+    }
 
     /// Kills the server's first process with SIGKILL. The other processes notice and exit.
-    public func kill() throws { try supervisor.obey("kill") }
+    public func kill() throws {
+        sessions.withLock { $0.removeAll() }
+        try supervisor.obey("kill")
+    }
 
     /// Starts the server after `stop` or `kill`, on the same data.
     public func start() throws { try supervisor.obey("start") }

@@ -22,7 +22,7 @@ struct AbilityTests {
         #expect(try lab.truth() == ["waiting": 1, "completed": 3])
         let story = try #require(try await lab.ledger.story(of: job))
         #expect(story.waitingFor == .unable && story.missing == ["codec:mp3"])
-        let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
+        let address = ["--database", lab.url, "--schema", lab.schema.text]
         let page = try Sluice.run(["job", "\(job)"] + address).checked().outputText
         let needed = "the job needs codec:mp3, root:in, root:out, and no running worker has codec:mp3"
         #expect(page.split(separator: "\n").contains { $0.hasPrefix("waits ") && $0.hasSuffix(needed) }, "\(page)")

@@ -59,7 +59,7 @@ struct AdoptionTests {
         #expect(try await worker.stop() == .exited(0))
         #expect(worker.lines("attempt").count { $0.outcome == "completed" && $0.reason == "adopted" } == 2)
 
-        let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
+        let address = ["--database", lab.url, "--schema", lab.schema.text]
         let page = try Sluice.run(["job", "\(jobs[0])"] + address).checked().outputText
         #expect(page.contains("   adopted: an earlier attempt published it"))
         let record = try Sluice.run(["job", "\(jobs[0])", "--json"] + address).checked().outputText

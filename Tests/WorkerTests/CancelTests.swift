@@ -34,7 +34,7 @@ struct CancelTests {
     /// Cancels with the command. Returns the time until the ledger has recorded the job's end.
     private func cancel(_ jobs: [Int64], of lab: WorkerLab) async throws -> Duration {
         let words = ["cancel"] + jobs.map { "\($0)" } + ["--yes", "--schema", lab.schema.text]
-        let environment = ["PATH": "/usr/bin:/bin", "HOME": "/", "SLUICE_DATABASE_URL": lab.server.url()]
+        let environment = ["PATH": "/usr/bin:/bin", "HOME": "/", "SLUICE_DATABASE_URL": lab.url]
         let start = ContinuousClock.now
         let run = try Run.program(WorkerProcess.program, words, environment: environment).checked()
         #expect(run.outputText == "0 jobs cancelled, 1 running job being stopped\n")
@@ -94,7 +94,12 @@ struct CancelTests {
         // In transaction mode, LISTEN does not work.
         let bouncer = try PrivatePostgresBouncer.start(before: lab.server, poolSize: 5)
         let words = ["worker", "--root", "in=\(lab.path("in"))", "--root", "out=\(lab.path("out"))", "--slots", "1"]
-        let worker = try WorkerProcess([], words + ["--schema", lab.schema.text], url: bouncer.url(), in: lab.folder)
+        let worker = try WorkerProcess(
+            [],
+            words + ["--schema", lab.schema.text],
+            url: bouncer.url(database: lab.database),
+            in: lab.folder
+        )
         try await untilWriting(worker, in: lab)
         let took = try await cancel(jobs, of: lab)
         // One beat, and as long again for a busy machine.

@@ -56,7 +56,7 @@ struct FullFileSystemTests {
             try lab.sql("select status ->> 'fullFileSystems' from \(lab.schema).worker").contains("mountPoint")
         }
 
-        let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
+        let address = ["--database", lab.url, "--schema", lab.schema.text]
         let status = try Sluice.run(["status"] + address).checked()
         #expect(!status.outputText.contains("all well"))
         #expect(status.errorText.contains("the file system at \(lab.path(Self.folder)) of worker "))

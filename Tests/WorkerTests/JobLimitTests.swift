@@ -19,7 +19,7 @@ import Testing
             [],
             ["worker", "--slots", "1", "--root", "in=\(lab.path("in"))", "--root", "out=\(lab.path("out"))"] + limit
                 + ["--schema", lab.schema.text],
-            url: lab.server.url(),
+            url: lab.url,
             in: lab.folder,
             program: program
         )

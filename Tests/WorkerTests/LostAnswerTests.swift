@@ -17,7 +17,7 @@ struct LostAnswerTests {
         let worker = try WorkerProcess(
             [],
             ["worker"] + roots + ["--schema", lab.schema.text],
-            url: proxy.url(),
+            url: proxy.url(database: lab.database),
             in: lab.folder
         )
         try await lab.wait(for: 30, "completed")

@@ -60,7 +60,7 @@ struct LostMountTests {
         try await lab.wait("the ledger has the worker's status") {
             try lab.sql("select status ->> 'missingFileSystems' from \(lab.schema).worker").contains("mountPoint")
         }
-        let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
+        let address = ["--database", lab.url, "--schema", lab.schema.text]
         let status = try Sluice.run(["status"] + address).checked()
         #expect(!status.outputText.contains("all well"))
         #expect(status.errorText.contains("nothing is mounted at \(lab.path("out/drive")) on the machine of worker "))

@@ -53,7 +53,7 @@ struct RemountTests {
                 .contains("nothing is mounted at \(lab.path("out")), where tmpfs of first was; mount it again")
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: lab.path("out")) == [], "nothing was written there")
-        let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
+        let address = ["--database", lab.url, "--schema", lab.schema.text]
         let doctor = try Sluice.run(["doctor"] + address).outputText
         #expect(doctor.contains("nothing is mounted at"))
         try Self.run(worker, "mount", "-t", "tmpfs", "-o", "size=4m", "third", lab.path("out"))

@@ -55,7 +55,7 @@ struct RootLossTests {
         let summary = try #require(try await lab.ledger.workers().first)
         #expect(summary.status.pausedRoots == ["more"])
         #expect(summary.status.pausedBecause?.hasPrefix("storage_unavailable: ") == true)
-        let address = ["--database", lab.server.url(), "--schema", lab.schema.text]
+        let address = ["--database", lab.url, "--schema", lab.schema.text]
         let list = try Sluice.run(["workers"] + address).checked()
         #expect(list.outputText.contains(" partly "))
         #expect(

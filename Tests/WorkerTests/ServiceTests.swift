@@ -59,7 +59,7 @@ struct ServiceTests {
             let worker = try WorkerProcess(
                 [],
                 ["worker", "--schema", lab.schema.text] + words,
-                url: lab.server.url(),
+                url: lab.url,
                 in: lab.folder
             )
             try await worker.waits(for: "takes")
@@ -86,9 +86,9 @@ struct ServiceTests {
         }
         #expect(try await end([], url: "postgresql://x@%2Fnowhere/x") == .exited(5))
         #expect(try await end([], url: empty) == .exited(7))
-        #expect(try await end(["--root", "in=/nowhere/at/all"], url: lab.server.url()) == .exited(4))
-        #expect(try await end(["--root", "in"], url: lab.server.url()) == .exited(2))
-        #expect(try await end(["--root", "file=/tmp"], url: lab.server.url()) == .exited(2))
+        #expect(try await end(["--root", "in=/nowhere/at/all"], url: lab.url) == .exited(4))
+        #expect(try await end(["--root", "in"], url: lab.url) == .exited(2))
+        #expect(try await end(["--root", "file=/tmp"], url: lab.url) == .exited(2))
     }
 
     @Test func configurationIsCheckedWhole() {

@@ -98,7 +98,7 @@ import Testing
                 words + ["--schema", lab.schema.text],
                 environment: [
                     "PATH": "/usr/bin:/bin", "HOME": lab.folder.path, "LANG": "C.UTF-8",
-                    "SLUICE_DATABASE_URL": lab.server.url(),
+                    "SLUICE_DATABASE_URL": lab.url,
                 ]
             )
             #expect(run.succeeded, "\(words): \(run.errorText)")

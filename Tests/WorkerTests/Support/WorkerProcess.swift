@@ -75,6 +75,16 @@ final class WorkerProcess: @unchecked Sendable {
         guard isLogged else { throw SupportError("wait for \"\(event)\"", text) }
     }
 
+    /// How many files without a name it has open in `folder`: outputs that are not published.
+    func unnamedFiles(below folder: String) throws -> Int {
+        let open = "/proc/\(id)/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: open).count { name in
+            // A descriptor may be closed since the list was read.
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(open)/\(name)")
+            return target.map { $0.hasPrefix(folder + "/") && $0.hasSuffix(" (deleted)") } ?? false
+        }
+    }
+
     /// The process ids of its children, the pump rooms and fork servers.
     func rooms() throws -> [pid_t] {
         try Run.program("pgrep", ["-P", "\(id)"]).outputText.split(separator: "\n").compactMap { pid_t($0) }
