@@ -14,11 +14,13 @@ import Testing
     @Test(arguments: ManyTags.allCases) func hundredThousandTagsAreOpenedInSeconds(_ many: ManyTags) throws {
         let path = folder.path(many.kind.fileName)
         try Bytes.write(many.bytes(100_000), to: path)
-        let steps = ["scan-strict", "wav", "copy", "opus"]
+        // Opening costs the same for every step, so one file goes through all, and the others through two.
+        let steps = ["wav", "copy"] + (many == .matroskaManyLists ? ["scan-strict", "opus"] : [])
         let answer = try #require(try ReadingProcess.read([path], steps: steps).first)
         let frames = try SampleFile.of(many.kind).clean.frames
-        #expect(answer.steps["scan-strict"]?.word == "\(frames)", "\(answer)")
-        #expect(answer.steps["wav"]?.word == "\(frames)", "\(answer)")
+        for step in ["wav", "scan-strict"] where steps.contains(step) {
+            #expect(answer.steps[step]?.word == "\(frames)", "\(answer)")
+        }
         // An output may have up to ten thousand tags, and libav takes quadratic time to write them, too.
         #expect(answer.steps.values.allSatisfy { $0.hundredths < 500 }, "\(answer)")
     }
@@ -38,9 +40,14 @@ import Testing
         let outcome = try Converted.file(path, to: folder.path("out.wav"), as: AudioFormat(container: .wav))
         #expect(outcome.remarks.contains(TagCap.remark), "\(outcome.remarks)")
         #expect(Int(outcome.sourceFrames) == (try SampleFile.of(many.kind).clean.frames))
+    }
+
+    @Test func aStrictConversionRefusesToLoseTags() throws {
+        let path = folder.path(ManyTags.flacNames.kind.fileName)
+        try Bytes.write(ManyTags.flacNames.bytes(12_000), to: path)
         #expect(
             Converted.code {
-                try Converted.file(path, to: folder.path("b.wav"), as: .init(container: .wav), refusesLoss: true)
+                try Converted.file(path, to: folder.path("a.wav"), as: .init(container: .wav), refusesLoss: true)
             } == .lossRefused
         )
     }

@@ -119,11 +119,14 @@ final class Muxer {
 
     /// Sets metadata; `onStream` puts it on the stream, where Ogg keeps its comments.
     func setTags(_ tags: [(String, String)], onStream: Bool) {
+        // libav searches all names before each one, unless it may add a name twice.
+        let isUnique = Set(tags.map { $0.0.lowercased() }).count == tags.count
+        let flags = isUnique ? AV_DICT_MULTIKEY : 0
         for (key, value) in tags {
             if onStream, let audio {
-                av_dict_set(&audio.pointee.metadata, key, value, 0)
+                av_dict_set(&audio.pointee.metadata, key, value, flags)
             } else {
-                av_dict_set(&context!.pointee.metadata, key, value, 0)
+                av_dict_set(&context!.pointee.metadata, key, value, flags)
             }
         }
     }
