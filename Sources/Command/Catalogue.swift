@@ -20,8 +20,8 @@ enum Catalogue {
             Example(line: "sluice probe talk.m4a", purpose: "show what a file contains"),
         ],
         children: [
-            ConvertCommand.value, JoinCommand.value, MixCommand.value, ProbeCommand.value, FormatsCommand.value,
-            PresetsCommand.value, RecipeCommand.value,
+            ConvertCommand.value, JoinCommand.value, MixCommand.value, SplitCommand.value, ProbeCommand.value,
+            FormatsCommand.value, PresetsCommand.value, RecipeCommand.value,
             SubmitCommand.value, WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
             BatchesCommand.value, ErrorsCommand.value, ExplainCommand.value, RetryCommand.value, CancelCommand.value,
             PrioritizeCommand.value,

@@ -34,6 +34,18 @@ struct FileConversion: Sendable {
         surrender: (ExitCode) -> Void
     ) -> Ending {
         let room = ForegroundRoom()
+        let ending = run(in: room, keepsRoom: false, showing: display, surrender: surrender)
+        if let warning = room.warning { warn(warning) }
+        return ending
+    }
+
+    /// The same in a room of the caller's, which ends with the conversion unless `keepsRoom`.
+    func run(
+        in room: ForegroundRoom,
+        keepsRoom: Bool,
+        showing display: ProgressDisplay,
+        surrender: (ExitCode) -> Void
+    ) -> Ending {
         let latest = Mutex<ConversionProgress?>(nil)
         let clock = ContinuousClock()
         let start = clock.now
@@ -46,11 +58,10 @@ struct FileConversion: Sendable {
                 surrender(code)
             },
             { () -> Ending in
-                defer { room.end() }
+                defer { if !keepsRoom { room.end() } }
                 do {
-                    guard let report = try convert(in: room, report: { now in latest.withLock { $0 = now } }) else {
-                        return .skipped
-                    }
+                    let report = try convert(in: room, keepsRoom) { now in latest.withLock { $0 = now } }
+                    guard let report else { return .skipped }
                     return .completed(report, seconds: (clock.now - start).seconds)
                 } catch {
                     return .failed(Failure(of: error))
@@ -62,7 +73,6 @@ struct FileConversion: Sendable {
         } else {
             display.clear()
         }
-        if let warning = room.warning { warn(warning) }
         // A signal that arrives after publication does not undo it.
         if let signal = result.signal, case .failed = result.value { return .stopped(by: signal) }
         return result.value
@@ -71,6 +81,7 @@ struct FileConversion: Sendable {
     /// `nil` if the destination exists and the recipe says to leave it.
     private func convert(
         in room: ForegroundRoom,
+        _ keepsRoom: Bool,
         report: @escaping @Sendable (ConversionProgress) -> Void
     ) throws -> ConversionReport? {
         let sources = try SourceFiles.opening(inputs) { word throws(StorageError) in
@@ -90,11 +101,12 @@ struct FileConversion: Sendable {
         case .skipped:
             return nil
         case .ready(let destination):
-            let work = RoomWork(recipe, from: sources.descriptors, to: destination.descriptor)
+            var work = RoomWork(recipe, from: sources.descriptors, to: destination.descriptor)
+            // If the file cannot be sealed, only the room's end stops further writes.
+            work.endsRoom = !destination.canBeSealed
             let report = try room.convert(work, report: report)
-            // The room may end while the file is flushed. If the file cannot be sealed, only the room's end stops
-            // further writes.
-            if destination.canBeSealed { room.dismiss() } else { room.end() }
+            // The room may end while the file is flushed.
+            if !keepsRoom { room.dismiss() }
             if let problem = try evidence(of: destination).objection(to: report, recipe.limits ?? Recipe.Limits()) {
                 throw problem.failure
             }

@@ -1,9 +1,5 @@
 import Console
 import Conversion
-import Glibc
-import PumpRoom
-import Storage
-import Synchronization
 
 /// `sluice probe`: describes files without converting them.
 enum ProbeCommand {
@@ -48,7 +44,13 @@ enum ProbeCommand {
             if let warning = room.warning { console.warn(warning) }
         }
         for (index, name) in names.enumerated() {
-            let result = probe(name, in: room, invocation, console)
+            let inspection = SourceInspection(
+                of: name,
+                raw: invocation[SourceOptions.rawInput],
+                scans: invocation[scan],
+                measuresLoudness: invocation[loudness]
+            )
+            let result = inspection.run(in: room, invocation[ProgressStyle.option], console)
             if let signal = result.signal { return signal }
             switch result.value {
             case .success(let facts):
@@ -70,61 +72,6 @@ enum ProbeCommand {
         }
         guard let first = failures.first else { return foundDamage ? .someFailed : .success }
         return names.count > 1 && failures.count < names.count ? .someFailed : first.exitCode
-    }
-
-    private struct Facts: Sendable {
-        let report: SourceReport
-        /// `nil` for pipes and devices.
-        let bytes: Int64?
-    }
-
-    private static func probe(
-        _ name: String,
-        in room: ForegroundRoom,
-        _ invocation: Invocation,
-        _ console: CommandOutput
-    ) -> ForegroundWork.Result<Result<Facts, Failure>> {
-        let (raw, scanning, measuring) = (invocation[SourceOptions.rawInput], invocation[scan], invocation[loudness])
-        let display = ProgressDisplay(
-            invocation[ProgressStyle.option],
-            title: name == "-" ? "standard input" : name,
-            outlet: console.talk
-        )
-        let latest = Mutex<ConversionProgress?>(nil)
-        let clock = ContinuousClock()
-        let start = clock.now
-        let result = ForegroundWork.run(
-            onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
-            onSignal: { room.stop() },
-            onSurrender: { _ in
-                display.clear()
-                room.kill()
-            },
-            { () -> Result<Facts, Failure> in
-                do {
-                    let source = try SourceFile.opening(word: name)
-                    let options = ProbeOptions(
-                        nameHint: name == "-" ? nil : name,
-                        raw: raw,
-                        scans: scanning,
-                        measuresLoudness: measuring
-                    )
-                    let report = try room.describe(source.descriptor, options) { now in
-                        latest.withLock { $0 = now }
-                    }
-                    return .success(Facts(report: report, bytes: source.kind == .file ? source.byteCount : nil))
-                } catch {
-                    return .failure(Failure(of: error))
-                }
-            }
-        )
-        if case .success(let facts) = result.value, let scan = facts.report.scan {
-            let rate = facts.report.tracks.first(where: \.isMain)?.sampleRateHz ?? 1
-            display.finish(frames: scan.frames, rate: rate, after: (clock.now - start).seconds)
-        } else {
-            display.clear()
-        }
-        return result
     }
 
     private struct Record: Encodable {

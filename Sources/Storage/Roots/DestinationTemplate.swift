@@ -16,20 +16,15 @@ public struct DestinationTemplate: Sendable, Hashable {
         case id
     }
 
-    private enum Part: Hashable {
-        case text(String)
-        case field(Field)
-    }
-
     /// As the user wrote it.
     public let text: String
     private let root: String
-    private let parts: [Part]
+    private let template: FieldTemplate<Field>
 
     /// Parses `text`. Throws `invalid_template` with the reason: an unknown field, a lone brace, no root.
     public init(_ text: String) throws(StorageError) {
         self.text = text
-        // Scalars, as in a location: a combining mark does not hide the brace or slash before it.
+        // Scalars, as in a location: a combining mark does not hide the colon before it.
         let scalars = text.unicodeScalars
         guard let colon = scalars.firstIndex(of: ":") else {
             throw Self.refusal("the name of a root and a colon are missing, as in masters:{dir}/{stem}.{ext}", text)
@@ -37,44 +32,17 @@ public struct DestinationTemplate: Sendable, Hashable {
         root = String(scalars[..<colon])
         if let problem = Location.problem(ofRootName: root) { throw Self.refusal(problem, text) }
 
-        var parts: [Part] = []
-        var rest = scalars[scalars.index(after: colon)...]
-        var literal = String.UnicodeScalarView()
-        while let letter = rest.popFirst() {
-            guard letter == "{" || letter == "}" else {
-                literal.append(letter)
-                continue
-            }
-            if rest.first == letter {
-                literal.append(letter)
-                rest.removeFirst()
-                continue
-            }
-            guard letter == "{", let end = rest.firstIndex(of: "}") else {
-                throw Self.refusal("unmatched \(letter); write it twice for a literal brace", text)
-            }
-            let name = String(rest[..<end])
-            guard let field = Field(rawValue: name) else {
-                let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: " ")
-                throw Self.refusal("unknown field {\(name)}; known: \(known)", text)
-            }
-            parts += literal.isEmpty ? [.field(field)] : [.text(String(literal)), .field(field)]
-            literal = String.UnicodeScalarView()
-            rest = rest[rest.index(after: end)...]
+        do throws(FieldTemplate<Field>.Mistake) {
+            template = try FieldTemplate(parsing: String(scalars[scalars.index(after: colon)...]))
+        } catch {
+            throw Self.refusal(error.detail, text)
         }
-        self.parts = literal.isEmpty ? parts : parts + [.text(String(literal))]
         // Errors that affect every destination are thrown now, not at the first source.
         _ = try location(for: Location(root: "source", path: "dir/stem.ext"), ext: "ext", preset: "preset", id: 1)
     }
 
     /// The fields that the template contains.
-    public var fields: Set<Field> {
-        Set(
-            parts.compactMap {
-                if case .field(let field) = $0 { field } else { nil }
-            }
-        )
-    }
+    public var fields: Set<Field> { template.fields }
 
     /// The destination for one source. Throws `invalid_template` if the template uses a field that has no value here.
     public func location(
@@ -84,25 +52,19 @@ public struct DestinationTemplate: Sendable, Hashable {
         id: Int64?
     ) throws(StorageError) -> Location {
         var path = ""
-        for part in parts {
+        for part in template.parts {
             switch part {
             case .text(let text):
                 // A source directly in its root has no folder, so the template's slash after `{dir}` is dropped.
                 path += path.isEmpty ? String(text.unicodeScalars.drop { $0 == "/" }) : text
             case .field(.dir): path += source.folder
-            case .field(.stem): path += Self.stem(of: source.name)
+            case .field(.stem): path += source.name.withoutExtension
             case .field(.ext): path += try name(ext, .ext)
             case .field(.preset): path += try name(preset, .preset)
             case .field(.id): path += try name(id.map { String($0) }, .id)
             }
         }
         return try Location(root: root, path: path)
-    }
-
-    /// The name without its last extension; a name that is only an extension stays whole.
-    private static func stem(of name: String) -> String {
-        guard let dot = name.unicodeScalars.lastIndex(of: "."), dot != name.startIndex else { return name }
-        return String(name.unicodeScalars[..<dot])
     }
 
     /// A value that becomes part of a name, and so must not contain a slash.

@@ -11,7 +11,8 @@ struct CompleterTests {
 
     @Test func commandsAreOfferedFirst() {
         let all = [
-            "convert", "join", "mix", "probe", "formats", "presets", "recipe", "submit", "wait", "status", "jobs",
+            "convert", "join", "mix", "split", "probe", "formats", "presets", "recipe", "submit", "wait", "status",
+            "jobs",
             "job",
             "batches",
             "errors",

@@ -52,10 +52,16 @@ struct CatalogueTests {
         }
     }
 
-    /// The arguments of each `sluice` in a shell line without quotes.
+    /// The arguments of each `sluice` in a shell line, which may have words in single quotes.
     private static func commands(in line: String) -> [[String]] {
-        line.split(whereSeparator: { "|()<".contains($0) }).map { $0.split(separator: " ").map(String.init) }
+        line.split(whereSeparator: { "|()<".contains($0) }).map(words)
             .filter { $0.first == "sluice" }.map { Array($0.dropFirst()) }
+    }
+
+    private static func words(of command: Substring) -> [String] {
+        command.split(separator: "'", omittingEmptySubsequences: false).enumerated().flatMap { place, part in
+            place % 2 == 1 ? [String(part)] : part.split(separator: " ").map(String.init)
+        }
     }
 
     @Test func exampleIsFoundInPipesAndSubstitutions() {

@@ -1,0 +1,198 @@
+import Console
+import Conversion
+import Storage
+
+/// `sluice split`: cuts one file into several.
+enum SplitCommand {
+    private static let input = Argument(name: "IN", summary: "the source")
+    private static let at = Option<SplitPoints>(
+        "at",
+        .splitPoints,
+        "where to cut: chapters, every 10min, or times, as in 1:00,2:30",
+        in: .edit
+    )
+    private static let to = Option<PieceNames>(
+        "to",
+        .pieceNames,
+        "names of the pieces: {stem} of the source, {n} number, {title} of chapter",
+        in: .destination
+    )
+
+    static let value = Subcommand(
+        name: "split",
+        summary: "cut an audio file into several",
+        discussion: [
+            "Pieces follow each other to the frame: joined, lossless ones are the source again. Each gets the source's "
+                + "tags and its track number, and at chapters their titles.",
+            "A piece appears when it is complete. If one fails, the pieces before it stay, and --on-conflict skip "
+                + "goes on after them.",
+        ],
+        arguments: [input],
+        options: [at.form, to.form] + FormatOptions.forms + [
+            SourceOptions.track.form, SourceOptions.onDamage.form, SourceOptions.concealLimit.form,
+            SourceOptions.rawInput.form,
+        ] + ConvertCommand.destinationForms + [ProgressStyle.option.form, ConvertCommand.json.form],
+        examples: [
+            Example(line: "sluice split book.m4b --at chapters --to '{n} {title}.mp3'", purpose: "a file a chapter"),
+            Example(line: "sluice split side.flac --at 3:21,7:02 --to 'side-{n}.flac'", purpose: "at these times"),
+            Example(line: "sluice split day.wav --at 'every 1h' --to '{stem}-{n}.flac'", purpose: "hour by hour"),
+        ],
+        run: run
+    )
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let input = invocation.word(input)
+        guard input != "-" else {
+            throw UsageError("standard input cannot be split: it is read once for each piece", hint: "name a file")
+        }
+        guard let points = invocation[at] else { throw UsageError("--at is missing", hint: "as in --at chapters") }
+        guard let template = invocation[to] else {
+            throw UsageError("--to is missing", hint: "as in --to '{stem}-{n}.flac'")
+        }
+        let room = ForegroundRoom()
+        defer {
+            room.end()
+            if let warning = room.warning { console.warn(warning) }
+        }
+        let pieces: [SplitPoints.Piece]
+        switch try look(at: input, for: points, in: room, invocation, console) {
+        case .found(let found): pieces = found
+        case .ended(let code): return code
+        }
+        let names = try template.names(for: pieces, of: input)
+        var recipes: [Recipe] = []
+        for (index, piece) in pieces.enumerated() {
+            recipes.append(try recipe(of: piece, index + 1, of: pieces.count, input, names[index], invocation))
+        }
+        if invocation[ConvertCommand.onConflict] == .fail { try refuseExisting(names) }
+        for (index, (recipe, name)) in zip(recipes, names).enumerated() {
+            let ending = convert(recipe, from: input, to: name, in: room, invocation, console)
+            let page = ConvertPage(input: input, output: name, invocation: invocation, console: console)
+            let code = try page.show(
+                ending.carryingChapters(points == .chapters),
+                asJSON: invocation[ConvertCommand.json]
+            )
+            guard code == .success else {
+                console.say("\(index) of \(Figures.count(names.count, "piece")) were written")
+                return code
+            }
+        }
+        return .success
+    }
+
+    // MARK: - The pieces
+
+    private enum Look {
+        case found([SplitPoints.Piece])
+        case ended(ExitCode)
+    }
+
+    /// Describes the source and cuts it, on paper.
+    private static func look(
+        at input: String,
+        for points: SplitPoints,
+        in room: ForegroundRoom,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws -> Look {
+        var scans = false
+        while true {
+            let inspection = SourceInspection(of: input, raw: invocation[SourceOptions.rawInput], scans: scans)
+            let result = inspection.run(in: room, invocation[ProgressStyle.option], console)
+            if let signal = result.signal { return .ended(signal) }
+            let report: SourceReport
+            switch result.value {
+            case .success(let facts): report = facts.report
+            case .failure(let failure):
+                FailurePage(failure, source: input, invocation: invocation).show(on: console)
+                return .ended(failure.exitCode)
+            }
+            let length = try length(of: report, invocation[SourceOptions.track])
+            if case .every = points, length == nil, !scans {
+                // Only decoding finds the length.
+                scans = true
+                continue
+            }
+            do throws(SplitProblem) {
+                return .found(try points.pieces(length: length, chapters: report.chapters))
+            } catch {
+                throw Refusal(message: "\(input): \(error.detail)", hint: error.hint)
+            }
+        }
+    }
+
+    /// The length of the track that is split; `nil` if the file does not state it to the frame.
+    private static func length(of report: SourceReport, _ number: Int?) throws -> MediaTime? {
+        let wanted = report.tracks.first { track in number.map { track.track == $0 } ?? track.isMain }
+        guard let track = wanted else { return nil }
+        if track.isMain, let scan = report.scan { return MediaTime(frames: scan.frames, rate: track.sampleRateHz) }
+        if report.scan != nil {
+            throw Refusal(message: "track \(track.track) does not state its length", hint: "give times")
+        }
+        guard track.exactness == .exact, let frames = track.frames else { return nil }
+        return MediaTime(frames: frames, rate: track.sampleRateHz)
+    }
+
+    private static func recipe(
+        of piece: SplitPoints.Piece,
+        _ number: Int,
+        of count: Int,
+        _ input: String,
+        _ name: String,
+        _ invocation: Invocation
+    ) throws(UsageError) -> Recipe {
+        var recipe = Recipe(
+            from: .init(
+                location: input,
+                track: invocation[SourceOptions.track],
+                ranges: [piece.range],
+                raw: invocation[SourceOptions.rawInput]
+            ),
+            to: try FormatOptions.output(at: name, onConflict: invocation[ConvertCommand.onConflict], invocation)
+        )
+        try ConvertCommand.settle(&recipe, invocation)
+        let wished = Set(recipe.tags.keys.map { $0.lowercased() })
+        if !wished.contains("track") { recipe.tags["track"] = "\(number)/\(count)" }
+        if let title = piece.title, !title.isEmpty, !wished.contains("title") { recipe.tags["title"] = title }
+        return recipe
+    }
+
+    /// A name that is taken is known before the first piece is written.
+    private static func refuseExisting(_ names: [String]) throws(Refusal) {
+        for name in names where FileFacts.of(path: name, followingLinks: false) != nil {
+            throw Refusal(
+                message: "\(name) already exists; nothing was written",
+                hint: "--on-conflict replace overwrites it, and --on-conflict skip leaves it",
+                exitCode: Failure(.destinationExists, at: .open, "").exitCode
+            )
+        }
+    }
+
+    private static func convert(
+        _ recipe: Recipe,
+        from input: String,
+        to name: String,
+        in room: ForegroundRoom,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) -> FileConversion.Ending {
+        let display = ProgressDisplay(
+            invocation[ProgressStyle.option],
+            title: name,
+            from: recipe.sources[0].ranges[0].start,
+            outlet: console.talk
+        )
+        let page = ConvertPage(input: input, output: name, invocation: invocation, console: console)
+        return FileConversion(recipe: recipe, inputs: [input], output: name)
+            .run(in: room, keepsRoom: true, showing: display, surrender: page.surrender)
+    }
+}
+
+extension FileConversion.Ending {
+    /// Without the remark that the output has no chapters, if each chapter is a file.
+    fileprivate func carryingChapters(_ areFiles: Bool) -> Self {
+        guard areFiles, case .completed(var report, let seconds) = self else { return self }
+        report.remarks.removeAll { $0.kind == .chapters }
+        return .completed(report, seconds: seconds)
+    }
+}

@@ -1,0 +1,112 @@
+import Console
+import Conversion
+
+/// Where a source is cut into pieces.
+enum SplitPoints: Sendable, Hashable {
+    /// At the start of each of its chapters.
+    case chapters
+    /// After each of these lengths.
+    case every(MediaTime)
+    /// At these times, which increase.
+    case times([MediaTime])
+
+    /// One part of a source.
+    struct Piece: Sendable, Hashable {
+        let range: MediaTimeRange
+        /// The title of its chapter.
+        var title: String?
+    }
+
+    /// More are probably a mistake, as in milliseconds for minutes.
+    static let mostPieces = 10_000
+
+    /// The pieces of a source of this length, in order and without a gap. The length may be unknown for times alone;
+    /// then a time beyond the end fails when its piece is read.
+    func pieces(length: MediaTime?, chapters: [ChapterReport]) throws(SplitProblem) -> [Piece] {
+        switch self {
+        case .chapters: return try Self.pieces(at: chapters, within: length)
+        case .every(let step): return try Self.pieces(at: Self.multiples(of: step, below: length ?? .zero))
+        case .times(let times):
+            if let length, let late = times.first(where: { $0 >= length }) { throw .beyondEnd(late, length) }
+            return try Self.pieces(at: times)
+        }
+    }
+
+    private static func pieces(
+        at chapters: [ChapterReport],
+        within length: MediaTime?
+    ) throws(SplitProblem) -> [Piece] {
+        guard !chapters.isEmpty else { throw .noChapters }
+        let starts = Dictionary(chapters.map { ($0.start, $0.title) }) { first, _ in first }
+        let cuts = starts.keys.filter { $0 > .zero && $0 < length ?? .positiveInfinity }.sorted()
+        var pieces = try pieces(at: cuts)
+        for index in pieces.indices { pieces[index].title = starts[pieces[index].range.start] ?? nil }
+        return pieces
+    }
+
+    private static func multiples(of step: MediaTime, below length: MediaTime) -> [MediaTime] {
+        var (times, next) = ([MediaTime](), step)
+        while next < length, times.count <= mostPieces {
+            times.append(next)
+            next = next + step
+        }
+        return times
+    }
+
+    private static func pieces(at cuts: [MediaTime]) throws(SplitProblem) -> [Piece] {
+        guard cuts.count < mostPieces else { throw .tooMany }
+        return zip([.zero] + cuts, cuts + [.positiveInfinity]).compactMap { start, end in
+            // `try?`: the cuts increase, and ordered times always make a range.
+            (try? MediaTimeRange(start: start, end: end)).map { Piece(range: $0) }
+        }
+    }
+}
+
+/// Why a source cannot be split as the user wishes.
+enum SplitProblem: Error, Hashable {
+    case noChapters
+    case beyondEnd(MediaTime, MediaTime)
+    case tooMany
+
+    var detail: String {
+        switch self {
+        case .noChapters: "the file has no chapters"
+        case .beyondEnd(let time, let length): "--at \(time.short): the file ends at \(length.short)"
+        case .tooMany: "more than \(Figures.count(SplitPoints.mostPieces, "piece"))"
+        }
+    }
+
+    var hint: String? {
+        self == .noChapters ? "give times, as in --at 1:00,2:30, or a length, as in --at 'every 10min'" : nil
+    }
+}
+
+extension ValueType where Value == SplitPoints {
+    /// `chapters`, `every 10min`, `1:00,2:30`
+    static let splitPoints = ValueType(
+        placeholder: "WHERE",
+        completion: .suggestions(["chapters", "every 10min", "1:00,2:30"].map { .init(word: $0) })
+    ) { text throws(Misfit) in
+        if text == "chapters" { return .chapters }
+        if text.hasPrefix("every ") {
+            let word = String(text.dropFirst("every ".count))
+            let length: MediaTime
+            if let duration = try? ValueType<Duration>.duration.read(word) {
+                length = MediaTime(value: duration.components.seconds, timescale: 1)
+            } else {
+                length = try ValueType<MediaTime>.time.read(word)
+            }
+            guard length > .zero else { throw Misfit(why: "must be longer than nothing") }
+            return .every(length)
+        }
+        var times: [MediaTime] = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let time = try? ValueType<MediaTime>.time.read(String(word)) else {
+                throw Misfit(why: "is not a place to cut", hint: "as in chapters, 'every 10min', or 1:00,2:30")
+            }
+            guard time > times.last ?? .zero else { throw Misfit(why: "must be times after the start that increase") }
+            times.append(time)
+        }
+        return .times(times)
+    }
+}
