@@ -42,6 +42,41 @@ struct MemoryTests {
         #expect(peaks[2] - peaks[0] <= 3 << 20, "\(peaks)")
     }
 
+    /// Eight hours in a thousand pieces over music that repeats, and half a minute in one piece.
+    @Test func aThousandPiecesTakeLittleMoreThanOne() async throws {
+        let lab = try await WorkerLab()
+        // A low rate, so that the mix of eight hours takes seconds.
+        let rate = 1_000
+        try addSilence("talk.wav", seconds: 8 * 3_600, rate: rate, in: lab)
+        try WAVFile.write(Signal.noise(seed: 2, rate: rate, frames: 700).pcm(.s16), to: lab.path("in/music.wav"))
+        let worker = try lab.worker("--slots", "1")
+        var peaks: [Int] = []
+        for (made, count) in [("warm.flac", 1), ("one.flac", 1), ("thousand.flac", 1_000)] {
+            let facts = try await convert(try timeline(of: count, to: "out:\(made)"), in: lab)
+            #expect(facts.frames == count * 28_800)
+            peaks.append(facts.peakBytes)
+        }
+        #expect(try await worker.stop() == .exited(0))
+        #expect(peaks[2] - peaks[1] <= 4 << 20, "\(peaks)")
+    }
+
+    /// Pieces of 28.8 s, one after another, over music.
+    private func timeline(of count: Int, to destination: String) throws -> Recipe {
+        let length = MediaTime(value: 288, timescale: 10)
+        let pieces = try (0..<count).map { number in
+            let start = MediaTime(value: Int64(288 * number), timescale: 10)
+            let range = try MediaTimeRange(start: start, duration: length)
+            return Piece(.source("talk", range), gain: try Gain(parsing: number % 2 == 0 ? "-1dB" : "-2dB"))
+        }
+        let end = MediaTime(value: Int64(288 * count), timescale: 10)
+        let music = Piece(.source("music"), repeats: .until(end))
+        return Recipe(
+            sources: [.init(location: "in:talk.wav", name: "talk"), .init(location: "in:music.wav", name: "music")],
+            outputs: [.init(location: destination)],
+            timeline: Timeline(tracks: [.init(pieces: pieces), .init(pieces: [music])])
+        )
+    }
+
     /// Counts only the worker's anonymous memory: pages of files depend on what else the machine does.
     @Test func twoThousandJobsTakeNoMoreThanFiveHundred() async throws {
         let lab = try await WorkerLab()
@@ -65,8 +100,12 @@ struct MemoryTests {
         to made: String,
         in lab: WorkerLab
     ) async throws -> (peakBytes: Int, frames: Int) {
-        let job = try await lab.submit([WorkerLab.recipe(source, to: "out:\(made)")])[0]
-        try await lab.wait("\(source) is converted", within: .seconds(300)) {
+        try await convert(WorkerLab.recipe(source, to: "out:\(made)"), in: lab)
+    }
+
+    private func convert(_ recipe: Recipe, in lab: WorkerLab) async throws -> (peakBytes: Int, frames: Int) {
+        let job = try await lab.submit([recipe])[0]
+        try await lab.wait("\(recipe.outputs[0].location) is made", within: .seconds(300)) {
             try lab.sql("select count(*) from \(lab.schema).finished where job = \(job)") == "1"
         }
         let row = try lab.sql("select peak_bytes, frames_out from \(lab.schema).attempt where job = \(job)")
@@ -82,9 +121,9 @@ struct MemoryTests {
     }
 
     /// Writes a sparse file of zeros, which needs no disk space.
-    private func addSilence(_ name: String, seconds: Int, in lab: WorkerLab) throws {
-        let size = seconds * 8_000 * 2
-        let tiny = Signal.noise(seed: 1, rate: 8_000, frames: 100).pcm(.s16)
+    private func addSilence(_ name: String, seconds: Int, rate: Int = 8_000, in lab: WorkerLab) throws {
+        let size = seconds * rate * 2
+        let tiny = Signal.noise(seed: 1, rate: rate, frames: 100).pcm(.s16)
         try WAVFile.write(tiny, to: lab.path("in/\(name)"), options: .init(claimedDataSize: UInt32(size)))
         guard truncate(lab.path("in/\(name)"), off_t(44 + size)) == 0 else {
             throw SupportError("lengthen", errno: errno)
