@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -35,6 +36,18 @@ static inline int sluice_pidfd_open(pid_t process) { return (int)syscall(434, pr
 static inline int sluice_openat2(int folder, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {
     struct open_how how = {flags, mode, resolve};
     return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+}
+// The number of descriptors that the process may have, and may not exceed. Swift's module has no constant for the call.
+static inline int sluice_descriptor_limits(uint64_t *soft, uint64_t *hard) {
+    struct rlimit both;
+    if (getrlimit(RLIMIT_NOFILE, &both) < 0) return -1;
+    *soft = both.rlim_cur;
+    *hard = both.rlim_max;
+    return 0;
+}
+static inline int sluice_set_descriptor_limit(uint64_t soft, uint64_t hard) {
+    struct rlimit both = {soft, hard};
+    return setrlimit(RLIMIT_NOFILE, &both);
 }
 // The magic number of the descriptor's file system; 0 if it cannot be read. The structure's fields have other types
 // on other architectures.

@@ -53,6 +53,17 @@ struct ServiceTests {
         #expect(try await coordinator.stop() == .exited(0))
     }
 
+    @Test func workerMayOpenAsManyFilesAsTheAdministratorAllows() async throws {
+        let lab = try await WorkerLab()
+        let few = ["sh", "-c", "ulimit -Sn 200; ulimit -Hn 3000; exec \"$@\"", "sh"]
+        let worker = try lab.worker(behind: few)
+        try await worker.waits(for: "started")
+        let limits = try String(contentsOfFile: "/proc/\(worker.id)/limits", encoding: .utf8)
+        let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+        #expect(line.split(separator: " ").filter { Int($0) != nil } == ["3000", "3000"])
+        #expect(try await worker.stop() == .exited(0))
+    }
+
     @Test func workerSaysWhichJobsItTakes() async throws {
         let lab = try await WorkerLab()
         func said(_ words: [String]) async throws -> [String: Any] {

@@ -2,6 +2,7 @@ import Console
 import Conversion
 import Ledger
 import PumpRoom
+import System
 import Worker
 
 /// `sluice worker`: claims jobs from the ledger and runs them until a signal stops it.
@@ -168,6 +169,8 @@ enum WorkerCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         WorkerMemory.prepareForManyJobs()
+        // A job may have 250 sources, and a slot several jobs that wait.
+        DescriptorLimit.raise(to: 65_536)
         var configuration = WorkerConfiguration()
         configuration.build = Version.number
         configuration.slots = invocation[slots] ?? configuration.slots
