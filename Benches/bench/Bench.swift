@@ -36,6 +36,7 @@ enum Bench {
                 case .start: [try StartBench.run(bench())]
                 case .clips: [try ClipsBench.run(bench())]
                 case .hour: [try HourBench.run(bench())]
+                case .edit: [try EditBench.run(bench())]
                 case .memory: [try MemoryBench.run(bench())]
                 case .slots: try await SlotMemoryBench.run(bench())
                 case .soak: [try SoakBench.run(bench())]
@@ -61,7 +62,7 @@ enum Bench {
 /// The options on the command line.
 struct Options {
     enum SectionName: String, CaseIterable {
-        case start, clips, hour, memory, slots, soak, cluster, lock, poison, ledger, lines, scale, held
+        case start, clips, hour, edit, memory, slots, soak, cluster, lock, poison, ledger, lines, scale, held
 
         /// All sections except those that fill a disk, which run only if named.
         static var all: [SectionName] { allCases.filter { $0 != .scale && $0 != .held } }
@@ -78,7 +79,7 @@ struct Options {
     private(set) var rounds: Int?
 
     static let usage =
-        "usage: bench [start|clips|hour|memory|slots|soak|cluster|lock|poison|ledger|lines|scale|held|all]... "
+        "usage: bench [start|clips|hour|edit|memory|slots|soak|cluster|lock|poison|ledger|lines|scale|held|all]... "
         + "[--quick] [--rounds N] [--json FILE]"
 
     init(_ words: [String]) throws {
