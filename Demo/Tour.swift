@@ -1,6 +1,6 @@
 /// The tours that the demo offers.
 enum Tour: String, CaseIterable {
-    case cluster, formats, damage
+    case cluster, formats, damage, edits
 
     /// Whether everything came out as expected.
     func run(in place: DemoPlace, on page: Page) throws -> Bool {
@@ -8,6 +8,7 @@ enum Tour: String, CaseIterable {
         case .cluster: try ClusterTour(place: place, page: page).run()
         case .formats: try FormatTour(folder: place.folder).run(on: page)
         case .damage: try DamageTour(place: place, page: page).run()
+        case .edits: try EditTour(place: place, page: page).run()
         }
     }
 }

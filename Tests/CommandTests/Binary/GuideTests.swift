@@ -17,8 +17,10 @@ struct GuideTests {
         let runner = try GuideRunner()
         if name == "getting-started.md" { try runner.addScratched() }
         if name == "../README.md" {
-            // The file that the reader of the README is assumed to have.
+            // The files that the reader of the README is assumed to have.
             try runner.shell("sluice convert talk.wav talk.mp3").checked()
+            try runner.shell("sluice convert talk.wav intro.wav --to 2s").checked()
+            try runner.shell("sluice convert talk.wav music.wav --reverse").checked()
         }
         try runner.run(page)
     }
