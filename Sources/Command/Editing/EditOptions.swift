@@ -38,6 +38,12 @@ enum EditOptions {
         "add silence at the end up to this length",
         in: .edit
     )
+    static let limit = Option<Gain>(
+        "limit",
+        .peakLimit,
+        "limit true peaks of the edited sound to this level, as in -1dBTP",
+        in: .edit
+    )
     static let intro = Option<String>(
         "intro",
         .text.named("FILE").offering(.files),
@@ -60,7 +66,7 @@ enum EditOptions {
     /// The options that concern one source.
     static let formsOfOneSource: [OptionForm] = [
         gain.form, ramp.form, fadeIn.form, fadeOut.form, channelMap.form, reverse.form, loop.form, loopUntil.form,
-        padTo.form,
+        padTo.form, limit.form,
     ]
     /// All of them.
     static let forms = formsOfOneSource + [intro.form, outro.form, crossfade.form]
@@ -88,8 +94,21 @@ enum EditOptions {
         pieces[pieces.count - 1].fadeOut = invocation[fadeOut]
         recipe.timeline = Timeline(
             tracks: [.init(ramps: invocation.all(ramp), pieces: pieces)],
-            padTo: invocation[padTo]
+            padTo: invocation[padTo],
+            limit: try peakLimit(invocation)
         )
+    }
+
+    /// The highest true peak of what a command makes; `nil` if none is set.
+    static func peakLimit(_ invocation: Invocation) throws(UsageError) -> Gain? {
+        guard let limit = invocation[limit] else { return nil }
+        guard invocation[LoudnessOptions.loudness] == nil else {
+            throw UsageError(
+                "--limit and --loudness exclude each other",
+                hint: "with --loudness, --true-peak limits the peaks"
+            )
+        }
+        return limit
     }
 
     /// The name of the source that a command converts.
@@ -118,7 +137,7 @@ extension UsageError {
         let words = [
             "fadeIn": "--fade-in", "fadeOut": "--fade-out", "gain": "--gain", "ramps": "--ramp",
             "channels": "--channel-map", "repeat": "--loop", "repeatUntil": "--loop-until", "padTo": "--pad-to",
-            "crossfade": "--crossfade",
+            "crossfade": "--crossfade", "limit": "--limit",
         ]
         self.init("\(words[field] ?? error.path): \(error.reason)")
     }
@@ -129,6 +148,24 @@ extension UsageError {
 extension ValueType where Value == Gain {
     /// `-3dB`
     static let gain = ValueType(placeholder: "GAIN") { text throws(Misfit) in try Gain(word: text) }
+}
+
+extension ValueType where Value == Gain {
+    /// `-1dBTP`
+    static let peakLimit = ValueType(
+        placeholder: "LEVEL",
+        completion: .suggestions(["-1dBTP", "-2dBTP", "-3dBTP"].map { .init(word: $0) })
+    ) { text throws(Misfit) in
+        let lowered = text.lowercased()
+        let digits =
+            lowered.hasSuffix("dbtp")
+            ? lowered.dropLast(4) : lowered.hasSuffix("db") ? lowered.dropLast(2) : lowered[...]
+        // `try?`: the message below says what is allowed.
+        guard let limit = try? Gain(parsing: digits + "db"), !limit.isSilence, limit.decibels <= 0 else {
+            throw Misfit(why: "is not a true peak; allowed: -144dBTP to 0dBTP")
+        }
+        return limit
+    }
 }
 
 extension ValueType where Value == ChannelPick {

@@ -21,6 +21,7 @@ enum JoinCommand {
         arguments: [sources, TimelineRun.output],
         options: FormatOptions.forms + [
             EditOptions.crossfade.form, gap.form, EditOptions.fadeIn.form, EditOptions.fadeOut.form,
+            EditOptions.limit.form,
         ] + TimelineRun.forms,
         examples: [
             Example(line: "sluice join one.flac two.flac three.flac all.flac", purpose: "one after another"),
@@ -45,7 +46,7 @@ enum JoinCommand {
         pieces[pieces.count - 1].fadeOut = invocation[EditOptions.fadeOut]
         return try TimelineRun(
             sources: zip(paths, names).map { Recipe.Source(location: $0, name: $1) },
-            timeline: Timeline(tracks: [.init(pieces: pieces)])
+            timeline: Timeline(tracks: [.init(pieces: pieces)], limit: try EditOptions.peakLimit(invocation))
         ).run(invocation, console)
     }
 }

@@ -29,11 +29,16 @@ public struct Remark: Sendable, Hashable, Codable {
         /// The source is too quiet or too short to measure its loudness, so its level was kept.
         case loudnessUnmeasured = "loudness_unmeasured"
 
+        /// True peaks of a timeline were limited, as its recipe asks.
+        case peaksLimited = "peaks_limited"
+
         /// Whether the output lacks something of the source.
         public var isLoss: Bool {
             switch self {
             case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
-            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .loudnessMissed, .loudnessUnmeasured: false
+            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .loudnessMissed, .loudnessUnmeasured,
+                .peaksLimited:
+                false
             }
         }
     }
@@ -66,6 +71,7 @@ public struct Remark: Sendable, Hashable, Codable {
         case .headerLengthIgnored: "length not in the header"
         case .loudnessMissed: "loudness not reached"
         case .loudnessUnmeasured: "loudness not measured"
+        case .peaksLimited: "peaks limited"
         }
     }
 

@@ -28,6 +28,8 @@ public final class CompositionReader {
     private let plan: MixPlan
     private let stop: StopSignal
     private let channelRemarks: [Remark]
+    /// What limits the samples that were opened last; `nil` if nothing does.
+    private var limiter: Limiter?
 
     /// Opens the sources. `rate` is the sample rate of the clock if the timeline does not say; `nil` for the highest of
     /// the sources.
@@ -89,14 +91,30 @@ public final class CompositionReader {
             return SequenceOutput(items, on: clock, sources: sources, stop: stop)
         }
         let mix = try MixOutput(plan, on: clock, sources: sources, stop: stop)
-        return try timeline.limit.map { try Limiter(mix, ceiling: $0.decibels) } ?? mix
+        guard let limit = timeline.limit else { return mix }
+        let limiter = try Limiter(mix, ceiling: limit.decibels)
+        self.limiter = limiter
+        return limiter
+    }
+
+    private var limitRemarks: [Remark] {
+        guard let limiter, let limit = timeline.limit, limiter.limitedFrames > 0 else { return [] }
+        let most = max(limiter.largestReductionDB, 0.1).inTenths
+        return [
+            Remark(
+                .peaksLimited,
+                "true peaks were limited to \(limit)TP, by at most \(most) dB",
+                count: limiter.limitedFrames
+            )
+        ]
     }
 
     /// The damage in the pieces that have been played.
     public var damage: DamageAccount { sources.damage }
 
-    /// Remarks about the sources that have been played, and about channels that were mixed on their way to the clock.
-    public var remarks: [Remark] { sources.remarks + channelRemarks }
+    /// Remarks about the sources that have been played, about channels that were mixed on their way to the clock, and
+    /// about peaks that were limited.
+    public var remarks: [Remark] { sources.remarks + channelRemarks + limitRemarks }
 
     /// The first source, whose tags the output has.
     var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }

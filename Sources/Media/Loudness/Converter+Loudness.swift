@@ -152,7 +152,7 @@ extension LoudnessChange {
 
 extension Double {
     /// With one decimal: `-14.0`.
-    fileprivate var inTenths: String {
+    var inTenths: String {
         let tenths = Int((self * 10).rounded())
         return "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
     }

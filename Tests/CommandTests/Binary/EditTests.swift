@@ -101,11 +101,29 @@ struct EditTests {
         }
     }
 
+    @Test func peaksAreLimitedInEveryCommand() throws {
+        // Clipping would give a true peak of 0 dB and more.
+        let commands = [
+            ["convert", "talk.wav", "out.wav", "--gain", "+12dB"], ["join", "talk.wav", "talk.wav", "out.wav"],
+            ["mix", "talk.wav@+6dB", "talk.wav@+6dB", "out.wav"],
+        ]
+        for command in commands {
+            let run = try Sluice.run(command + ["--limit", "-9dBTP", "--on-conflict", "replace"], in: material.folder)
+            #expect(run.succeeded && run.outputText.contains("peaks limited"), "\(run.outputText)\(run.errorText)")
+            #expect(run.errorText.contains("true peaks were limited to -9dBTP, by at most "), "\(run.errorText)")
+            let peak = try ReferenceLoudness(samples("out.wav").signal).truePeak
+            // Dither of 16 bits adds a little.
+            #expect(abs(20 * log10(peak) + 9) < 0.1, "\(command)")
+        }
+    }
+
     @Test(arguments: [
         (["--gain", "3"], "error: --gain 3: is not a gain; allowed: -3dB, 0dB, +2.5dB, -inf for silence\n"),
         (["--ramp", "1-2"], "error: --ramp 1-2: must be FROM-TO=GAIN..GAIN\n"),
         (["--loop", "2", "--loop-until", "3"], "error: --loop and --loop-until exclude each other\n"),
         (["--crossfade", "1"], "error: --crossfade needs --intro or --outro\n"),
+        (["--limit", "1"], "error: --limit 1: is not a true peak; allowed: -144dBTP to 0dBTP\n"),
+        (["--limit", "-1", "--loudness", "-16"], "error: --limit and --loudness exclude each other\n"),
         (["--fade-in", "1"], "error: recipe.timeline"),
     ])
     func refusalsNameTheOption(words: [String], message: String) throws {
