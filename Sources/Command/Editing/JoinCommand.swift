@@ -26,6 +26,10 @@ enum JoinCommand {
         examples: [
             Example(line: "sluice join one.flac two.flac three.flac all.flac", purpose: "one after another"),
             Example(line: "sluice join one.wav two.wav both.mp3 --crossfade 2s", purpose: "with a cross-fade"),
+            Example(
+                line: "sluice join one.wav two.wav both.mp3 --loudness podcast",
+                purpose: "as loud as podcasts are"
+            ),
         ],
         run: run
     )

@@ -117,6 +117,21 @@ struct EditTests {
         }
     }
 
+    @Test func joinedAndMixedFilesGetTheLoudness() throws {
+        for (name, seed, level) in [("loud.wav", UInt64(5), 0.8), ("soft.wav", 6, 0.02)] {
+            let noise = Signal.noise(seed: seed, rate: 48_000, frames: 144_000, channels: 2, amplitude: level)
+            try WAVFile.write(noise.pcm(.s24), to: material.path(name))
+        }
+        for command in [["join", "soft.wav", "loud.wav"], ["mix", "soft.wav", "loud.wav@+0.5"]] {
+            let words = command + ["out.wav", "--loudness", "-24LUFS", "--true-peak", "-12dBTP"]
+            let run = try Sluice.run(words + ["--on-conflict", "replace"], in: material.folder)
+            #expect(run.succeeded && run.outputText.contains(", -24.0 LUFS"), "\(run.outputText)\(run.errorText)")
+            let loudness = try ReferenceLoudness(samples("out.wav").signal)
+            #expect(abs(loudness.integrated + 24) <= 0.1, "\(command)")
+            #expect(20 * log10(loudness.truePeak) <= -11.95, "\(command)")
+        }
+    }
+
     @Test(arguments: [
         (["--gain", "3"], "error: --gain 3: is not a gain; allowed: -3dB, 0dB, +2.5dB, -inf for silence\n"),
         (["--ramp", "1-2"], "error: --ramp 1-2: must be FROM-TO=GAIN..GAIN\n"),
