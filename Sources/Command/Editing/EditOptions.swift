@@ -63,15 +63,12 @@ enum EditOptions {
         in: .edit
     )
 
-    /// The options that concern one source.
-    static let formsOfOneSource: [OptionForm] = [
+    static let forms: [OptionForm] = [
         gain.form, ramp.form, fadeIn.form, fadeOut.form, channelMap.form, reverse.form, loop.form, loopUntil.form,
-        padTo.form, limit.form,
+        padTo.form, limit.form, intro.form, outro.form, crossfade.form,
     ]
-    /// All of them.
-    static let forms = formsOfOneSource + [intro.form, outro.form, crossfade.form]
 
-    /// Adds to `recipe`, which has one source, what the options ask for. Commands may have only some of them.
+    /// Adds to `recipe`, which has one source, what the options ask for.
     static func apply(to recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
         guard forms.contains(where: { invocation.origin(of: $0) != nil }) else { return }
         var pieces = [try mainPiece(recipe.sources[0], invocation)]
