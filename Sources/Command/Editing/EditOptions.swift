@@ -19,6 +19,12 @@ enum EditOptions {
         "channels of the source: left, right, swap, sum (to mono), or numbers, as in 3,4",
         in: .edit
     )
+    static let trimSilence = Option<SilenceTrim>(
+        "trim-silence",
+        .silenceTrim,
+        "leave out silence at both ends, as in -60dB/0.5s; /start or /end: only there",
+        in: .edit
+    )
     static let reverse = Switch("reverse", "play the source from its end to its start", in: .edit)
     static let loop = Option<Int>(
         "loop",
@@ -64,7 +70,8 @@ enum EditOptions {
     )
 
     static let forms: [OptionForm] = [
-        gain.form, ramp.form, fadeIn.form, fadeOut.form, channelMap.form, reverse.form, loop.form, loopUntil.form,
+        gain.form, ramp.form, fadeIn.form, fadeOut.form, channelMap.form, trimSilence.form, reverse.form, loop.form,
+        loopUntil.form,
         padTo.form, limit.form, intro.form, outro.form, crossfade.form,
     ]
 
@@ -114,6 +121,7 @@ enum EditOptions {
     private static func mainPiece(_ source: Recipe.Source, _ invocation: Invocation) throws(UsageError) -> Piece {
         var piece = Piece(.source(mainName, source.ranges.first ?? .whole))
         piece.channels = invocation[channelMap]
+        piece.trimSilence = invocation[trimSilence]
         piece.isReversed = invocation[reverse]
         piece.gain = invocation[gain] ?? .unity
         switch (invocation[loop], invocation[loopUntil]) {
@@ -134,7 +142,7 @@ extension UsageError {
         let words = [
             "fadeIn": "--fade-in", "fadeOut": "--fade-out", "gain": "--gain", "ramps": "--ramp",
             "channels": "--channel-map", "repeat": "--loop", "repeatUntil": "--loop-until", "padTo": "--pad-to",
-            "crossfade": "--crossfade", "limit": "--limit",
+            "crossfade": "--crossfade", "limit": "--limit", "trimSilence": "--trim-silence",
         ]
         self.init("\(words[field] ?? error.path): \(error.reason)")
     }
@@ -173,6 +181,22 @@ extension ValueType where Value == ChannelPick {
     ) { text throws(Misfit) in
         do throws(EditTextError) {
             return try ChannelPick(parsing: text)
+        } catch {
+            throw Misfit(why: "is \(error.detail)")
+        }
+    }
+}
+
+extension ValueType where Value == SilenceTrim {
+    /// `-60dB/0.5s`
+    static let silenceTrim = ValueType(
+        placeholder: "SILENCE",
+        completion: .suggestions(
+            ["-60dB/0.5s", "-50dB/1s", "-60dB/0.5s/start", "-60dB/0.5s/end"].map { .init(word: $0) }
+        )
+    ) { text throws(Misfit) in
+        do throws(EditTextError) {
+            return try SilenceTrim(parsing: text)
         } catch {
             throw Misfit(why: "is \(error.detail)")
         }

@@ -31,13 +31,15 @@ public struct Remark: Sendable, Hashable, Codable {
 
         /// True peaks of a timeline were limited, as its recipe asks.
         case peaksLimited = "peaks_limited"
+        /// Silence at the ends of a source was left out, as the recipe asks.
+        case silenceTrimmed = "silence_trimmed"
 
         /// Whether the output lacks something of the source.
         public var isLoss: Bool {
             switch self {
             case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
             case .layoutAssumed, .partialFrame, .headerLengthIgnored, .loudnessMissed, .loudnessUnmeasured,
-                .peaksLimited:
+                .peaksLimited, .silenceTrimmed:
                 false
             }
         }
@@ -72,6 +74,7 @@ public struct Remark: Sendable, Hashable, Codable {
         case .loudnessMissed: "loudness not reached"
         case .loudnessUnmeasured: "loudness not measured"
         case .peaksLimited: "peaks limited"
+        case .silenceTrimmed: "silence trimmed"
         }
     }
 

@@ -28,6 +28,7 @@ public final class CompositionReader {
     private let plan: MixPlan
     private let stop: StopSignal
     private let channelRemarks: [Remark]
+    private let silence: SilenceSearch
     /// What limits the samples that were opened last; `nil` if nothing does.
     private var limiter: Limiter?
 
@@ -35,8 +36,13 @@ public final class CompositionReader {
     /// the sources.
     ///
     /// Throws a `RecipeError`, or `range_outside_source`, if a piece wants what its source does not have. A source that
-    /// does not state its exact length is read to its end first.
-    public init(_ timeline: Timeline, inputs: [Input], rate: Int? = nil) throws {
+    /// does not state its exact length is read to its end first, and so is one whose silence is left out.
+    public convenience init(_ timeline: Timeline, inputs: [Input], rate: Int? = nil) throws {
+        try self.init(timeline, inputs: inputs, rate: rate, watch: nil)
+    }
+
+    /// `watch` is called while silence is searched for.
+    init(_ timeline: Timeline, inputs: [Input], rate: Int?, watch: SilenceSearch.Watch?) throws {
         self.timeline = timeline
         let opened = try inputs.map { input in
             let reader = try Reader(descriptor: input.descriptor, options: input.options)
@@ -53,7 +59,8 @@ public final class CompositionReader {
         channelRemarks = try choice.remarks()
         sources = try SoundSources(opened)
         stop = inputs.first?.options.stop ?? StopSignal()
-        var planner = TimelinePlanner(timeline, sources: sources.sources, clock: clock)
+        silence = SilenceSearch(sources, stop: stop, watch: watch)
+        var planner = TimelinePlanner(timeline, sources: sources.sources, clock: clock, silence: silence)
         plan = try planner.plan()
     }
 
@@ -112,9 +119,9 @@ public final class CompositionReader {
     /// The damage in the pieces that have been played.
     public var damage: DamageAccount { sources.damage }
 
-    /// Remarks about the sources that have been played, about channels that were mixed on their way to the clock, and
-    /// about peaks that were limited.
-    public var remarks: [Remark] { sources.remarks + channelRemarks + limitRemarks }
+    /// Remarks about the sources that have been played, about channels that were mixed on their way to the clock, about
+    /// silence that was left out, and about peaks that were limited.
+    public var remarks: [Remark] { sources.remarks + channelRemarks + silence.remarks + limitRemarks }
 
     /// The first source, whose tags the output has.
     var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }
