@@ -45,16 +45,16 @@ package enum TextReading {
     private static func recipe(_ invocation: Invocation) throws -> Recipe? {
         switch invocation.path {
         case ["convert"]:
-            return try ConvertCommand.recipe(
-                from: invocation.word(ConvertCommand.input),
-                to: invocation.word(ConvertCommand.output),
-                invocation
-            )
+            // A recipe in a file is read elsewhere: `Recipe` has its own fuzzer.
+            guard invocation[RecipeTemplate.option] == nil, let input = invocation.words(ConvertCommand.input).first,
+                let output = invocation.words(ConvertCommand.output).first
+            else { return nil }
+            return try ConvertCommand.recipe(from: input, to: output, invocation)
         case ["submit"]:
-            guard let text = invocation[SubmitOptions.to] else { return nil }
+            guard invocation[RecipeTemplate.option] == nil, let text = invocation[SubmitOptions.to] else { return nil }
             let template = try PathRoots([], home: "/home/ada", here: "/srv").template(text)
             let ext = try SubmitOptions.fileExtension(for: template, invocation)
-            return try SubmitOptions.recipe(to: template, ext: ext, invocation)
+            return try SubmitOptions.recipe(to: template, ext: ext, from: nil, invocation)
         default: return nil
         }
     }

@@ -116,7 +116,8 @@ public struct Converter: Sendable {
         try refuseVerifiedStream()
         let lostByUs = SourceLoss.remarks(reader, settingTags: Set(request.tags.keys.map { $0.lowercased() }))
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
-        let measurement = try measure(source, like: reader, as: format, cpuAtStart, report)
+        let passes = EarlyPasses(1, report: report)
+        let measurement = try measure(source, like: reader, as: format, cpuAtStart, passes)
         let options = Writer.Options(
             tags: mergedTags(reader.description),
             cover: reader.description.cover,
@@ -138,7 +139,7 @@ public struct Converter: Sendable {
         let input = try writer.samples()
         var change: LoudnessChange?
         if let measurement {
-            change = try carry(output, to: input, as: format, measurement, within: budget, report)
+            change = try carry(output, to: input, as: format, measurement, within: budget, passes.following)
         } else {
             try Pump(from: output, to: input).run(within: budget, report: report)
         }

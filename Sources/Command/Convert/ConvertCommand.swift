@@ -4,10 +4,11 @@ import Storage
 
 /// `sluice convert`: converts one file in the foreground, without a ledger.
 enum ConvertCommand {
-    static let input = Argument(name: "IN", summary: "the source; - is standard input")
+    static let input = Argument(name: "IN", summary: "the source; - is standard input", count: .optional)
     static let output = Argument(
         name: "OUT",
-        summary: "the output; its extension selects the container. - is standard output, for WAV and raw"
+        summary: "the output; its extension selects the container. - is standard output, for WAV and raw",
+        count: .optional
     )
     static let onConflict = SettledOption<Recipe.ConflictPolicy>(
         "on-conflict",
@@ -39,11 +40,14 @@ enum ConvertCommand {
         summary: "convert an audio file",
         discussion: [
             "OUT appears only when it is complete. IN is never changed. A conversion that would give fewer "
-                + "frames than planned fails."
+                + "frames than planned fails.",
+            "IN and OUT may be missing only with --recipe: a recipe names its sources and its output. If it has a source "
+                + "{source}, IN takes its place. OUT replaces the output of the recipe. Paths in a recipe are relative to "
+                + "the current folder.",
         ],
         arguments: [input, output],
         options: FormatOptions.forms + LoudnessOptions.forms + SourceOptions.forms + EditOptions.forms
-            + destinationForms
+            + [RecipeTemplate.option.form] + destinationForms
             + [ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),
@@ -54,15 +58,42 @@ enum ConvertCommand {
                 line: "sluice convert talk.wav talk.mp3 --gain -3dB --fade-out 5s",
                 purpose: "quieter, with a fade"
             ),
+            Example(line: "sluice convert --recipe show.json", purpose: "everything as the recipe says"),
         ],
         run: run
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let (input, output) = (invocation.word(input), invocation.word(output))
+        let words = invocation.words(input) + invocation.words(output)
+        if let template = try RecipeTemplate(invocation) { return try convert(template, words, invocation, console) }
+        guard words.count == 2 else {
+            throw UsageError("\(words.isEmpty ? "IN" : "OUT") is missing", hint: "usage: sluice convert IN OUT")
+        }
+        let (input, output) = (words[0], words[1])
         let recipe = try recipe(from: input, to: output, invocation)
-        let words = [input] + recipe.sources.dropFirst().map(\.location)
-        return try convert(recipe, words: words, to: output, invocation, console)
+        let sources = [input] + recipe.sources.dropFirst().map(\.location)
+        return try convert(recipe, words: sources, to: output, invocation, console)
+    }
+
+    /// Converts as a recipe says that the user has written. The options may only say more about the destination.
+    private static func convert(
+        _ template: RecipeTemplate,
+        _ words: [String],
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws -> ExitCode {
+        var recipe = try template.recipe(words: words)
+        let (sources, output) = (recipe.sources.map(\.location), recipe.outputs[0].location)
+        for index in sources.indices where sources[index] == "-" {
+            recipe.sources[index].location = FileConversion.standardInput
+        }
+        if output == "-" { recipe.outputs[0].location = FileConversion.standardOutput }
+        if invocation.origin(of: onConflict.form) != .fallback {
+            recipe.outputs[0].onConflict = invocation[onConflict]
+        }
+        try settleDestination(&recipe, invocation)
+        if output == "-" { try checkStream(recipe.outputs[0], invocation) }
+        return try convert(recipe, words: sources, to: output, invocation, console)
     }
 
     /// Carries out `recipe`, whose sources the user called `words`.
@@ -81,7 +112,13 @@ enum ConvertCommand {
             outlet: console.talk
         )
         let others = words.count == 1 ? "" : " and \(Figures.count(words.count - 1, "other file"))"
-        let page = ConvertPage(input: words[0] + others, output: output, invocation: invocation, console: console)
+        let page = ConvertPage(
+            input: words[0] + others,
+            output: output,
+            damage: recipe.damage,
+            invocation: invocation,
+            console: console
+        )
         // The audio itself goes to standard output if the user asked for that.
         let ending = job.run(showing: display, warn: console.warn, surrender: page.surrender)
         return try page.show(ending, asJSON: invocation[json])
@@ -112,9 +149,12 @@ enum ConvertCommand {
     /// Sets what the options say about damage and the destination, and checks the recipe.
     static func settle(_ recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
         try SourceOptions.settleDamage(of: &recipe, invocation)
-        recipe.verify = invocation[verify]
-        recipe.strictLoss = invocation[strictLoss]
-        for wish in invocation.all(tag) { recipe.tags[wish.name] = wish.value }
+        try settleDestination(&recipe, invocation)
+    }
+
+    /// Adds what the options say about the destination, and checks the recipe.
+    private static func settleDestination(_ recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
+        addWishes(to: &recipe, invocation)
         let output = recipe.outputs[0]
         // The same name for both is detected when the files are opened, like two names of one file.
         if recipe.sources.contains(where: { $0.location == output.location }) { return }
@@ -123,6 +163,13 @@ enum ConvertCommand {
         } catch {
             throw UsageError(ofEdit: error) ?? UsageError(error, for: output)
         }
+    }
+
+    /// Adds what the options of `convert` and `submit` say about all outputs.
+    static func addWishes(to recipe: inout Recipe, _ invocation: Invocation) {
+        recipe.verify = recipe.verify || invocation[verify]
+        recipe.strictLoss = recipe.strictLoss || invocation[strictLoss]
+        for wish in invocation.all(tag) { recipe.tags[wish.name] = wish.value }
     }
 
     /// Rejects what a stream cannot do: standard output is not seekable.

@@ -6,6 +6,8 @@ import Glibc
 struct ConvertPage {
     let input: String
     let output: String
+    /// How the conversion treats damage.
+    let damage: DamageMode
     let invocation: Invocation
     let console: CommandOutput
 
@@ -69,7 +71,7 @@ struct ConvertPage {
     }
 
     private func remarks(_ report: ConversionReport) -> [String] {
-        report.remarkLines(source: input, onDamage: invocation[SourceOptions.onDamage])
+        report.remarkLines(source: input, onDamage: damage)
     }
 
     // MARK: For programs

@@ -19,6 +19,12 @@ enum EditOptions {
         "channels of the source: left, right, swap, sum (to mono), or numbers, as in 3,4",
         in: .edit
     )
+    static let trimSilence = Option<SilenceTrim>(
+        "trim-silence",
+        .silenceTrim,
+        "leave out silence at both ends, as in -60dB/0.5s; /start or /end: only there",
+        in: .edit
+    )
     static let reverse = Switch("reverse", "play the source from its end to its start", in: .edit)
     static let loop = Option<Int>(
         "loop",
@@ -36,6 +42,12 @@ enum EditOptions {
         "pad-to",
         .time,
         "add silence at the end up to this length",
+        in: .edit
+    )
+    static let limit = Option<Gain>(
+        "limit",
+        .peakLimit,
+        "limit true peaks of the edited sound to this level, as in -1dBTP",
         in: .edit
     )
     static let intro = Option<String>(
@@ -57,15 +69,13 @@ enum EditOptions {
         in: .edit
     )
 
-    /// The options that concern one source.
-    static let formsOfOneSource: [OptionForm] = [
-        gain.form, ramp.form, fadeIn.form, fadeOut.form, channelMap.form, reverse.form, loop.form, loopUntil.form,
-        padTo.form,
+    static let forms: [OptionForm] = [
+        gain.form, ramp.form, fadeIn.form, fadeOut.form, channelMap.form, trimSilence.form, reverse.form, loop.form,
+        loopUntil.form,
+        padTo.form, limit.form, intro.form, outro.form, crossfade.form,
     ]
-    /// All of them.
-    static let forms = formsOfOneSource + [intro.form, outro.form, crossfade.form]
 
-    /// Adds to `recipe`, which has one source, what the options ask for. Commands may have only some of them.
+    /// Adds to `recipe`, which has one source, what the options ask for.
     static func apply(to recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
         guard forms.contains(where: { invocation.origin(of: $0) != nil }) else { return }
         var pieces = [try mainPiece(recipe.sources[0], invocation)]
@@ -88,8 +98,21 @@ enum EditOptions {
         pieces[pieces.count - 1].fadeOut = invocation[fadeOut]
         recipe.timeline = Timeline(
             tracks: [.init(ramps: invocation.all(ramp), pieces: pieces)],
-            padTo: invocation[padTo]
+            padTo: invocation[padTo],
+            limit: try peakLimit(invocation)
         )
+    }
+
+    /// The highest true peak of what a command makes; `nil` if none is set.
+    static func peakLimit(_ invocation: Invocation) throws(UsageError) -> Gain? {
+        guard let limit = invocation[limit] else { return nil }
+        guard invocation[LoudnessOptions.loudness] == nil else {
+            throw UsageError(
+                "--limit and --loudness exclude each other",
+                hint: "with --loudness, --true-peak limits the peaks"
+            )
+        }
+        return limit
     }
 
     /// The name of the source that a command converts.
@@ -98,6 +121,7 @@ enum EditOptions {
     private static func mainPiece(_ source: Recipe.Source, _ invocation: Invocation) throws(UsageError) -> Piece {
         var piece = Piece(.source(mainName, source.ranges.first ?? .whole))
         piece.channels = invocation[channelMap]
+        piece.trimSilence = invocation[trimSilence]
         piece.isReversed = invocation[reverse]
         piece.gain = invocation[gain] ?? .unity
         switch (invocation[loop], invocation[loopUntil]) {
@@ -118,7 +142,7 @@ extension UsageError {
         let words = [
             "fadeIn": "--fade-in", "fadeOut": "--fade-out", "gain": "--gain", "ramps": "--ramp",
             "channels": "--channel-map", "repeat": "--loop", "repeatUntil": "--loop-until", "padTo": "--pad-to",
-            "crossfade": "--crossfade",
+            "crossfade": "--crossfade", "limit": "--limit", "trimSilence": "--trim-silence",
         ]
         self.init("\(words[field] ?? error.path): \(error.reason)")
     }
@@ -131,6 +155,24 @@ extension ValueType where Value == Gain {
     static let gain = ValueType(placeholder: "GAIN") { text throws(Misfit) in try Gain(word: text) }
 }
 
+extension ValueType where Value == Gain {
+    /// `-1dBTP`
+    static let peakLimit = ValueType(
+        placeholder: "LEVEL",
+        completion: .suggestions(["-1dBTP", "-2dBTP", "-3dBTP"].map { .init(word: $0) })
+    ) { text throws(Misfit) in
+        let lowered = text.lowercased()
+        let digits =
+            lowered.hasSuffix("dbtp")
+            ? lowered.dropLast(4) : lowered.hasSuffix("db") ? lowered.dropLast(2) : lowered[...]
+        // `try?`: the message below says what is allowed.
+        guard let limit = try? Gain(parsing: digits + "db"), !limit.isSilence, limit.decibels <= 0 else {
+            throw Misfit(why: "is not a true peak; allowed: -144dBTP to 0dBTP")
+        }
+        return limit
+    }
+}
+
 extension ValueType where Value == ChannelPick {
     /// `left`, `3,4`
     static let channelPick = ValueType(
@@ -139,6 +181,22 @@ extension ValueType where Value == ChannelPick {
     ) { text throws(Misfit) in
         do throws(EditTextError) {
             return try ChannelPick(parsing: text)
+        } catch {
+            throw Misfit(why: "is \(error.detail)")
+        }
+    }
+}
+
+extension ValueType where Value == SilenceTrim {
+    /// `-60dB/0.5s`
+    static let silenceTrim = ValueType(
+        placeholder: "SILENCE",
+        completion: .suggestions(
+            ["-60dB/0.5s", "-50dB/1s", "-60dB/0.5s/start", "-60dB/0.5s/end"].map { .init(word: $0) }
+        )
+    ) { text throws(Misfit) in
+        do throws(EditTextError) {
+            return try SilenceTrim(parsing: text)
         } catch {
             throw Misfit(why: "is \(error.detail)")
         }

@@ -21,10 +21,15 @@ enum JoinCommand {
         arguments: [sources, TimelineRun.output],
         options: FormatOptions.forms + [
             EditOptions.crossfade.form, gap.form, EditOptions.fadeIn.form, EditOptions.fadeOut.form,
+            EditOptions.limit.form,
         ] + TimelineRun.forms,
         examples: [
             Example(line: "sluice join one.flac two.flac three.flac all.flac", purpose: "one after another"),
             Example(line: "sluice join one.wav two.wav both.mp3 --crossfade 2s", purpose: "with a cross-fade"),
+            Example(
+                line: "sluice join one.wav two.wav both.mp3 --loudness podcast",
+                purpose: "as loud as podcasts are"
+            ),
         ],
         run: run
     )
@@ -45,7 +50,7 @@ enum JoinCommand {
         pieces[pieces.count - 1].fadeOut = invocation[EditOptions.fadeOut]
         return try TimelineRun(
             sources: zip(paths, names).map { Recipe.Source(location: $0, name: $1) },
-            timeline: Timeline(tracks: [.init(pieces: pieces)])
+            timeline: Timeline(tracks: [.init(pieces: pieces)], limit: try EditOptions.peakLimit(invocation))
         ).run(invocation, console)
     }
 }

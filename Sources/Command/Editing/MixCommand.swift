@@ -14,14 +14,17 @@ enum MixCommand {
         summary: "mix audio files into one",
         discussion: [
             "OUT is as long as the file that ends last. It has the highest sample rate of the files, and the layout with "
-                + "the most channels. Samples that exceed full scale are clipped and counted. OUT gets the tags of the "
-                + "first file."
+                + "the most channels. Samples that exceed full scale are clipped and counted, unless --limit keeps them below "
+                + "a true peak. OUT gets the tags of the first file."
         ],
         arguments: [sources, TimelineRun.output],
-        options: FormatOptions.forms + [EditOptions.fadeIn.form, EditOptions.fadeOut.form, EditOptions.padTo.form]
-            + TimelineRun.forms,
+        options: FormatOptions.forms
+            + [
+                EditOptions.fadeIn.form, EditOptions.fadeOut.form, EditOptions.padTo.form, EditOptions.limit.form,
+            ] + TimelineRun.forms,
         examples: [
-            Example(line: "sluice mix voice.wav music.wav@-18dB+0:03 episode.wav", purpose: "a voice over music")
+            Example(line: "sluice mix voice.wav music.wav@-18dB+0:03 episode.wav", purpose: "a voice over music"),
+            Example(line: "sluice mix drums.wav bass.wav song.wav --limit -1dBTP", purpose: "without clipping"),
         ],
         run: run
     )
@@ -42,7 +45,11 @@ enum MixCommand {
         }
         return try TimelineRun(
             sources: recipes,
-            timeline: Timeline(tracks: tracks, padTo: invocation[EditOptions.padTo])
+            timeline: Timeline(
+                tracks: tracks,
+                padTo: invocation[EditOptions.padTo],
+                limit: try EditOptions.peakLimit(invocation)
+            )
         ).run(invocation, console)
     }
 }

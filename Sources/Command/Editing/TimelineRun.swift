@@ -10,7 +10,8 @@ struct TimelineRun {
 
     /// The options that all such commands have.
     static let forms =
-        [SourceOptions.onDamage.form, SourceOptions.concealLimit.form] + ConvertCommand.destinationForms
+        LoudnessOptions.forms + [SourceOptions.onDamage.form, SourceOptions.concealLimit.form]
+        + ConvertCommand.destinationForms
         + [ProgressStyle.option.form, ConvertCommand.json.form]
 
     func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {

@@ -11,6 +11,20 @@ struct FoundSource: Sendable {
     let relative: String
 }
 
+extension PathRoots {
+    /// The location of a file that all jobs of a batch read. Throws a `Refusal` if it does not exist here, unless its
+    /// root is on other machines only.
+    func location(ofNamed word: String) throws -> Location {
+        if !Self.isLocation(word), FileFacts.of(path: absolute(word), followingLinks: true)?.kind == .folder {
+            throw UsageError("\(word.printable) is a folder", hint: "all jobs read it, so it must be a file")
+        }
+        var search = SourceSearch(roots: self, filter: NameFilter(includes: [], excludes: []), isRecursive: false)
+        try search.take(word: word)
+        guard let source = search.sources.first else { throw UsageError(search.misfits.joined(separator: "; ")) }
+        return source.location
+    }
+}
+
 /// Finds the files that arguments, folders and lists name.
 struct SourceSearch {
     let roots: PathRoots

@@ -29,6 +29,9 @@ enum SubmitCommand {
                 + "size, and its own size and time have not changed since. Files whose outputs are missing or whose "
                 + "contents changed are submitted again; files whose jobs wait, run or failed are reported. --again "
                 + "submits all files.",
+            "With --recipe, each job is a copy of the recipe in which the sources at {source} are the file, and the "
+                + "output is at --to, or without --to where the recipe says. The other sources, and the files of --intro "
+                + "and --outro, are the same in all jobs. Whether they have changed is not checked.",
         ],
         arguments: [paths],
         options: SubmitOptions.forms,
@@ -49,6 +52,10 @@ enum SubmitCommand {
                 line: "find . -name '*.wav' | sluice submit --files-from - --to out/{stem}.opus",
                 purpose: "the files that find lists"
             ),
+            Example(
+                line: "sluice submit -r talks --recipe show.json --to shows/{stem}.mp3",
+                purpose: "a recipe for each file"
+            ),
         ],
         run: run
     )
@@ -56,7 +63,8 @@ enum SubmitCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try checkWords(invocation)
         let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
-        guard let text = invocation[SubmitOptions.to] else {
+        let file = try RecipeTemplate(invocation)
+        guard let text = invocation[SubmitOptions.to] ?? file?.recipe.outputs[0].location else {
             throw UsageError("--to is missing", hint: "as in --to out/{dir}/{stem}.mp3")
         }
         // `try?`: a template that is not a time is what --to should be.
@@ -67,8 +75,12 @@ enum SubmitCommand {
         if template.fields.contains(.id) {
             throw UsageError("--to \(text): {id} is unknown until a job is submitted")
         }
-        let ext = try SubmitOptions.fileExtension(for: template, invocation)
-        let base = try SubmitOptions.recipe(to: template, ext: ext, invocation)
+        let ext = try SubmitOptions.fileExtension(for: template, from: file, invocation)
+        var base = try SubmitOptions.recipe(to: template, ext: ext, from: file, invocation)
+        let mainCount = file?.placeholderCount ?? 1
+        for index in base.sources.indices.dropFirst(mainCount) {
+            base.sources[index].location = try roots.location(ofNamed: base.sources[index].location).description
+        }
 
         let search = try search(roots, invocation)
         guard !search.sources.isEmpty || !search.misfits.isEmpty else {
@@ -87,6 +99,7 @@ enum SubmitCommand {
             misfits: search.misfits,
             template: template,
             base: base,
+            mainCount: mainCount,
             conflict: invocation[SubmitConflict.option],
             ext: ext
         )

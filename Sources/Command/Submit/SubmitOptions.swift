@@ -121,9 +121,9 @@ enum SubmitOptions {
         // In `submit`, -r means --recursive, so --rate has no letter; and --to names the destination.
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
         + LoudnessOptions.forms + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
-        + EditOptions.formsOfOneSource
+        + EditOptions.forms
         + [
-            until.form, to.form, SubmitConflict.option.form, ConvertCommand.verify.form,
+            RecipeTemplate.option.form, until.form, to.form, SubmitConflict.option.form, ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
             runAt.form, maxAttempts.form, key.form, again.form, check.form, label.form,
         ] + LedgerOptions.forms
@@ -153,18 +153,29 @@ enum SubmitOptions {
         ]
     }
 
-    /// The common part of all recipes. Its locations are examples.
-    static func recipe(to template: DestinationTemplate, ext: String?, _ invocation: Invocation) throws -> Recipe {
+    /// The common part of all recipes, from `file` if that is not `nil`. The locations of the source and the output are
+    /// examples, those of other sources are as the user gave them.
+    static func recipe(
+        to template: DestinationTemplate,
+        ext: String?,
+        from file: RecipeTemplate?,
+        _ invocation: Invocation
+    ) throws -> Recipe {
         let example: Location
         do throws(StorageError) {
             example = try template.location(
-                for: Location("source:folder/name.wav"),
+                for: Location(exampleSource),
                 ext: ext ?? "ext",
-                preset: invocation[FormatOptions.preset]?.name,
+                preset: file?.recipe.outputs[0].preset ?? invocation[FormatOptions.preset]?.name,
                 id: 1
             )
         } catch {
             throw UsageError("--to \(template.text): \(error.detail)")
+        }
+        if let file {
+            var recipe = try file.recipe(of: exampleSource, to: example.description)
+            ConvertCommand.addWishes(to: &recipe, invocation)
+            return recipe
         }
         let output = try FormatOptions.output(
             at: example.description,
@@ -172,21 +183,26 @@ enum SubmitOptions {
             invocation
         )
         var recipe = Recipe(
-            from: try SourceOptions.source(at: "source:folder/name.wav", ending: until, invocation),
+            from: try SourceOptions.source(at: exampleSource, ending: until, invocation),
             to: output
         )
         try EditOptions.apply(to: &recipe, invocation)
         try SourceOptions.settleDamage(of: &recipe, invocation)
-        recipe.verify = invocation[ConvertCommand.verify]
-        recipe.strictLoss = invocation[ConvertCommand.strictLoss]
-        for wish in invocation.all(ConvertCommand.tag) { recipe.tags[wish.name] = wish.value }
+        ConvertCommand.addWishes(to: &recipe, invocation)
         return recipe
     }
 
+    private static let exampleSource = "source:folder/name.wav"
+
     /// The value of `{ext}`; `nil` if the template does not use it.
-    static func fileExtension(for template: DestinationTemplate, _ invocation: Invocation) throws -> String? {
+    static func fileExtension(
+        for template: DestinationTemplate,
+        from file: RecipeTemplate? = nil,
+        _ invocation: Invocation
+    ) throws -> String? {
         guard template.fields.contains(.ext) else { return nil }
-        let preset = invocation[FormatOptions.preset]?.format
+        let wanted = try file?.recipe.outputs[0].audioFormat()
+        let preset = wanted ?? invocation[FormatOptions.preset]?.format
         guard let container = invocation[FormatOptions.container] ?? preset?.container else {
             throw UsageError(
                 "--to \(template.text): the value of {ext} is unknown",

@@ -13,10 +13,14 @@ struct SubmitPlan: Sendable {
 
     /// The common part of all recipes.
     let base: Recipe
+    /// How many of its sources, from the first on, are the file of the job. The others are the same in all jobs.
+    private let mainCount: Int
     let conflict: SubmitConflict
     /// The codec of outputs, by the extension of their names.
     private var codecs: [String: Codec] = [:]
     let items: [Item]
+    /// The sources that all jobs have in common.
+    private let commonSources: [Location]
     /// A count, and the first few examples.
     struct Sample: Sendable {
         private(set) var count = 0
@@ -52,10 +56,12 @@ struct SubmitPlan: Sendable {
         misfits: [String],
         template: DestinationTemplate,
         base: Recipe,
+        mainCount: Int = 1,
         conflict: SubmitConflict,
         ext: String?
     ) throws {
-        (self.base, self.conflict) = (base, conflict)
+        (self.base, self.mainCount, self.conflict) = (base, mainCount, conflict)
+        commonSources = try base.sources.dropFirst(mainCount).map { try Location($0.location) }
         for misfit in misfits { self.misfits.add(misfit) }
         let preset = base.outputs[0].preset
         var items: [Item] = []
@@ -79,7 +85,7 @@ struct SubmitPlan: Sendable {
     /// The recipe for one item.
     func recipe(_ item: Item) -> Recipe {
         var recipe = base
-        recipe.sources[0].location = item.source.description
+        recipe.fill(mainCount, with: item.source.description)
         recipe.outputs[0].location = item.destination.description
         return recipe
     }
@@ -95,10 +101,9 @@ struct SubmitPlan: Sendable {
     }
 
     private func needs(_ item: Item) -> [String] {
-        let (source, destination) = (AbilityWord.root(item.source.root), AbilityWord.root(item.destination.root))
+        let roots = Set([item.source.root, item.destination.root] + commonSources.map(\.root))
         let codec = codecs[Self.ending(item)].flatMap { $0 == .copy ? nil : AbilityWord.codec($0) }
-        let roots = source == destination ? [source] : [source, destination].sorted()
-        return (codec.map { [$0] } ?? []) + roots
+        return (codec.map { [$0] } ?? []) + roots.map { AbilityWord.root($0) }.sorted()
     }
 
     /// `.mp3`; empty if the name has no extension.
@@ -143,7 +148,8 @@ struct SubmitPlan: Sendable {
             let ending = Self.ending(item)
             guard checked.insert(ending).inserted else { continue }
             let recipe = recipe(item)
-            if item.source == item.destination { continue }
+            // `compare()` reports outputs that are sources.
+            if item.source == item.destination || commonSources.contains(item.destination) { continue }
             do throws(RecipeError) {
                 try recipe.validate()
                 codecs[ending] = try recipe.outputs[0].codec
@@ -171,8 +177,8 @@ struct SubmitPlan: Sendable {
             let names = sources.prefix(3).map { "\($0)" }.joined(separator: ", ") + (sources.count > 3 ? ", ..." : "")
             collisions.add("\(Figures.count(sources.count, "source")) would become \(destination): \(names)".printable)
         }
-        for item in items where makers[item.source] != nil {
-            overwrites.add("\(item.source) is a source and would be overwritten".printable)
+        for source in items.map(\.source) + commonSources where makers[source] != nil {
+            overwrites.add("\(source) is a source and would be overwritten".printable)
         }
     }
 

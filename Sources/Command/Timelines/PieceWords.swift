@@ -29,6 +29,7 @@ enum PieceWords {
         if let channels = piece.channels {
             if case .numbers = channels { words.append("channels \(channels)") } else { words.append("\(channels)") }
         }
+        if let trim = piece.trimSilence { words.append("without silence \(trim)") }
         if piece.isReversed { words.append("reversed") }
         switch piece.repeats {
         case .times(let count): words.append("\(count) times")

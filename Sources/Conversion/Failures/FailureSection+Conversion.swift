@@ -20,10 +20,11 @@ extension FailureSection {
             ),
             .emptyOutput: .init(
                 .permanent,
-                [.finish],
-                "There is no frame to write, and the codec cannot represent that.",
-                cause: "an empty range; a few frames at a high rate, which resample to none",
-                advice: "choose PCM, which may be empty, or a longer range"
+                [.decode, .finish],
+                "There is no frame to write, and the codec cannot represent that; or silence is left out, and all is silent.",
+                cause:
+                    "an empty range; a few frames at a high rate, which resample to none; a silent file and --trim-silence",
+                advice: "choose PCM, which may be empty, a longer range, or a lower threshold of silence"
             ),
             .sourceIO: .init(
                 .transient,

@@ -29,11 +29,18 @@ public struct Remark: Sendable, Hashable, Codable {
         /// The source is too quiet or too short to measure its loudness, so its level was kept.
         case loudnessUnmeasured = "loudness_unmeasured"
 
+        /// True peaks of a timeline were limited, as its recipe asks.
+        case peaksLimited = "peaks_limited"
+        /// Silence at the ends of a source was left out, as the recipe asks.
+        case silenceTrimmed = "silence_trimmed"
+
         /// Whether the output lacks something of the source.
         public var isLoss: Bool {
             switch self {
             case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
-            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .loudnessMissed, .loudnessUnmeasured: false
+            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .loudnessMissed, .loudnessUnmeasured,
+                .peaksLimited, .silenceTrimmed:
+                false
             }
         }
     }
@@ -66,6 +73,8 @@ public struct Remark: Sendable, Hashable, Codable {
         case .headerLengthIgnored: "length not in the header"
         case .loudnessMissed: "loudness not reached"
         case .loudnessUnmeasured: "loudness not measured"
+        case .peaksLimited: "peaks limited"
+        case .silenceTrimmed: "silence trimmed"
         }
     }
 

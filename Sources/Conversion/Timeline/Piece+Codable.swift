@@ -1,6 +1,6 @@
 extension Piece: Codable {
     private enum Field: String, CodingKey, CaseIterable {
-        case source, silence, track, from, to, channels, reverse, `repeat`, repeatUntil, gain, pan, ramps
+        case source, silence, track, from, to, channels, trimSilence, reverse, `repeat`, repeatUntil, gain, pan, ramps
         case fadeIn, fadeOut, crossfade
     }
 
@@ -10,6 +10,7 @@ extension Piece: Codable {
         self.init(
             try Self.material(fields),
             channels: try fields.optional(.channels),
+            trimSilence: try fields.optional(.trimSilence),
             isReversed: try fields.optional(.reverse) ?? false,
             repeats: try Self.repetition(fields),
             gain: try fields.optional(.gain) ?? .unity,
@@ -62,6 +63,7 @@ extension Piece: Codable {
             if !range.isOpenEnded { try container.encode(range.end.textInRecipes, forKey: .to) }
         }
         try container.encodeIfPresent(channels, forKey: .channels)
+        try container.encodeIfPresent(trimSilence, forKey: .trimSilence)
         if isReversed { try container.encode(isReversed, forKey: .reverse) }
         switch repeats {
         case .times(let count): try container.encode(count, forKey: .repeat)

@@ -1,6 +1,6 @@
 /// A part of a track: what is heard, and how it is changed.
 ///
-/// The effects are applied in this order: the range, the channels, the reversal, the repetition; then the sound is
+/// The effects are applied in this order: the range, the channels, the silence at its ends, the reversal, the repetition; then the sound is
 /// brought to the rate and the layout of the clock; then the gain, the ramps, the pan and the fades; at last the
 /// cross-fade with the piece before. Nothing changes the speed: a second of a source is a second of the timeline.
 public struct Piece: Sendable, Hashable {
@@ -8,6 +8,8 @@ public struct Piece: Sendable, Hashable {
     public var material: Material
     /// Which channels are taken; `nil` takes all.
     public var channels: ChannelPick?
+    /// Which silence at the ends of the range is left out; `nil` leaves out none. Only for pieces of sources.
+    public var trimSilence: SilenceTrim?
     /// Whether the range is played from its end to its start.
     public var isReversed: Bool
     /// How often the range is played, without a gap; `nil` plays it once.
@@ -29,6 +31,7 @@ public struct Piece: Sendable, Hashable {
     public init(
         _ material: Material,
         channels: ChannelPick? = nil,
+        trimSilence: SilenceTrim? = nil,
         isReversed: Bool = false,
         repeats: Repetition? = nil,
         gain: Gain = .unity,
@@ -40,6 +43,7 @@ public struct Piece: Sendable, Hashable {
     ) {
         self.material = material
         self.channels = channels
+        self.trimSilence = trimSilence
         self.isReversed = isReversed
         self.repeats = repeats
         self.gain = gain

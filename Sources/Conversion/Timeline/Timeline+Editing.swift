@@ -144,6 +144,8 @@ extension Timeline {
 
     private func unknownLength(of piece: Piece) -> String {
         switch piece.material {
+        case .source where piece.trimSilence != nil:
+            "how long a piece is without its silence is known only when its source is read"
         case .source(let name, _), .track(let name, _):
             "a piece takes \"\(name.plain)\" to its end; give the length of the source to edit in it or after it"
         case .silence(let length): "a piece is \(length) long"

@@ -7,6 +7,12 @@ extension TimelineRules {
         if case .numbers(let numbers) = piece.channels, !ChannelPick.areAllowed(numbers) {
             throw place.refusal("channels", "allowed: \(ChannelPick.allowedForms)")
         }
+        if let trim = piece.trimSilence {
+            guard case .source = piece.material else {
+                throw place.refusal("trimSilence", "only pieces of a source can be without their silence")
+            }
+            if let mistake = trim.mistake { throw place.refusal("trimSilence", mistake) }
+        }
         try checkPan(piece.pan, place)
         try check(piece.ramps, place)
         guard let track = place.track else { return }

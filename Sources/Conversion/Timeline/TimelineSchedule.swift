@@ -39,6 +39,8 @@ public struct TimelineSchedule: Sendable, Hashable {
                 let one: MediaTime? =
                     switch piece.material {
                     case .silence(let length): length
+                    // How much silence there is, only reading the source can tell.
+                    case .source where piece.trimSilence != nil: nil
                     case .source(let name, let range): Self.length(of: range, in: sourceLengths[name])
                     case .track(let name, let range):
                         Self.length(of: range, in: graph.indices[name].flatMap { ends[$0] })

@@ -28,13 +28,21 @@ public final class CompositionReader {
     private let plan: MixPlan
     private let stop: StopSignal
     private let channelRemarks: [Remark]
+    private let silence: SilenceSearch
+    /// What limits the samples that were opened last; `nil` if nothing does.
+    private var limiter: Limiter?
 
     /// Opens the sources. `rate` is the sample rate of the clock if the timeline does not say; `nil` for the highest of
     /// the sources.
     ///
     /// Throws a `RecipeError`, or `range_outside_source`, if a piece wants what its source does not have. A source that
-    /// does not state its exact length is read to its end first.
-    public init(_ timeline: Timeline, inputs: [Input], rate: Int? = nil) throws {
+    /// does not state its exact length is read to its end first, and so is one whose silence is left out.
+    public convenience init(_ timeline: Timeline, inputs: [Input], rate: Int? = nil) throws {
+        try self.init(timeline, inputs: inputs, rate: rate, watch: nil)
+    }
+
+    /// `watch` is called while silence is searched for.
+    init(_ timeline: Timeline, inputs: [Input], rate: Int?, watch: SilenceSearch.Watch?) throws {
         self.timeline = timeline
         let opened = try inputs.map { input in
             let reader = try Reader(descriptor: input.descriptor, options: input.options)
@@ -51,7 +59,8 @@ public final class CompositionReader {
         channelRemarks = try choice.remarks()
         sources = try SoundSources(opened)
         stop = inputs.first?.options.stop ?? StopSignal()
-        var planner = TimelinePlanner(timeline, sources: sources.sources, clock: clock)
+        silence = SilenceSearch(sources, stop: stop, watch: watch)
+        var planner = TimelinePlanner(timeline, sources: sources.sources, clock: clock, silence: silence)
         plan = try planner.plan()
     }
 
@@ -89,14 +98,30 @@ public final class CompositionReader {
             return SequenceOutput(items, on: clock, sources: sources, stop: stop)
         }
         let mix = try MixOutput(plan, on: clock, sources: sources, stop: stop)
-        return try timeline.limit.map { try Limiter(mix, ceiling: $0.decibels) } ?? mix
+        guard let limit = timeline.limit else { return mix }
+        let limiter = try Limiter(mix, ceiling: limit.decibels)
+        self.limiter = limiter
+        return limiter
+    }
+
+    private var limitRemarks: [Remark] {
+        guard let limiter, let limit = timeline.limit, limiter.limitedFrames > 0 else { return [] }
+        let most = max(limiter.largestReductionDB, 0.1).inTenths
+        return [
+            Remark(
+                .peaksLimited,
+                "true peaks were limited to \(limit)TP, by at most \(most) dB",
+                count: limiter.limitedFrames
+            )
+        ]
     }
 
     /// The damage in the pieces that have been played.
     public var damage: DamageAccount { sources.damage }
 
-    /// Remarks about the sources that have been played, and about channels that were mixed on their way to the clock.
-    public var remarks: [Remark] { sources.remarks + channelRemarks }
+    /// Remarks about the sources that have been played, about channels that were mixed on their way to the clock, about
+    /// silence that was left out, and about peaks that were limited.
+    public var remarks: [Remark] { sources.remarks + channelRemarks + silence.remarks + limitRemarks }
 
     /// The first source, whose tags the output has.
     var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }

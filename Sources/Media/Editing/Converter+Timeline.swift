@@ -26,12 +26,17 @@ extension Converter {
         if let plain = plainRequest { return try plain.run(from: sources, to: destination, report: report) }
         try refuseVerifiedStream()
         let cpuAtStart = BudgetWatch.now()
+        let trims = timeline.tracks.reduce(0) { $0 + $1.pieces.count { $0.trimSilence != nil } }
+        let passes = EarlyPasses((trims > 0 ? 1 : 0) + (request.loudness != nil ? 1 : 0), report: report)
+        let search = SearchProgress(pieces: trims, passes) { budgetWatch($0, cpuAtStart) }
         let composition = try CompositionReader(
             timeline,
             inputs: zip(request.inputs, sources).map { input(for: $0, $1) },
-            rate: request.format.sampleRateHz
+            rate: request.format.sampleRateHz,
+            watch: { try search.advance(to: $0, of: $1, rate: $2) }
         )
-        return try convert(composition, into: destination, cpuAtStart, report)
+        search.finish()
+        return try convert(composition, into: destination, cpuAtStart, passes, report)
     }
 
     /// The same conversion without a timeline, if its pieces are nothing but ranges of one source.
@@ -85,12 +90,13 @@ extension Converter {
         _ composition: CompositionReader,
         into destination: Int32,
         _ cpuAtStart: Duration,
+        _ passes: EarlyPasses,
         _ report: Pump.Report?
     ) throws -> Outcome {
         let format = try resolve(composition.shape, stream: nil)
         let lostByUs = composition.remarksOfSources(settingTags: Set(request.tags.keys.map { $0.lowercased() }))
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
-        let measurement = try measure(composition, as: format, cpuAtStart, report)
+        let measurement = try measure(composition, as: format, cpuAtStart, passes)
         let output = try composition.samples(format.resamplerPrecision, outputRate: format.sampleRateHz)
         let main = composition.main.reader.description
         let writer = try Writer(
@@ -109,9 +115,9 @@ extension Converter {
         let (input, budget) = (try writer.samples(), budgetWatch(output.clockRateHz, cpuAtStart))
         var change: LoudnessChange?
         if let measurement {
-            change = try carry(output, to: input, as: format, measurement, within: budget, report)
+            change = try carry(output, to: input, as: format, measurement, within: budget, passes.following)
         } else {
-            try Pump(from: output, to: input).run(within: budget, report: report)
+            try Pump(from: output, to: input).run(within: budget, report: passes.following)
         }
         guard output.deliveredFrames == composition.frames else {
             throw MediaError(
@@ -154,16 +160,48 @@ extension Converter {
         _ composition: CompositionReader,
         as format: ResolvedFormat,
         _ cpuAtStart: Duration,
-        _ report: Pump.Report?
+        _ passes: EarlyPasses
     ) throws -> Measurement? {
         guard let goal = request.loudness else { return nil }
         let output = try composition.samples(format.resamplerPrecision, outputRate: format.sampleRateHz)
         let budget = budgetWatch(output.clockRateHz, cpuAtStart)
-        return try measure(output, goal, as: format, within: budget, report)
+        return try measure(output, goal, as: format, within: budget, passes)
     }
 
     /// A timeline may repeat its sources, so their size sets no bound.
     private func budgetWatch(_ rate: Int, _ cpuAtStart: Duration) -> BudgetWatch {
         BudgetWatch(request.budget, rateHz: rate, frameBytes: 1, sourceBytes: nil, since: cpuAtStart)
+    }
+}
+
+/// The budget and the progress of a search for silence in several pieces: each counts for as much of the pass as any other.
+private final class SearchProgress {
+    private let pieces: Int64
+    private let passes: EarlyPasses
+    /// The frames of the ranges that are over, and those of the present one.
+    private var done: Int64 = 0
+    private var current: Int64 = 0
+
+    private let newBudget: (Int) -> BudgetWatch
+    /// By the rate of the source.
+    private var budgets: [Int: BudgetWatch] = [:]
+
+    init(pieces: Int, _ passes: EarlyPasses, newBudget: @escaping (Int) -> BudgetWatch) {
+        (self.pieces, self.passes, self.newBudget) = (Int64(max(1, pieces)), passes, newBudget)
+    }
+
+    private var frames: Int64 { (done + current) / pieces }
+
+    func advance(to frames: Int64, of total: Int64, rate: Int) throws {
+        let budget = budgets[rate] ?? newBudget(rate)
+        budgets[rate] = budget
+        try budget.check(frames: frames, rate: rate)
+        if frames < current { done += current }
+        current = frames
+        passes.advance(to: self.frames, of: total, rate: rate)
+    }
+
+    func finish() {
+        if frames > 0 { passes.finish(frames) }
     }
 }

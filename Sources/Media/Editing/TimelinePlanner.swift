@@ -7,9 +7,11 @@ struct TimelinePlanner {
     private let names: [String: Int]
     private let sources: [SoundSources.Source]
     private let clock: SampleShape
+    private let silence: SilenceSearch
     private var plans: [Int: MixPlan] = [:]
 
-    init(_ timeline: Timeline, sources: [SoundSources.Source], clock: SampleShape) {
+    init(_ timeline: Timeline, sources: [SoundSources.Source], clock: SampleShape, silence: SilenceSearch) {
+        self.silence = silence
         self.timeline = timeline
         names = Dictionary(sources.enumerated().map { ($1.name, $0) }) { first, _ in first }
         self.sources = sources
@@ -106,7 +108,11 @@ struct TimelinePlanner {
     /// The range of a source, repeated on the source's clock, so that resampling does not stop at the seams.
     private func sound(of piece: Piece, source index: Int, _ range: MediaTimeRange, at path: String) throws -> Sound {
         let (source, rate) = (sources[index], sources[index].track.sampleRateHz)
-        let inner = try part(range, of: source.frames, rate: rate, at: path, "the source")
+        var inner = try part(range, of: source.frames, rate: rate, at: path, "the source")
+        if let trim = piece.trimSilence {
+            let plain = SourcePlan(source: index, frames: inner, pick: piece.channels)
+            inner = try silence.range(of: plain, trimmedBy: trim, at: path)
+        }
         var plan = SourcePlan(source: index, frames: inner, pick: piece.channels, isReversed: piece.isReversed)
         switch piece.repeats {
         case .times(let times): plan.times = Int64(times)

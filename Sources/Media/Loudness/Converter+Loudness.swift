@@ -6,9 +6,6 @@ extension Converter {
         let goal: LoudnessGoal
         let level: LoudnessGoal.Level
         let report: LoudnessReport
-        /// The frames of the source that were measured.
-        let frames: Int64
-
         /// In decibels; 0 if the loudness could not be measured.
         var gain: Double { report.integratedLUFS.map { level.decibels - $0 } ?? 0 }
 
@@ -24,7 +21,7 @@ extension Converter {
         like first: Reader,
         as format: ResolvedFormat,
         _ cpuAtStart: Duration,
-        _ report: Pump.Report?
+        _ passes: EarlyPasses
     ) throws -> Measurement? {
         guard let goal = request.loudness else { return nil }
         let track = try first.track(request.track)
@@ -57,7 +54,7 @@ extension Converter {
             sourceBytes: reader.sourceBytes,
             since: cpuAtStart
         )
-        return try measure(output, goal, as: format, within: budget, report)
+        return try measure(output, goal, as: format, within: budget, passes)
     }
 
     /// Measures what would be encoded of `output`.
@@ -66,25 +63,22 @@ extension Converter {
         _ goal: LoudnessGoal,
         as format: ResolvedFormat,
         within budget: BudgetWatch,
-        _ report: Pump.Report?
+        _ passes: EarlyPasses
     ) throws -> Measurement {
         let converted = try ConvertedOutput(output, for: format) { _ in }
         let meter = try LoudnessMeter(shape: converted.shape)
         let rate = output.clockRateHz
         var block = try SampleBlock()
-        var nextReport: Int64 = 0
         while try converted.next(into: &block) {
             try meter.add(&block)
             try budget.check(frames: output.deliveredFrames, rate: rate)
-            guard output.deliveredFrames >= nextReport else { continue }
-            nextReport = output.deliveredFrames + Int64(rate)
-            report?(.measuring(output.deliveredFrames, of: output.promisedFrames, rate: rate))
+            passes.advance(to: output.deliveredFrames, of: output.promisedFrames, rate: rate)
         }
+        passes.finish(output.deliveredFrames)
         return Measurement(
             goal: goal,
             level: goal.level(channelCount: format.channelCount),
-            report: try meter.finish(),
-            frames: output.deliveredFrames
+            report: try meter.finish()
         )
     }
 
@@ -99,16 +93,13 @@ extension Converter {
     ) throws -> LoudnessChange {
         let converted = try ConvertedOutput(output, for: format) { try input.tellChannels(of: $0) }
         let limiter = try Limiter(converted, ceiling: measurement.goal.truePeak.decibels, gain: measurement.gain)
-        let told = report.map { report in
-            { (progress: Pump.Progress) in report(progress.following(measurement.frames)) }
-        }
         var meter: LoudnessMeter?
         if measurement.mayExceedCeiling {
             let used = try LoudnessMeter(shape: converted.shape)
             meter = used
-            try Pump(from: MeteredOutput(limiter, used), to: input).run(within: budget, report: told)
+            try Pump(from: MeteredOutput(limiter, used), to: input).run(within: budget, report: report)
         } else {
-            try Pump(from: limiter, to: input).run(within: budget, report: told)
+            try Pump(from: limiter, to: input).run(within: budget, report: report)
         }
         input.noteSourceDepth(converted.sourceDepth)
         let measured = measurement.report
@@ -152,7 +143,7 @@ extension LoudnessChange {
 
 extension Double {
     /// With one decimal: `-14.0`.
-    fileprivate var inTenths: String {
+    var inTenths: String {
         let tenths = Int((self * 10).rounded())
         return "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
     }

@@ -56,8 +56,10 @@ struct DocumentationTests {
         try Bytes.write(Bytes.read(material.path("talk.wav")), to: material.path("intro.wav"))
         try #require(symlink(Sluice.path, material.path("sluice")) == 0)
         let text = String(decoding: try Bytes.read(Documentation.path(name)), as: UTF8.self)
-        if name != Self.page, let recipe = Documentation.blocks("json", in: text).first {
-            try Bytes.write(Array(recipe.utf8), to: material.path("show.json"))
+        if name != Self.page {
+            for (recipe, name) in zip(Documentation.blocks("json", in: text), ["show.json", "jingle.json"]) {
+                try Bytes.write(Array(recipe.utf8), to: material.path(name))
+            }
         }
         let examples = Self.examples(in: text)
         try #require(examples.count > (name == Self.page ? 10 : 2))
