@@ -25,6 +25,7 @@
 --   10. existing rows of `queue` and `share`, by id;
 --   11. rows of `lane`, by id;
 --   12. existing rows of `batch`, by id; then counts, which fold_counts() alone writes.
+-- Foreign keys check rows of `queue`, `share` and `lane` in any order. No update waits for that, because none changes a key.
 -- hold_delayed() may share the advisory lock `delayed` at any point before 10. Only lift_delayed() takes it exclusively, without
 -- waiting, and from then on its transaction waits for nothing but rows of `queue` and `share`. A lock that the transaction does not
 -- wait for (skip locked, nowait, pg_try_advisory_xact_lock) may be taken at any point. `house` and `chore` are locked only in this

@@ -144,8 +144,11 @@ begin
         select id into found_id from lane
         where share = share_id and priority = job_priority and needs = wanted;
         exit when found;
+        -- A new array, because a variable holds its arrays in a form that takes three bytes more when it is stored. The first update
+        -- of the row would store a shorter one, and so count as a change of the lane's key: it would wait for all foreign keys that
+        -- are being checked against the lane, and they for it.
         insert into lane (queue, share, priority, needs)
-        select s.queue, s.id, job_priority, wanted from share s where s.id = share_id
+        select s.queue, s.id, job_priority, array(select unnest(wanted)) from share s where s.id = share_id
         on conflict do nothing;
     end loop;
     return found_id;

@@ -97,6 +97,27 @@ struct LockOrderTests {
         try await check(outcome, lab)
     }
 
+    /// An update that counts as a change of a key waits for the foreign keys that are being checked against the row.
+    @Test func noUpdateOfANewLaneCountsAsAChangeOfItsKey() async throws {
+        let lab = try await LedgerLab { $0.connectionLimit = 2 }
+        let schema = lab.schema
+        // In one session, which plans the statement that creates a lane for good after the first few.
+        let made: Int = try await lab.value(
+            """
+            select count(*) from generate_series(1, 20) i cross join lateral \(schema).submit(
+                '[{"needs": ["a"], "recipe": {"version": 1, "sources": [{"location": "in:x.wav"}]}}]', 'q' || i) s
+            """
+        )
+        #expect(made == 20)
+        try await lab.whileOpen(["select \(schema).raise_floors()", "select \(schema).fold_counts()"]) {
+            // What a foreign key takes. Fails if it would have to wait.
+            let free: Int = try await lab.value(
+                "select count(*) from (select from \(schema).lane for key share nowait) l"
+            )
+            #expect(free == 20)
+        }
+    }
+
     /// Numbers a ledger during reads, while partitions are made and the first jobs come in.
     @Test func noCallsDeadlockWhileALedgerIsNumbered() async throws {
         let lab = try await lab()
