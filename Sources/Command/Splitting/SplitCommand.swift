@@ -67,7 +67,7 @@ enum SplitCommand {
         if invocation[ConvertCommand.onConflict] == .fail { try refuseExisting(names) }
         for (index, (recipe, name)) in zip(recipes, names).enumerated() {
             let ending = convert(recipe, from: input, to: name, in: room, invocation, console)
-            let page = ConvertPage(input: input, output: name, invocation: invocation, console: console)
+            let page = page(of: name, from: input, recipe, invocation, console)
             let code = try page.show(
                 ending.carryingChapters(points == .chapters),
                 asJSON: invocation[ConvertCommand.json]
@@ -168,6 +168,16 @@ enum SplitCommand {
         }
     }
 
+    private static func page(
+        of name: String,
+        from input: String,
+        _ recipe: Recipe,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) -> ConvertPage {
+        ConvertPage(input: input, output: name, damage: recipe.damage, invocation: invocation, console: console)
+    }
+
     private static func convert(
         _ recipe: Recipe,
         from input: String,
@@ -182,7 +192,7 @@ enum SplitCommand {
             from: recipe.sources[0].ranges[0].start,
             outlet: console.talk
         )
-        let page = ConvertPage(input: input, output: name, invocation: invocation, console: console)
+        let page = page(of: name, from: input, recipe, invocation, console)
         return FileConversion(recipe: recipe, inputs: [input], output: name)
             .run(in: room, keepsRoom: true, showing: display, surrender: page.surrender)
     }
