@@ -25,6 +25,7 @@ final class Muxer {
         let name = rules.muxerName(format)
         try check(avformat_alloc_output_context2(&context, nil, name, nil), "avformat_alloc_output_context2")
         context!.pointee.pb = sink.context
+        // BITEXACT fixes Ogg's serial number, and leaves out dates and libav's version.
         context!.pointee.flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT
         context!.pointee.io_open = { _, _, _, _, _ in -EPERM }
     }
