@@ -267,8 +267,10 @@ public struct Converter: Sendable {
 
     func mergedTags(_ description: SourceDescription) -> [Tag] {
         let wished = Set(request.tags.keys.map { $0.lowercased() })
+        // A timeline may change the level, and mixes or joins what no tag of one source describes.
+        let keepsLoudness = request.loudness == nil && request.timeline == nil
         let kept = description.tags.filter { tag in
-            !wished.contains(tag.key.lowercased()) && (request.loudness == nil || !tag.statesLoudness)
+            !wished.contains(tag.key.lowercased()) && (keepsLoudness || !tag.statesLoudness)
         }
         let set = request.tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
         return kept + set.map { Tag(key: $0.key, value: $0.value) }

@@ -81,6 +81,24 @@ struct EndToEndTests {
         }
     }
 
+    @Test func aJobLeavesOutSilence() async throws {
+        let lab = try await WorkerLab()
+        let silence = Signal.silence(rate: 8_000, frames: 3_000).pcm(.s16)
+        let sound = try Signal.tone(440, rate: 8_000, frames: 4_000, amplitude: 0.5).pcm(.s16).cut(1..<4_000)
+        try WAVFile.write(PCM.joined([silence, sound, silence]), to: lab.path("in/talk.wav"))
+        let trim = try SilenceTrim(parsing: "-60dB/0.25s")
+        let recipe = Recipe(
+            sources: [.init(location: "in:talk.wav", name: "talk")],
+            outputs: [.init(location: "out:talk.wav")],
+            timeline: Timeline(tracks: [.init(pieces: [Piece(.source("talk"), trimSilence: trim)])])
+        )
+        try await lab.submit([recipe])
+        let worker = try lab.worker()
+        try await lab.wait(for: 1, "completed")
+        #expect(try await worker.stop() == .exited(0), "\(worker.text)")
+        #expect(try WAVFile.read(path: lab.path("out/talk.wav")) == sound)
+    }
+
     @Test func aJobOfTwoSourcesNeedsBothRoots() async throws {
         let lab = try await WorkerLab()
         try lab.addSource("voice.wav")

@@ -1,8 +1,9 @@
 /// A part of a track: what is heard, and how it is changed.
 ///
-/// The effects are applied in this order: the range, the channels, the silence at its ends, the reversal, the repetition; then the sound is
-/// brought to the rate and the layout of the clock; then the gain, the ramps, the pan and the fades; at last the
-/// cross-fade with the piece before. Nothing changes the speed: a second of a source is a second of the timeline.
+/// The effects are applied in this order: the range, the channels, the silence at its ends, the reversal, the
+/// repetition; then the sound is brought to the rate and the layout of the clock; then the gain, the ramps, the pan and
+/// the fades; at last the cross-fade with the piece before. Nothing changes the speed: a second of a source is a second
+/// of the timeline.
 public struct Piece: Sendable, Hashable {
     /// What is heard.
     public var material: Material

@@ -138,6 +138,22 @@ struct EditTests {
         #expect(try !material.folder.names().contains("none.wav"))
     }
 
+    @Test func tagsAboutTheOldLoudnessAreDropped() throws {
+        let tags = ["-metadata", "REPLAYGAIN_TRACK_GAIN=-3.00 dB", "-metadata", "title=A talk"]
+        try FFmpeg.encode(talk, to: material.path("tagged.flac"), tags)
+        func names(_ words: String...) throws -> Set<String> {
+            let run = try Sluice.run(
+                ["convert", "tagged.flac", "out.flac", "--on-conflict", "replace"] + words,
+                in: material.folder
+            )
+            #expect(run.succeeded, "\(run.errorText)")
+            return Set(try FFmpeg.probe(material.path("out.flac")).tags.keys.map { $0.lowercased() })
+        }
+        #expect(try names("--gain", "-6dB").isDisjoint(with: ["replaygain_track_gain"]))
+        #expect(try names("--gain", "-6dB").contains("title"))
+        #expect(try names("--to", "0.2").contains("replaygain_track_gain"))
+    }
+
     @Test func joinedAndMixedFilesGetTheLoudness() throws {
         for (name, seed, level) in [("loud.wav", UInt64(5), 0.8), ("soft.wav", 6, 0.02)] {
             let noise = Signal.noise(seed: seed, rate: 48_000, frames: 144_000, channels: 2, amplitude: level)
