@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,21 +47,6 @@ static inline long sluice_setresgid(gid_t group) { return syscall(SYS_setresgid,
 static inline long sluice_clear_groups(void) { return syscall(SYS_setgroups, 0, NULL); }
 // A macro with an argument, which Swift cannot import.
 static const uint32_t SLUICE_REFUSE_ACCESS = SCMP_ACT_ERRNO(EACCES);
-// The type of a resource is an enumeration in C with _GNU_SOURCE, and an int elsewhere.
-static inline int sluice_setrlimit(int resource, uint64_t limit) {
-    struct rlimit both = {limit, limit};
-    return setrlimit(resource, &both);
-}
-static inline uint64_t sluice_hard_limit(int resource) {
-    struct rlimit both = {0, 0};
-    return getrlimit(resource, &both) == 0 ? both.rlim_max : 0;
-}
-static const int SLUICE_RLIMIT_AS = RLIMIT_AS;
-static const int SLUICE_RLIMIT_CPU = RLIMIT_CPU;
-static const int SLUICE_RLIMIT_FSIZE = RLIMIT_FSIZE;
-static const int SLUICE_RLIMIT_NOFILE = RLIMIT_NOFILE;
-static const int SLUICE_RLIMIT_NPROC = RLIMIT_NPROC;
-static const int SLUICE_RLIMIT_CORE = RLIMIT_CORE;
 
 static inline int sluice_memory_file(void) { return (int)syscall(SYS_memfd_create, "sound", 1U /* MFD_CLOEXEC */); }
 

@@ -37,18 +37,25 @@ static inline int sluice_openat2(int folder, const char *path, uint64_t flags, u
     struct open_how how = {flags, mode, resolve};
     return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
 }
-// The number of descriptors that the process may have, and may not exceed. Swift's module has no constant for the call.
-static inline int sluice_descriptor_limits(uint64_t *soft, uint64_t *hard) {
-    struct rlimit both;
-    if (getrlimit(RLIMIT_NOFILE, &both) < 0) return -1;
-    *soft = both.rlim_cur;
-    *hard = both.rlim_max;
-    return 0;
-}
-static inline int sluice_set_descriptor_limit(uint64_t soft, uint64_t hard) {
+// The type of a resource is an enumeration in C with _GNU_SOURCE, and an int elsewhere.
+static inline int sluice_set_limits(int resource, uint64_t soft, uint64_t hard) {
     struct rlimit both = {soft, hard};
-    return setrlimit(RLIMIT_NOFILE, &both);
+    return setrlimit(resource, &both);
 }
+static inline uint64_t sluice_soft_limit(int resource) {
+    struct rlimit both = {0, 0};
+    return getrlimit(resource, &both) == 0 ? both.rlim_cur : 0;
+}
+static inline uint64_t sluice_hard_limit(int resource) {
+    struct rlimit both = {0, 0};
+    return getrlimit(resource, &both) == 0 ? both.rlim_max : 0;
+}
+static const int SLUICE_RLIMIT_AS = RLIMIT_AS;
+static const int SLUICE_RLIMIT_CPU = RLIMIT_CPU;
+static const int SLUICE_RLIMIT_FSIZE = RLIMIT_FSIZE;
+static const int SLUICE_RLIMIT_NOFILE = RLIMIT_NOFILE;
+static const int SLUICE_RLIMIT_NPROC = RLIMIT_NPROC;
+static const int SLUICE_RLIMIT_CORE = RLIMIT_CORE;
 // The magic number of the descriptor's file system; 0 if it cannot be read. The structure's fields have other types
 // on other architectures.
 static inline int64_t sluice_file_system_magic(int descriptor) {

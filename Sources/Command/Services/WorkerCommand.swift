@@ -170,7 +170,7 @@ enum WorkerCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         WorkerMemory.prepareForManyJobs()
         // A job may have 250 sources, and a slot several jobs that wait.
-        DescriptorLimit.raise(to: 65_536)
+        ResourceLimit.descriptors.raise(to: 65_536)
         var configuration = WorkerConfiguration()
         configuration.build = Version.number
         configuration.slots = invocation[slots] ?? configuration.slots

@@ -1,4 +1,3 @@
-import CSandbox
 import Glibc
 import System
 
@@ -10,24 +9,21 @@ enum ProcessLimits {
 
     static func set(_ rules: RoomRules) throws(RoomLock.Refusal) {
         let mapped = try mappedBytes()
-        let wanted: [(name: String, resource: Int32, limit: UInt64)] = [
-            ("RLIMIT_CORE", SLUICE_RLIMIT_CORE, 0),
-            ("RLIMIT_AS", SLUICE_RLIMIT_AS, mapped + UInt64(clamping: rules.memoryBytes)),
-            ("RLIMIT_CPU", SLUICE_RLIMIT_CPU, UInt64(clamping: rules.cpuSeconds)),
-            ("RLIMIT_FSIZE", SLUICE_RLIMIT_FSIZE, UInt64(clamping: rules.fileBytes)),
-            ("RLIMIT_NOFILE", SLUICE_RLIMIT_NOFILE, descriptorLimit),
+        let wanted: [(resource: ResourceLimit, limit: UInt64)] = [
+            (.coreFile, 0),
+            (.addressSpace, mapped + UInt64(clamping: rules.memoryBytes)),
+            (.processorTime, UInt64(clamping: rules.cpuSeconds)),
+            (.fileSize, UInt64(clamping: rules.fileBytes)),
+            (.descriptors, descriptorLimit),
         ]
-        for (name, resource, limit) in wanted {
-            // Keep a lower limit: the administrator set it on purpose.
-            guard sluice_setrlimit(resource, min(limit, sluice_hard_limit(resource))) == 0 else {
-                throw RoomLock.Refusal(call: name)
-            }
+        for (resource, limit) in wanted {
+            guard resource.lower(to: limit) else { throw RoomLock.Refusal(call: resource.rawValue) }
         }
     }
 
     /// Forbids new processes and threads. The system call filter does so too, and for root as well; this is
     /// for kernels without seccomp.
-    static func forbidProcesses() { _ = sluice_setrlimit(SLUICE_RLIMIT_NPROC, 0) }
+    static func forbidProcesses() { _ = ResourceLimit.processes.lower(to: 0) }
 
     /// Address space that is mapped so far, mostly libraries, of which debug builds have many.
     private static func mappedBytes() throws(RoomLock.Refusal) -> UInt64 {
