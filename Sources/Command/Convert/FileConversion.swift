@@ -3,7 +3,6 @@ import Conversion
 import Glibc
 import PumpRoom
 import Storage
-import Synchronization
 
 /// Carries out one recipe on files given by name: opens, converts and publishes.
 struct FileConversion: Sendable {
@@ -46,28 +45,16 @@ struct FileConversion: Sendable {
         showing display: ProgressDisplay,
         surrender: (ExitCode) -> Void
     ) -> Ending {
-        let latest = Mutex<ConversionProgress?>(nil)
-        let clock = ContinuousClock()
-        let start = clock.now
-        let result = ForegroundWork.run(
-            onTick: { display.show(latest.withLock { $0 }, after: (clock.now - start).seconds) },
-            onSignal: { room.stop() },
-            onSurrender: { code in
-                display.clear()
-                room.kill()
-                surrender(code)
-            },
-            { () -> Ending in
-                defer { if !keepsRoom { room.end() } }
-                do {
-                    let report = try convert(in: room, keepsRoom) { now in latest.withLock { $0 = now } }
-                    guard let report else { return .skipped }
-                    return .completed(report, seconds: (clock.now - start).seconds)
-                } catch {
-                    return .failed(Failure(of: error))
-                }
+        let start = ContinuousClock.now
+        let result = room.run(showing: display, since: start, surrender: surrender) { report -> Ending in
+            defer { if !keepsRoom { room.end() } }
+            do {
+                guard let report = try convert(in: room, keepsRoom, report: report) else { return .skipped }
+                return .completed(report, seconds: start.secondsAgo)
+            } catch {
+                return .failed(Failure(of: error))
             }
-        )
+        }
         if case .completed(let report, let seconds) = result.value {
             display.finish(frames: report.source.frames, rate: report.source.sampleRateHz, after: seconds)
         } else {

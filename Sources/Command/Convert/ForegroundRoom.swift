@@ -83,6 +83,31 @@ final class ForegroundRoom: Sendable {
         }
     }
 
+    /// Runs `body` while the user waits: shows the progress that it reports, and stops the room at the first SIGINT,
+    /// SIGTERM or SIGHUP. Calls `surrender` before a signal ends the process in the middle of the work.
+    func run<Value: Sendable>(
+        showing display: ProgressDisplay,
+        since start: ContinuousClock.Instant,
+        surrender: (ExitCode) -> Void = { _ in },
+        _ body: @escaping @Sendable (@escaping @Sendable (ConversionProgress) -> Void) -> Value
+    ) -> ForegroundWork.Result<Value> {
+        let latest = Progress()
+        return ForegroundWork.run(
+            onTick: { display.show(latest.value.withLock { $0 }, after: start.secondsAgo) },
+            onSignal: { self.stop() },
+            onSurrender: { code in
+                display.clear()
+                self.kill()
+                surrender(code)
+            },
+            { body { now in latest.value.withLock { $0 = now } } }
+        )
+    }
+
+    private final class Progress: Sendable {
+        let value = Mutex<ConversionProgress?>(nil)
+    }
+
     private final class Answer<Value: Sendable>: Sendable {
         let box = Mutex<Value?>(nil)
     }
@@ -103,6 +128,11 @@ final class ForegroundRoom: Sendable {
         // The task stores the value before it signals.
         return answer.box.withLock { $0! }
     }
+}
+
+extension ContinuousClock.Instant {
+    /// How many seconds have passed since then.
+    var secondsAgo: Double { (.now - self).seconds }
 }
 
 extension RoomFailure {

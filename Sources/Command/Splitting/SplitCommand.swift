@@ -14,7 +14,7 @@ enum SplitCommand {
     private static let to = Option<PieceNames>(
         "to",
         .pieceNames,
-        "names of the pieces: {stem} of the source, {n} number, {title} of chapter",
+        "names of the pieces, with {stem}, {n} (number) and {title} (of the chapter)",
         in: .destination
     )
 
@@ -22,10 +22,10 @@ enum SplitCommand {
         name: "split",
         summary: "cut an audio file into several",
         discussion: [
-            "Pieces follow each other to the frame: joined, lossless ones are the source again. Each gets the source's "
-                + "tags and its track number, and at chapters their titles.",
-            "A piece appears when it is complete. If one fails, the pieces before it stay, and --on-conflict skip "
-                + "goes on after them.",
+            "Pieces follow each other to the frame: lossless pieces, joined, are the source again. Each has the source's "
+                + "tags and a track number; a chapter also has its title.",
+            "A piece appears when it is complete. If one fails, the pieces before it stay, and the same command with "
+                + "--on-conflict skip makes the others.",
         ],
         arguments: [input],
         options: [at.form, to.form] + FormatOptions.forms + [
@@ -42,8 +42,9 @@ enum SplitCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let input = invocation.word(input)
-        guard input != "-" else {
-            throw UsageError("standard input cannot be split: it is read once for each piece", hint: "name a file")
+        guard input != "-", FileFacts.of(path: input, followingLinks: true)?.kind != .pipe else {
+            let name = input == "-" ? "standard input" : input
+            throw UsageError("\(name) cannot be split: a pipe can be read only once", hint: "store it in a file")
         }
         guard let points = invocation[at] else { throw UsageError("--at is missing", hint: "as in --at chapters") }
         guard let template = invocation[to] else {
@@ -66,8 +67,14 @@ enum SplitCommand {
         }
         if invocation[ConvertCommand.onConflict] == .fail { try refuseExisting(names) }
         for (index, (recipe, name)) in zip(recipes, names).enumerated() {
-            let ending = convert(recipe, from: input, to: name, in: room, invocation, console)
-            let page = page(of: name, from: input, recipe, invocation, console)
+            let page = ConvertPage(
+                input: input,
+                output: name,
+                damage: recipe.damage,
+                invocation: invocation,
+                console: console
+            )
+            let ending = convert(recipe, page, in: room)
             let code = try page.show(
                 ending.carryingChapters(points == .chapters),
                 asJSON: invocation[ConvertCommand.json]
@@ -87,7 +94,7 @@ enum SplitCommand {
         case ended(ExitCode)
     }
 
-    /// Describes the source and cuts it, on paper.
+    /// Has the source described, and computes its pieces.
     private static func look(
         at input: String,
         for points: SplitPoints,
@@ -168,32 +175,15 @@ enum SplitCommand {
         }
     }
 
-    private static func page(
-        of name: String,
-        from input: String,
-        _ recipe: Recipe,
-        _ invocation: Invocation,
-        _ console: CommandOutput
-    ) -> ConvertPage {
-        ConvertPage(input: input, output: name, damage: recipe.damage, invocation: invocation, console: console)
-    }
-
-    private static func convert(
-        _ recipe: Recipe,
-        from input: String,
-        to name: String,
-        in room: ForegroundRoom,
-        _ invocation: Invocation,
-        _ console: CommandOutput
-    ) -> FileConversion.Ending {
+    private static func convert(_ recipe: Recipe, _ page: ConvertPage, in room: ForegroundRoom) -> FileConversion.Ending
+    {
         let display = ProgressDisplay(
-            invocation[ProgressStyle.option],
-            title: name,
+            page.invocation[ProgressStyle.option],
+            title: page.output,
             from: recipe.sources[0].ranges[0].start,
-            outlet: console.talk
+            outlet: page.console.talk
         )
-        let page = page(of: name, from: input, recipe, invocation, console)
-        return FileConversion(recipe: recipe, inputs: [input], output: name)
+        return FileConversion(recipe: recipe, inputs: [page.input], output: page.output)
             .run(in: room, keepsRoom: true, showing: display, surrender: page.surrender)
     }
 }

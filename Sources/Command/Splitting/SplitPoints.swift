@@ -91,6 +91,7 @@ extension ValueType where Value == SplitPoints {
         if text.hasPrefix("every ") {
             let word = String(text.dropFirst("every ".count))
             let length: MediaTime
+            // `try?`: what is no duration may be a time, as in 10:00.
             if let duration = try? ValueType<Duration>.duration.read(word) {
                 length = MediaTime(value: duration.components.seconds, timescale: 1)
             } else {
@@ -101,6 +102,7 @@ extension ValueType where Value == SplitPoints {
         }
         var times: [MediaTime] = []
         for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            // `try?`: the message names all that may be said here, not only times.
             guard let time = try? ValueType<MediaTime>.time.read(String(word)) else {
                 throw Misfit(why: "is not a place to cut", hint: "as in chapters, 'every 10min', or 1:00,2:30")
             }

@@ -147,6 +147,10 @@ struct SplitTests {
 
     @Test func aPipeCannotBeSplit() throws {
         let run = try sluice("split", "-", "--at", "0.1", "--to", "{n}.wav")
-        #expect(run.errorText.hasPrefix("error: standard input cannot be split"))
+        #expect(run.errorText.hasPrefix("error: standard input cannot be split: a pipe can be read only once\n"))
+        try #require(mkfifo(material.path("pipe"), 0o600) == 0)
+        let named = try sluice("split", "pipe", "--at", "0.1", "--to", "{n}.wav")
+        #expect(named.errorText.hasPrefix("error: pipe cannot be split: a pipe can be read only once\n"))
+        #expect(named.status == .exited(2))
     }
 }

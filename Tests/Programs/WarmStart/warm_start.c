@@ -41,7 +41,7 @@ static void tell(int reply, int number) {
     (void)!send(reply, &number, sizeof number, MSG_NOSIGNAL);
 }
 
-// A Swift program reads its arguments from /proc, where those of the server are, unless somebody tells it better ones.
+// Swift reads a program's arguments from /proc, which has those of the server. This call replaces them.
 static void tell_swift(char **words, int count) {
     typedef void (*override_function)(char **, int);
     override_function override = (override_function)dlsym(RTLD_DEFAULT, "_swift_stdlib_overrideUnsafeArgvArgc");

@@ -171,7 +171,7 @@ final class WorkerLab: Sendable {
     /// Calls `body` while no job can reach its end in the ledger: another session keeps the table of ended jobs locked.
     func whilePublicationsWait<Result>(_ body: () async throws -> Result) async throws -> Result {
         try sql("create table \(schema).gate as select true as is_closed")
-        // The other session has nothing that it could be told by, so it looks.
+        // A session cannot wait until a row is gone, so this one polls.
         let look = "while exists (select from \(schema).gate) loop perform pg_sleep(0.01); end loop"
         let hold = "do $$ begin lock table \(schema).finished in share mode; \(look); end $$"
         async let session = SeparateThread.run { [server, database] in try server.run(hold, database: database) }
