@@ -31,10 +31,11 @@ struct ClaimingAheadTests {
             return worker
         }
         try await lab.wait(for: 200, "completed")
-        // The jobs of one group have the same end time. Two slots may have held four of the twenty.
+        // The jobs of one group have the same end time. Of the twenty, up to four may still be in the slots; the rest are
+        // the group whose publication waits, and one more group that has gathered meanwhile: one of the two has eight.
         let counts = "(select count(*) as jobs from \(lab.schema).finished group by ended_at) as groups"
         let largest = try #require(Int(try lab.sql("select max(jobs) from \(counts)")))
-        #expect(largest >= 16)
+        #expect(largest >= 8)
         #expect(try await worker.stop() == .exited(0))
     }
 
