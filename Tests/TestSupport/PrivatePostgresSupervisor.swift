@@ -67,6 +67,9 @@ final class PrivatePostgresSupervisor: Sendable {
     deinit {
         words.closeWriting()
         _ = child.wait(until: .now + .seconds(60))
+        // Where /tmp belongs to root alone, the shell empties the folder and cannot remove it, because it runs as
+        // `postgres`.
+        rmdir(folder)
     }
 
     /// Sends a command and waits for its end. Throws with the end of the log if the command failed.
