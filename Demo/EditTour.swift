@@ -15,9 +15,10 @@ struct EditTour {
             "--ramp 0:02-0:03=0dB..-15dB --ramp 0:11-0:13=-15dB..0dB --fade-out 2s"
         )
         try shell.type("sluice mix bed.wav voice.wav@+0:03 talk.wav")
-        for output in ["episode.mp3", "episode.opus --layout mono", "episode.flac"] {
-            try shell.type("sluice convert talk.wav \(output)", "--intro jingle.wav --crossfade 1s --loudness -16LUFS")
-        }
+        try shell.type(
+            "sluice convert talk.wav episode.flac --also episode.mp3 --also episode.opus",
+            "--intro jingle.wav --crossfade 1s --loudness -16LUFS"
+        )
         try shell.type("sluice probe --loudness episode.mp3")
         try shell.type("sluice split episode.flac --at 0:04,0:12 --to 'part-{n}.wav'")
         return try isAsLoudAsAsked(shell)

@@ -8,8 +8,9 @@ extension Converter.Request {
     public init(_ recipe: Recipe) throws {
         try recipe.validate()
         let (source, output) = (recipe.sources[0], recipe.outputs[0])
+        let formats = try recipe.outputs.map { output throws(RecipeError) in try output.audioFormat() }
         self.init(
-            format: try output.audioFormat(),
+            format: formats[0],
             track: source.track,
             ranges: source.ranges,
             damage: recipe.damage,
@@ -18,6 +19,7 @@ extension Converter.Request {
             nameHint: source.location,
             raw: source.raw.map(RawShape.init)
         )
+        furtherFormats = Array(formats.dropFirst())
         refusesLoss = recipe.strictLoss
         timeline = recipe.timeline
         if timeline != nil {

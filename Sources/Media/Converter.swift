@@ -5,6 +5,8 @@ public struct Converter: Sendable {
     /// What to convert, and how.
     public struct Request: Sendable {
         public var format: AudioFormat
+        /// The formats of further outputs, which are made of the same decoded samples.
+        public var furtherFormats: [AudioFormat] = []
         /// The audio track's stream number; `nil` for the main track.
         public var track: Int?
         /// The time ranges to convert, in order; the whole track if empty.
@@ -30,7 +32,7 @@ public struct Converter: Sendable {
         /// The sources of the timeline, in the order of their descriptors.
         public var inputs: [Input] = []
 
-        /// The loudness to bring the output to; `nil` keeps the source's.
+        /// The loudness to bring every output to; `nil` keeps the source's.
         public var loudness: LoudnessGoal?
 
         /// The resources that the conversion may use.
@@ -109,25 +111,33 @@ public struct Converter: Sendable {
         to destination: Int32,
         report: Pump.Report? = nil
     ) throws -> Outcome {
+        try convert(source, to: [destination], report)[0]
+    }
+
+    /// Converts a source that is no timeline into a destination for each format.
+    func convert(_ source: Int32, to destinations: [Int32], _ report: Pump.Report?) throws -> [Outcome] {
         let cpuAtStart = BudgetWatch.now()
         let reader = try open(source, checksDigest: request.verifies)
         let track = try reader.track(request.track)
-        let format = try resolve(track.shape(in: request.ranges), stream: track.index)
+        let formats = try resolved(for: track.shape(in: request.ranges), stream: track.index)
         try refuseVerifiedStream()
         let lostByUs = SourceLoss.remarks(reader, settingTags: Set(request.tags.keys.map { $0.lowercased() }))
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
         let passes = EarlyPasses(1, report: report)
-        let measurement = try measure(source, like: reader, as: format, cpuAtStart, passes)
-        let options = Writer.Options(
-            tags: mergedTags(reader.description),
-            cover: reader.description.cover,
-            digestsSamples: request.verifies,
-            streams: request.streams,
-            refusesLoss: request.refusesLoss,
-            sourceIsLossless: track.isLossless
+        let measurement = try measure(source, like: reader, as: formats.finest, cpuAtStart, passes)
+        let outputs = try outputs(
+            formats,
+            destinations,
+            Writer.Options(
+                tags: mergedTags(reader.description),
+                cover: reader.description.cover,
+                digestsSamples: request.verifies,
+                streams: request.streams,
+                refusesLoss: request.refusesLoss,
+                sourceIsLossless: track.isLossless
+            )
         )
-        let writer = try Writer(descriptor: destination, format: format, options: options)
-        if format.codec == .copy { return try copy(track, reader, writer, lostByUs, destination, cpuAtStart, report) }
+        if formats[0].codec == .copy { return [try copy(track, reader, outputs[0], lostByUs, cpuAtStart, report)] }
 
         let output = try reader.samples(of: track, ranges: request.ranges)
         let budget = BudgetWatch(
@@ -136,26 +146,30 @@ public struct Converter: Sendable {
             sourceBytes: reader.sourceBytes,
             since: cpuAtStart
         )
-        let input = try writer.samples()
+        let inputs = try outputs.map { try $0.writer.samples() }
         var change: LoudnessChange?
         if let measurement {
-            change = try carry(output, to: input, as: format, measurement, within: budget, passes.following)
+            change = try carry(output, to: inputs, as: formats.finest, measurement, within: budget, passes.following)
         } else {
-            try Pump(from: output, to: input).run(within: budget, report: report)
+            try Pump(from: output, to: inputs).run(within: budget, report: report)
         }
-        let summary = try writer.finish()
-        return Outcome(
-            source: track,
-            format: format,
-            sourceFrames: output.deliveredFrames,
-            summary: summary,
-            damage: output.damage,
-            verified: try finding(summary, format, destination, cpuAtStart) { verified in
-                report?(.verifying(verified, after: output.deliveredFrames, on: track))
-            },
-            remarks: (summary.remarks + lostByUs + output.remarks + (change?.remarks ?? [])).lossesFirst,
-            loudness: change
-        )
+        let summaries = try summaries(of: outputs)
+        let findings = try findings(summaries, outputs, cpuAtStart) { verified, whole in
+            let frames = output.deliveredFrames
+            report?(.verifying(frames.scaled(verified, of: whole), after: frames, on: track))
+        }
+        return outputs.indices.map { index in
+            Outcome(
+                source: track,
+                format: formats[index],
+                sourceFrames: output.deliveredFrames,
+                summary: summaries[index],
+                damage: output.damage,
+                verified: findings[index],
+                remarks: (summaries[index].remarks + lostByUs + output.remarks + (change?.remarks ?? [])).lossesFirst,
+                loudness: change
+            )
+        }
     }
 
     /// Opens the source as the request describes it.
@@ -183,32 +197,11 @@ public struct Converter: Sendable {
         )
     }
 
-    /// Verifies the output if the request asks for it.
-    func finding(
-        _ summary: Writer.Summary,
-        _ format: ResolvedFormat,
-        _ destination: Int32,
-        _ cpuAtStart: Duration,
-        _ report: (Int64) -> Void
-    ) throws -> Verifier.Finding? {
-        guard request.verifies else { return nil }
-        return try Verifier.verify(
-            descriptor: destination,
-            format: format,
-            against: summary,
-            stop: stop,
-            within: request.budget,
-            since: cpuAtStart,
-            report: report
-        )
-    }
-
     private func copy(
         _ track: Track,
         _ reader: Reader,
-        _ writer: Writer,
+        _ target: Output,
         _ lostByUs: [Remark],
-        _ destination: Int32,
         _ cpuAtStart: Duration,
         _ report: Pump.Report?
     ) throws -> Outcome {
@@ -229,6 +222,7 @@ public struct Converter: Sendable {
             sourceBytes: nil,
             since: cpuAtStart
         )
+        let writer = target.writer
         try Pump(from: output, to: writer.packets(of: output)).run(within: budget, report: report)
         let summary = try writer.finish()
         return Outcome(
@@ -240,29 +234,12 @@ public struct Converter: Sendable {
             verified: try finding(
                 summary,
                 writer.format.native(to: track) ?? writer.format,
-                destination,
+                target.destination,
                 cpuAtStart
             ) { verified in report?(.verifying(verified, after: output.deliveredFrames, on: track)) },
             remarks: (summary.remarks + lostByUs + output.remarks).lossesFirst,
             loudness: nil
         )
-    }
-
-    func resolve(_ shape: AudioShape, stream: Int?) throws -> ResolvedFormat {
-        do {
-            return try request.format.resolved(for: shape)
-        } catch {
-            let tooLarge = error.reasons.contains { $0.field == "length" }
-            var failure = MediaError(
-                tooLarge ? .outputTooLarge : .formatRefused,
-                at: .open,
-                error.description,
-                stream: stream,
-                hint: error.reasons.compactMap(\.hint).first
-            )
-            failure.refusal = error
-            throw failure
-        }
     }
 
     func mergedTags(_ description: SourceDescription) -> [Tag] {

@@ -1,4 +1,5 @@
 import Conversion
+import Foundation
 import Testing
 
 @Suite struct RecipeTests {
@@ -230,12 +231,42 @@ import Testing
         return try #require(throws: RecipeError.self) { try recipe.validate() }
     }
 
-    @Test func exactlyOneSourceAndOneOutputForNow() throws {
+    @Test func aSourceAndAnOutputAreNeeded() throws {
         let none = try invalid { $0.sources = [] }
         #expect((none.code, none.path) == (.missingField, "recipe.sources"))
-        let two = try invalid { $0.outputs.append($0.outputs[0]) }
-        #expect(two.description == "recipe.outputs: must have exactly one entry, not 2")
-        #expect(two.code == .notSupportedYet)
+        #expect(try invalid { $0.outputs = [] }.path == "recipe.outputs")
+        let two = try invalid { $0.sources.append($0.sources[0]) }
+        #expect(two.description == "recipe.sources: must have exactly one entry without a timeline, not 2")
+    }
+
+    @Test func severalOutputsMustFitOneDecode() throws {
+        func added(_ output: Recipe.Output) throws -> String {
+            try invalid { $0.outputs.append(output) }.description
+        }
+        #expect(try invalid { $0.outputs.append($0.outputs[0]) }.path == "recipe.outputs[1].location")
+        #expect(
+            try added(.init(location: "out:b.mp3", format: AudioFormat(container: .mp3, codec: .copy)))
+                .hasPrefix("recipe.outputs[1].format.codec: passthrough decodes nothing")
+        )
+        let loud = Recipe.Output(location: "out:b.opus", loudness: .init(target: .level(.init(hundredths: -1_600))))
+        #expect(try added(loud).hasPrefix("recipe.outputs[1].loudness: differs from that of the first output"))
+        #expect(try added(.init(location: "out:b.xyz")).hasPrefix("recipe.outputs[1].format: "))
+        let many = try invalid { recipe in
+            recipe.outputs = (0...16).map { .init(location: "out:\($0).flac") }
+        }
+        #expect(many.description == "recipe.outputs: 17; allowed: up to 16")
+    }
+
+    @Test func severalOutputsNeedVersion2() throws {
+        var recipe = try Recipe(json: Self.short)
+        #expect(recipe.version == 1)
+        recipe.outputs.append(.init(location: "out:b.flac"))
+        #expect(recipe.version == 2)
+        try recipe.validate()
+        #expect(try Recipe(json: recipe.json()) == recipe)
+        let (text, version) = (try recipe.json(), "\"version\":")
+        let place = try #require(text.range(of: version + "2"))
+        #expect(try refusal(text.replacingCharacters(in: place, with: version + "1")).path == "recipe.outputs[1]")
     }
 
     @Test func recipeThatCannotBeDoneIsRefusedByPlace() throws {

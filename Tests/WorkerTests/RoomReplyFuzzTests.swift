@@ -42,6 +42,10 @@ import Testing
             let told = meter.rounded(for: 1)
             _ = try JSON(WorkerStatus(paces: told.map { [$0] }))
             believed.progress.append(progress)
+        case .wrote(_, let report):
+            guard report.isCredible(within: bounds) else { return believed.count("lie") }
+            believed.count("wrote")
+            _ = report.bounded
         case .converted(_, let report, let spent):
             guard spent.isCredible, report.isCredible(within: bounds) else { return believed.count("lie") }
             believed.count("converted")
@@ -72,7 +76,7 @@ import Testing
         var believed = Believed()
         for _ in 0..<Self.count { try hear(generator.next(), coder, bounds, &believed) }
         // There were many of each kind, both accepted and rejected.
-        for what in ["unreadable", "lie", "begun", "progress", "converted", "described", "failed"] {
+        for what in ["unreadable", "lie", "begun", "progress", "wrote", "converted", "described", "failed"] {
             #expect(believed.counts[what, default: 0] > 1_000, "\(believed.counts)")
         }
         try await tell(believed)

@@ -42,17 +42,22 @@ enum ConvertCommand {
             "OUT appears only when it is complete. IN is never changed. A conversion that would give fewer "
                 + "frames than planned fails.",
             "IN and OUT may be missing only with --recipe: a recipe names its sources and its output. If it has a source "
-                + "{source}, IN takes its place. OUT replaces the output of the recipe. Paths in a recipe are relative to "
+                + "{source}, IN takes its place. OUT replaces the first output. Paths in a recipe are relative to "
                 + "the current folder.",
         ],
         arguments: [input, output],
-        options: FormatOptions.forms + LoudnessOptions.forms + SourceOptions.forms + EditOptions.forms
+        options: FormatOptions.forms + [FormatOptions.also.form] + LoudnessOptions.forms + SourceOptions.forms
+            + EditOptions.forms
             + [RecipeTemplate.option.form] + destinationForms
             + [ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),
             Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "with single options"),
             Example(line: "sluice convert talk.wav talk.mp3 --loudness podcast", purpose: "as loud as podcasts are"),
+            Example(
+                line: "sluice convert talk.wav talk.flac --also talk.mp3:podcast-mp3 --also talk.opus",
+                purpose: "three files from one read"
+            ),
             Example(line: "sluice convert talk.mp3 part.wav --from 1:00 --to 1:30", purpose: "only half a minute"),
             Example(
                 line: "sluice convert talk.wav talk.mp3 --gain -3dB --fade-out 5s",
@@ -89,10 +94,11 @@ enum ConvertCommand {
         }
         if output == "-" { recipe.outputs[0].location = FileConversion.standardOutput }
         if invocation.origin(of: onConflict.form) != .fallback {
-            recipe.outputs[0].onConflict = invocation[onConflict]
+            for index in recipe.outputs.indices { recipe.outputs[index].onConflict = invocation[onConflict] }
         }
+        try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
         try settleDestination(&recipe, invocation)
-        if output == "-" { try checkStream(recipe.outputs[0], invocation) }
+        if output == "-" { try checkStream(recipe, invocation) }
         return try convert(recipe, words: sources, to: output, invocation, console)
     }
 
@@ -104,7 +110,8 @@ enum ConvertCommand {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws -> ExitCode {
-        let job = FileConversion(recipe: recipe, inputs: words, output: output)
+        let outputs = [output] + recipe.outputs.dropFirst().map(\.location)
+        let job = FileConversion(recipe: recipe, inputs: words, outputs: outputs)
         let display = ProgressDisplay(
             invocation[ProgressStyle.option],
             title: output == "-" ? "standard output" : output,
@@ -114,7 +121,7 @@ enum ConvertCommand {
         let others = words.count == 1 ? "" : " and \(Figures.count(words.count - 1, "other file"))"
         let page = ConvertPage(
             input: words[0] + others,
-            output: output,
+            outputs: outputs,
             damage: recipe.damage,
             invocation: invocation,
             console: console
@@ -141,8 +148,9 @@ enum ConvertCommand {
         )
         var recipe = Recipe(from: source, to: wanted)
         try EditOptions.apply(to: &recipe, invocation)
+        try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
         try settle(&recipe, invocation)
-        if isStream { try checkStream(wanted, invocation) }
+        if isStream { try checkStream(recipe, invocation) }
         return recipe
     }
 
@@ -155,13 +163,14 @@ enum ConvertCommand {
     /// Adds what the options say about the destination, and checks the recipe.
     private static func settleDestination(_ recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
         addWishes(to: &recipe, invocation)
-        let output = recipe.outputs[0]
+        let outputs = recipe.outputs
         // The same name for both is detected when the files are opened, like two names of one file.
-        if recipe.sources.contains(where: { $0.location == output.location }) { return }
+        if recipe.sources.contains(where: { source in outputs.contains { $0.location == source.location } }) { return }
         do throws(RecipeError) {
             try recipe.validate()
         } catch {
-            throw UsageError(ofEdit: error) ?? UsageError(error, for: output)
+            let output = outputs.indices.first { error.path.hasPrefix("recipe.outputs[\($0)]") } ?? 0
+            throw UsageError(ofEdit: error) ?? UsageError(error, for: outputs[output])
         }
     }
 
@@ -173,7 +182,11 @@ enum ConvertCommand {
     }
 
     /// Rejects what a stream cannot do: standard output is not seekable.
-    private static func checkStream(_ output: Recipe.Output, _ invocation: Invocation) throws(UsageError) {
+    private static func checkStream(_ recipe: Recipe, _ invocation: Invocation) throws(UsageError) {
+        let output = recipe.outputs[0]
+        guard recipe.outputs.count == 1 else {
+            throw UsageError("standard output can only be the only output", hint: "write to files")
+        }
         let format: AudioFormat
         do throws(RecipeError) {
             format = try output.audioFormat()

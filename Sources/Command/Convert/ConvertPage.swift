@@ -5,26 +5,34 @@ import Glibc
 /// The final output of `convert`, for people or for programs.
 struct ConvertPage {
     let input: String
-    let output: String
+    /// As the user typed them.
+    let outputs: [String]
     /// How the conversion treats damage.
     let damage: DamageMode
     let invocation: Invocation
     let console: CommandOutput
 
     func show(_ ending: FileConversion.Ending, asJSON: Bool) throws -> ExitCode {
-        if asJSON { try console.print(JSONText.line(record(ending))) }
+        if asJSON { for record in records(ending) { try console.print(JSONText.line(record)) } }
         switch ending {
-        case .completed(let report, let seconds):
-            if !asJSON { try tell(line(report, seconds)) }
-            for remark in remarks(report) { console.warn(remark) }
+        case .completed(let written, let seconds):
+            var told: [String] = []
+            for output in written {
+                guard let report = output.report else {
+                    console.warn("\(output.output.printable) already exists; skipped")
+                    continue
+                }
+                if !asJSON { try tell(line(output.output, report, seconds)) }
+                // What is true of the source is said once, and not for every output.
+                let new = remarks(report).filter { !told.contains($0) }
+                for remark in new { console.warn(remark) }
+                told += new
+            }
             return .success
-        case .skipped:
-            console.warn("\(output.printable) already exists; skipped")
-            return .success
-        case .failed(let failure) where output == "-" && failure.libavName == "EPIPE":
+        case .failed(let failure) where isStream && failure.libavName == "EPIPE":
             throw Outlet.Failure(errorNumber: EPIPE)
         case .failed(let failure):
-            FailurePage(failure, source: input, destination: output, invocation: invocation).show(on: console)
+            FailurePage(failure, source: input, destination: outputs[0], invocation: invocation).show(on: console)
             return failure.exitCode
         case .stopped(let code):
             tellOfEnd(by: code, "; nothing was written")
@@ -34,21 +42,24 @@ struct ConvertPage {
 
     /// Reports what is known when a signal ends this process before the conversion has ended.
     func surrender(to code: ExitCode) {
-        tellOfEnd(by: code, " while publishing; \(output.printable) is either unchanged or complete")
+        let each = outputs.count == 1 ? "\(outputs[0].printable) is" : "each output is"
+        tellOfEnd(by: code, " while publishing; \(each) either unchanged or complete")
     }
+
+    private var isStream: Bool { outputs == ["-"] }
 
     private func tellOfEnd(by code: ExitCode, _ outcome: String) {
         let signal = code == .interrupted ? "Ctrl-C" : "SIGTERM"
-        console.say("stopped by \(signal)\(output == "-" ? "; the output is incomplete" : outcome)")
+        console.say("stopped by \(signal)\(isStream ? "; the output is incomplete" : outcome)")
     }
 
     /// The result goes to standard output, unless that carries the audio.
     private func tell(_ line: String) throws {
-        if output == "-" { console.say(line) } else { try console.print(line) }
+        if isStream { console.say(line) } else { try console.print(line) }
     }
 
     /// `talk.m4a  1:06:40  aac 256k 44.1 kHz stereo  122.9 MB  21.9 s (182x)  176,400,000 frames, all there`
-    private func line(_ report: ConversionReport, _ seconds: Double) -> String {
+    private func line(_ output: String, _ report: ConversionReport, _ seconds: Double) -> String {
         let source = report.source
         let length = Double(source.frames) / Double(max(1, source.sampleRateHz))
         let speed = seconds > 0 ? " (\(Figures.speed(length / seconds)))" : ""
@@ -85,20 +96,27 @@ struct ConvertPage {
         var failure: Failure?
     }
 
-    private func record(_ ending: FileConversion.Ending) -> Record {
-        func record(_ state: String) -> Record { Record(state: state, source: input, destination: output) }
+    /// One for each output.
+    private func records(_ ending: FileConversion.Ending) -> [Record] {
+        func record(_ state: String, _ output: String) -> Record {
+            Record(state: state, source: input, destination: output)
+        }
         switch ending {
-        case .completed(let report, let seconds):
-            var done = record("completed")
-            done.seconds = (seconds * 1000).rounded() / 1000
-            done.conversion = report
-            return done
-        case .skipped: return record("skipped")
-        case .stopped: return record("cancelled")
+        case .completed(let written, let seconds):
+            return written.map { output in
+                guard let report = output.report else { return record("skipped", output.output) }
+                var done = record("completed", output.output)
+                done.seconds = (seconds * 1000).rounded() / 1000
+                done.conversion = report
+                return done
+            }
+        case .stopped: return outputs.map { record("cancelled", $0) }
         case .failed(let failure):
-            var failed = record("failed")
-            failed.failure = failure
-            return failed
+            return outputs.map { output in
+                var failed = record("failed", output)
+                failed.failure = failure
+                return failed
+            }
         }
     }
 }

@@ -9,16 +9,22 @@ struct FileConversion: Sendable {
     let recipe: Recipe
     /// As the user typed them, in the order of the recipe; `-` means a standard stream.
     let inputs: [String]
-    let output: String
+    /// The same for the outputs; a standard stream is the only one.
+    let outputs: [String]
 
     static let standardInput = "/dev/stdin"
     static let standardOutput = "/dev/stdout"
 
+    /// What became of one output.
+    struct Written: Sendable {
+        let output: String
+        /// `nil` if the destination exists and the recipe says to leave it.
+        var report: ConversionReport?
+    }
+
     /// How the conversion ended.
     enum Ending: Sendable {
-        case completed(ConversionReport, seconds: Double)
-        /// The destination exists, and the recipe says to leave it.
-        case skipped
+        case completed([Written], seconds: Double)
         case failed(Failure)
         case stopped(by: ExitCode)
     }
@@ -49,13 +55,12 @@ struct FileConversion: Sendable {
         let result = room.run(showing: display, since: start, surrender: surrender) { report -> Ending in
             defer { if !keepsRoom { room.end() } }
             do {
-                guard let report = try convert(in: room, keepsRoom, report: report) else { return .skipped }
-                return .completed(report, seconds: start.secondsAgo)
+                return .completed(try convert(in: room, keepsRoom, report: report), seconds: start.secondsAgo)
             } catch {
                 return .failed(Failure(of: error))
             }
         }
-        if case .completed(let report, let seconds) = result.value {
+        if case .completed(let written, let seconds) = result.value, let report = written.compactMap(\.report).first {
             display.finish(frames: report.source.frames, rate: report.source.sampleRateHz, after: seconds)
         } else {
             display.clear()
@@ -65,48 +70,60 @@ struct FileConversion: Sendable {
         return result.value
     }
 
-    /// `nil` if the destination exists and the recipe says to leave it.
     private func convert(
         in room: ForegroundRoom,
         _ keepsRoom: Bool,
         report: @escaping @Sendable (ConversionProgress) -> Void
-    ) throws -> ConversionReport? {
+    ) throws -> [Written] {
         let sources = try SourceFiles.opening(inputs) { word throws(StorageError) in
             try SourceFile.opening(word: word)
         }
-        if output == "-" {
+        if outputs == ["-"] {
             let work = RoomWork(recipe, from: sources.descriptors, to: STDOUT_FILENO, streams: true)
-            return try room.convert(work, report: report)
+            return [Written(output: "-", report: try room.convert(work, report: report)[0])]
         }
-        let preparation = try OutputFile.prepare(
-            at: output,
-            onConflict: recipe.outputs[0].onConflict,
-            sources: sources.identities,
-            mode: .withinSources(sources.permissions)
-        )
-        switch consume preparation {
-        case .skipped:
-            return nil
-        case .ready(let destination):
-            var work = RoomWork(recipe, from: sources.descriptors, to: destination.descriptor)
-            // If the file cannot be sealed, only the room's end stops further writes.
-            work.endsRoom = !destination.canBeSealed
-            let report = try room.convert(work, report: report)
-            // The room may end while the file is flushed.
-            if !keepsRoom { room.dismiss() }
-            if let problem = try evidence(of: destination).objection(to: report, recipe.limits ?? Recipe.Limits()) {
-                throw problem.failure
+        var written = outputs.map { Written(output: $0) }
+        var files = OutputSet()
+        var wanted: [Int] = []
+        for (index, output) in outputs.enumerated() {
+            let preparation = try OutputFile.prepare(
+                at: output,
+                onConflict: recipe.outputs[index].onConflict,
+                sources: sources.identities,
+                mode: .withinSources(sources.permissions)
+            )
+            switch consume preparation {
+            case .skipped: break
+            case .ready(let file):
+                files.add(file)
+                wanted.append(index)
             }
-            return try destination.publish() == .published ? report : nil
         }
+        guard !wanted.isEmpty else { return written }
+        var recipe = recipe
+        recipe.outputs = wanted.map { self.recipe.outputs[$0] }
+        var work = RoomWork(recipe, from: sources.descriptors, to: files.descriptors)
+        // If a file cannot be sealed, only the room's end stops further writes.
+        work.endsRoom = !files.canBeSealed
+        let reports = try room.convert(work, report: report)
+        // The room may end while the files are flushed.
+        if !keepsRoom { room.dismiss() }
+        for (place, report) in reports.enumerated() {
+            let evidence = try evidence(of: files, place)
+            if let problem = evidence.objection(to: report, recipe.limits ?? Recipe.Limits()) { throw problem.failure }
+        }
+        for (place, outcome) in try files.publish().enumerated() where outcome == .published {
+            written[wanted[place]].report = reports[place]
+        }
+        return written
     }
 }
 
 extension FileConversion {
-    /// What the room wrote, measured by this process. The room must have reported its result.
-    private func evidence(of output: borrowing OutputFile) throws(StorageError) -> OutputEvidence {
-        let hasWriters = output.seal() ?? false
-        let written = try output.written()
+    /// What the room wrote into one file, measured by this process. The room must have reported its result.
+    private func evidence(of files: borrowing OutputSet, _ index: Int) throws(StorageError) -> OutputEvidence {
+        let hasWriters = files.seal(index) ?? false
+        let written = try files.written(index)
         return OutputEvidence(byteCount: written.byteCount, hasHoles: written.hasHoles, hasWriters: hasWriters)
     }
 }

@@ -63,9 +63,9 @@ final class ForegroundRoom: Sendable {
     func convert(
         _ work: RoomWork,
         report: @escaping @Sendable (ConversionProgress) -> Void
-    ) throws(Failure) -> ConversionReport {
+    ) throws(Failure) -> [ConversionReport] {
         switch wait(for: { [slot] in await slot.run(work, report: report) }) {
-        case .converted(let report, _): return report
+        case .converted(let reports, _): return reports
         case .failed(let failure): throw failure.spoken
         case .handedBack: throw .notBegun
         }

@@ -10,7 +10,9 @@ struct TimelineRun {
 
     /// The options that all such commands have.
     static let forms =
-        LoudnessOptions.forms + [SourceOptions.onDamage.form, SourceOptions.concealLimit.form]
+        [FormatOptions.also.form] + LoudnessOptions.forms + [
+            SourceOptions.onDamage.form, SourceOptions.concealLimit.form,
+        ]
         + ConvertCommand.destinationForms
         + [ProgressStyle.option.form, ConvertCommand.json.form]
 
@@ -22,6 +24,7 @@ struct TimelineRun {
             invocation
         )
         var recipe = Recipe(sources: sources, outputs: [wanted], timeline: timeline)
+        try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
         try ConvertCommand.settle(&recipe, invocation)
         return try ConvertCommand.convert(recipe, words: sources.map(\.location), to: output, invocation, console)
     }

@@ -69,7 +69,7 @@ enum SplitCommand {
         for (index, (recipe, name)) in zip(recipes, names).enumerated() {
             let page = ConvertPage(
                 input: input,
-                output: name,
+                outputs: [name],
                 damage: recipe.damage,
                 invocation: invocation,
                 console: console
@@ -179,11 +179,11 @@ enum SplitCommand {
     {
         let display = ProgressDisplay(
             page.invocation[ProgressStyle.option],
-            title: page.output,
+            title: page.outputs[0],
             from: recipe.sources[0].ranges[0].start,
             outlet: page.console.talk
         )
-        return FileConversion(recipe: recipe, inputs: [page.input], output: page.output)
+        return FileConversion(recipe: recipe, inputs: [page.input], outputs: page.outputs)
             .run(in: room, keepsRoom: true, showing: display, surrender: page.surrender)
     }
 }
@@ -191,8 +191,8 @@ enum SplitCommand {
 extension FileConversion.Ending {
     /// Without the remark that the output has no chapters, if each chapter is a file.
     fileprivate func carryingChapters(_ areFiles: Bool) -> Self {
-        guard areFiles, case .completed(var report, let seconds) = self else { return self }
-        report.remarks.removeAll { $0.kind == .chapters }
-        return .completed(report, seconds: seconds)
+        guard areFiles, case .completed(var written, let seconds) = self else { return self }
+        for index in written.indices { written[index].report?.remarks.removeAll { $0.kind == .chapters } }
+        return .completed(written, seconds: seconds)
     }
 }

@@ -66,6 +66,12 @@ struct RecipeTemplate {
 
     /// The recipe for a batch, with example locations for the source and the output.
     func recipe(of example: String, to destination: String) throws(UsageError) -> Recipe {
+        guard recipe.outputs.count == 1 else {
+            throw UsageError(
+                "\(name.printable) has \(Figures.count(recipe.outputs.count, "output")); a job has one",
+                hint: "submit the batch once for each output"
+            )
+        }
         guard placeholderCount > 0 else {
             throw UsageError(
                 "\(name.printable) has no source \(Self.placeholder)",

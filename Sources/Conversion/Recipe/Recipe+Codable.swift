@@ -49,6 +49,7 @@ extension Recipe: Codable {
         if let index = sources.firstIndex(where: { $0.name != nil }) {
             return [Field.sources, Index(intValue: index), Source.Field.name]
         }
+        if outputs.count > 1 { return [Field.outputs, Index(intValue: 1)] }
         for (index, output) in outputs.enumerated() {
             if let field = output.fieldOfVersion2 { return [Field.outputs, Index(intValue: index)] + field }
         }

@@ -5,16 +5,18 @@ extension Recipe {
     /// Checks also what depends on the lengths of the sources, by name, as far as they are known: ranges and fades
     /// must not be longer.
     public func validate(sourceLengths: [String: MediaTime]) throws(RecipeError) {
-        if timeline == nil {
-            try checkOne(sources.count, "sources")
-        } else if sources.isEmpty {
-            throw RecipeError(.missingField, at: "recipe.sources", "must have at least one entry")
+        for (list, count) in [("sources", sources.count), ("outputs", outputs.count)] where count == 0 {
+            throw RecipeError(.missingField, at: "recipe.\(list)", "must have at least one entry")
         }
-        try checkOne(outputs.count, "outputs")
+        guard timeline != nil || sources.count == 1 else {
+            let reason = "must have exactly one entry without a timeline, not \(sources.count)"
+            throw RecipeError(.valueNotAllowed, at: "recipe.sources", reason)
+        }
         for (index, source) in sources.enumerated() { try source.validate(at: "recipe.sources[\(index)]") }
         for (index, output) in outputs.enumerated() {
             try check(output, at: "recipe.outputs[\(index)]")
         }
+        try checkOutputsTogether()
         if tags.keys.contains("") {
             throw RecipeError(.valueNotAllowed, at: "recipe.tags", "a tag must have a name")
         }
@@ -22,11 +24,28 @@ extension Recipe {
         if let timeline { try check(timeline, sourceLengths) }
     }
 
-    private func checkOne(_ count: Int, _ field: String) throws(RecipeError) {
-        guard count != 1 else { return }
-        let code: RecipeError.Code = count == 0 ? .missingField : .notSupportedYet
-        let remedy = field == "sources" && count > 1 ? " without a timeline" : ""
-        throw RecipeError(code, at: "recipe.\(field)", "must have exactly one entry\(remedy), not \(count)")
+    /// Checks what holds for several outputs of one decode.
+    private func checkOutputsTogether() throws(RecipeError) {
+        guard outputs.count > 1 else { return }
+        guard outputs.count <= Recipe.maximumOutputs else {
+            let reason = "\(outputs.count); allowed: up to \(Recipe.maximumOutputs)"
+            throw RecipeError(.valueNotAllowed, at: "recipe.outputs", reason)
+        }
+        var places: [String: Int] = [:]
+        for (index, output) in outputs.enumerated() {
+            let path = "recipe.outputs[\(index)]"
+            if let other = places.updateValue(index, forKey: output.location) {
+                throw RecipeError(.valueNotAllowed, at: "\(path).location", "is also recipe.outputs[\(other)].location")
+            }
+            guard try output.audioFormat(at: path).codec != .copy else {
+                let reason = "passthrough decodes nothing, so no other output can be made of it; convert once for each"
+                throw RecipeError(.valueNotAllowed, at: "\(path).format.codec", reason)
+            }
+            guard output.loudness == outputs[0].loudness else {
+                let reason = "differs from that of the first output; all outputs get the same loudness"
+                throw RecipeError(.valueNotAllowed, at: "\(path).loudness", reason)
+            }
+        }
     }
 
     /// Checks the timeline together with the sources that it uses.

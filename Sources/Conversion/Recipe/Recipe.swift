@@ -1,26 +1,29 @@
 /// Describes a conversion: its sources, its outputs and its settings. A versioned value, stored as JSON.
 ///
-/// Several sources need a timeline, which says what of each is heard and when. Outputs are a list from the start, so
-/// that several outputs from one decode will need no new schema.
+/// Several sources need a timeline, which says what of each is heard and when. Several outputs are made of the same
+/// decoded samples.
 public struct Recipe: Sendable, Hashable {
     /// The newest version that this code writes.
     public static let currentVersion = 2
+    /// Enough for every format that a publisher asks for, and few enough for the descriptors of one message.
+    public static let maximumOutputs = 16
     /// The versions that this code reads.
     public static let knownVersions = [1, 2]
 
     /// The oldest version of the schema that has everything in this recipe; it is written as that version.
     ///
     /// Version 2 adds `timeline`, the names of sources, and for outputs a loudness, shaped dither and the quality of
-    /// resampling. A recipe without them stays version 1, with the same bytes as ever, so that stored recipes and
-    /// idempotency keys keep their meaning and older workers take it.
+    /// resampling, and more than one output. A recipe without them stays version 1, with the same bytes as ever, so
+    /// that stored recipes and idempotency keys keep their meaning and older workers take it.
     public var version: Int {
-        timeline == nil && sources.allSatisfy { $0.name == nil } && outputs.allSatisfy { $0.fieldOfVersion2 == nil }
+        timeline == nil && outputs.count <= 1 && sources.allSatisfy { $0.name == nil }
+            && outputs.allSatisfy { $0.fieldOfVersion2 == nil }
             ? 1 : 2
     }
 
     /// What to read. Exactly one without a timeline.
     public var sources: [Source]
-    /// What to write. Exactly one for now.
+    /// What to write: at least one, and at most `maximumOutputs`.
     public var outputs: [Output]
     /// How to treat damage in a source.
     public var damage: DamageMode

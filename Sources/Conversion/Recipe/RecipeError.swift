@@ -14,8 +14,6 @@ public struct RecipeError: Error, Sendable, Hashable, CustomStringConvertible {
         case wrongType
         /// The type is right, but the value is not allowed.
         case valueNotAllowed
-        /// The schema allows it, but Sluice does not implement it yet.
-        case notSupportedYet
     }
 
     /// The kind of mistake; callers may branch on it.

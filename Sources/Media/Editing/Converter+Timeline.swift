@@ -10,11 +10,20 @@ extension Converter {
         to destination: Int32,
         report: Pump.Report? = nil
     ) throws -> Outcome {
+        try run(from: sources, to: [destination], report: report)[0]
+    }
+
+    /// The same for several outputs: a descriptor and an outcome for `format`, then for each of `furtherFormats`.
+    public func run(
+        from sources: [Int32],
+        to destinations: [Int32],
+        report: Pump.Report? = nil
+    ) throws -> [Outcome] {
         guard let timeline = request.timeline else {
             guard sources.count == 1 else {
                 throw MediaError(.recipeRefused, at: .open, "several sources need a timeline")
             }
-            return try run(from: sources[0], to: destination, report: report)
+            return try convert(sources[0], to: destinations, report)
         }
         guard sources.count == request.inputs.count, !sources.isEmpty else {
             throw MediaError(
@@ -23,7 +32,7 @@ extension Converter {
                 "\(sources.count) descriptors for \(request.inputs.count) sources"
             )
         }
-        if let plain = plainRequest { return try plain.run(from: sources, to: destination, report: report) }
+        if let plain = plainRequest { return try plain.run(from: sources, to: destinations, report: report) }
         try refuseVerifiedStream()
         let cpuAtStart = BudgetWatch.now()
         let trims = timeline.tracks.reduce(0) { $0 + $1.pieces.count { $0.trimSilence != nil } }
@@ -36,7 +45,7 @@ extension Converter {
             watch: { try search.advance(to: $0, of: $1, rate: $2) }
         )
         search.finish()
-        return try convert(composition, into: destination, cpuAtStart, passes, report)
+        return try convert(composition, into: destinations, cpuAtStart, passes, report)
     }
 
     /// The same conversion without a timeline, if its pieces are nothing but ranges of one source.
@@ -88,21 +97,22 @@ extension Converter {
 
     private func convert(
         _ composition: CompositionReader,
-        into destination: Int32,
+        into destinations: [Int32],
         _ cpuAtStart: Duration,
         _ passes: EarlyPasses,
         _ report: Pump.Report?
-    ) throws -> Outcome {
-        let format = try resolve(composition.shape, stream: nil)
+    ) throws -> [Outcome] {
+        let formats = try resolved(for: composition.shape, stream: nil)
+        let finest = formats.finest
         let lostByUs = composition.remarksOfSources(settingTags: Set(request.tags.keys.map { $0.lowercased() }))
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
-        let measurement = try measure(composition, as: format, cpuAtStart, passes)
-        let output = try composition.samples(format.resamplerPrecision, outputRate: format.sampleRateHz)
+        let measurement = try measure(composition, as: finest, cpuAtStart, passes)
+        let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
         let main = composition.main.reader.description
-        let writer = try Writer(
-            descriptor: destination,
-            format: format,
-            options: .init(
+        let outputs = try outputs(
+            formats,
+            destinations,
+            .init(
                 tags: mergedTags(main),
                 cover: main.cover,
                 digestsSamples: request.verifies,
@@ -112,12 +122,14 @@ extension Converter {
                 sourceIsLossless: composition.shape.isLossless && output is SequenceOutput
             )
         )
-        let (input, budget) = (try writer.samples(), budgetWatch(output.clockRateHz, cpuAtStart))
+        let (inputs, budget) = (
+            try outputs.map { try $0.writer.samples() }, budgetWatch(output.clockRateHz, cpuAtStart)
+        )
         var change: LoudnessChange?
         if let measurement {
-            change = try carry(output, to: input, as: format, measurement, within: budget, passes.following)
+            change = try carry(output, to: inputs, as: finest, measurement, within: budget, passes.following)
         } else {
-            try Pump(from: output, to: input).run(within: budget, report: passes.following)
+            try Pump(from: output, to: inputs).run(within: budget, report: passes.following)
         }
         guard output.deliveredFrames == composition.frames else {
             throw MediaError(
@@ -126,33 +138,37 @@ extension Converter {
                 "the timeline has \(Plural.count(composition.frames, "frame")), but \(output.deliveredFrames) were made"
             )
         }
-        let summary = try writer.finish()
-        var remarks = summary.remarks + lostByUs + composition.remarks + (change?.remarks ?? [])
-        if !(output is SequenceOutput), let depth = composition.lostDepth(in: format) {
+        let summaries = try summaries(of: outputs)
+        let depths = try formats.map { format -> [Remark] in
+            guard !(output is SequenceOutput), let depth = composition.lostDepth(in: format) else { return [] }
             if request.refusesLoss { try [depth].refuseLoss(at: .finish) }
-            remarks.append(depth)
+            return [depth]
         }
         let (track, rate) = (composition.main.track, output.clockRateHz)
         let length = MediaTime(frames: composition.frames, rate: rate).frames(atRate: track.sampleRateHz)?.frames
-        return Outcome(
-            source: track,
-            format: format,
-            sourceFrames: length ?? composition.frames,
-            summary: summary,
-            damage: composition.damage,
-            verified: try finding(summary, format, destination, cpuAtStart) { verified in
-                report?(
-                    Pump.Progress(
-                        position: MediaTime(frames: composition.frames, rate: rate),
-                        frames: composition.frames,
-                        totalFrames: composition.frames,
-                        verifiedFrames: verified
-                    )
+        let findings = try findings(summaries, outputs, cpuAtStart) { verified, whole in
+            report?(
+                Pump.Progress(
+                    position: MediaTime(frames: composition.frames, rate: rate),
+                    frames: composition.frames,
+                    totalFrames: composition.frames,
+                    verifiedFrames: composition.frames.scaled(verified, of: whole)
                 )
-            },
-            remarks: remarks.lossesFirst,
-            loudness: change
-        )
+            )
+        }
+        return outputs.indices.map { index in
+            let own = summaries[index].remarks + lostByUs + composition.remarks + (change?.remarks ?? [])
+            return Outcome(
+                source: track,
+                format: formats[index],
+                sourceFrames: length ?? composition.frames,
+                summary: summaries[index],
+                damage: composition.damage,
+                verified: findings[index],
+                remarks: (own + depths[index]).lossesFirst,
+                loudness: change
+            )
+        }
     }
 
     /// The loudness of the whole timeline; `nil` if none is asked for.

@@ -82,26 +82,28 @@ extension Converter {
         )
     }
 
-    /// Carries the samples of `output` to `input` with the gain that `measurement` gives, and says what was done.
+    /// Carries the samples of `output` to all `inputs` with the gain that `measurement` gives, and says what was done.
     func carry(
         _ output: some SampleOutput,
-        to input: WriterInput,
+        to inputs: [WriterInput],
         as format: ResolvedFormat,
         _ measurement: Measurement,
         within budget: BudgetWatch,
         _ report: Pump.Report?
     ) throws -> LoudnessChange {
-        let converted = try ConvertedOutput(output, for: format) { try input.tellChannels(of: $0) }
+        let converted = try ConvertedOutput(output, for: format) { shape in
+            for input in inputs { try input.tellChannels(of: shape) }
+        }
         let limiter = try Limiter(converted, ceiling: measurement.goal.truePeak.decibels, gain: measurement.gain)
         var meter: LoudnessMeter?
         if measurement.mayExceedCeiling {
             let used = try LoudnessMeter(shape: converted.shape)
             meter = used
-            try Pump(from: MeteredOutput(limiter, used), to: input).run(within: budget, report: report)
+            try Pump(from: MeteredOutput(limiter, used), to: inputs).run(within: budget, report: report)
         } else {
-            try Pump(from: limiter, to: input).run(within: budget, report: report)
+            try Pump(from: limiter, to: inputs).run(within: budget, report: report)
         }
-        input.noteSourceDepth(converted.sourceDepth)
+        for input in inputs { input.noteSourceDepth(converted.sourceDepth) }
         let measured = measurement.report
         var reached = measured.integratedLUFS.map { $0 + measurement.gain }
         if limiter.limitedFrames > 0, let meter { reached = try meter.finish().integratedLUFS }

@@ -1,6 +1,7 @@
 public import Conversion
 
-/// Carries every sample from one output to one input, once and in order; or every packet, if nothing is decoded.
+/// Carries every sample from one output to one input or several, once and in order; or every packet, if nothing is
+/// decoded.
 ///
 /// Only the pump knows both sides: a reader never calls the writer, nor a writer the reader.
 public final class Pump {
@@ -64,8 +65,13 @@ public final class Pump {
     private let carry: (Report?, BudgetWatch?) throws -> Void
 
     /// Carries decoded samples.
-    public init(from output: some SampleOutput, to input: WriterInput) {
-        carry = { report, budget in try Pump.carrySamples(output, input, report, budget) }
+    public convenience init(from output: some SampleOutput, to input: WriterInput) {
+        self.init(from: output, to: [input])
+    }
+
+    /// Carries decoded samples to several inputs, each of which gets all of them.
+    public init(from output: some SampleOutput, to inputs: [WriterInput]) {
+        carry = { report, budget in try Pump.carrySamples(output, inputs, report, budget) }
     }
 
     /// Carries packets unchanged.
@@ -81,7 +87,7 @@ public final class Pump {
 
     private static func carrySamples(
         _ output: some SampleOutput,
-        _ input: WriterInput,
+        _ inputs: [WriterInput],
         _ report: Report?,
         _ budget: BudgetWatch?
     ) throws {
@@ -90,8 +96,13 @@ public final class Pump {
         var nextReport: Int64 = 0
         while try output.next(into: &block) {
             let reached = block.position + Int64(block.frameCount)
-            try input.append(&block)
-            try budget?.check(frames: output.deliveredFrames, bytes: input.writtenBytes, rate: rate)
+            var bytes: Int64 = 0
+            for (index, input) in inputs.enumerated() {
+                // An input changes nothing in the samples of a block, so the next one gets them as they were.
+                try MediaError.ofOutput(index, of: inputs.count) { try input.append(&block) }
+                bytes = max(bytes, input.writtenBytes)
+            }
+            try budget?.check(frames: output.deliveredFrames, bytes: bytes, rate: rate)
             guard let report, output.deliveredFrames >= nextReport else { continue }
             // A second of audio takes far less than 50 ms: reports are frequent enough for people and
             // cheap enough for the converter.

@@ -1,7 +1,7 @@
 public import Conversion
 import Media
 
-/// Carries out one recipe between two open descriptors. No type of libav is visible to the caller.
+/// Carries out one recipe between open descriptors. No type of libav is visible to the caller.
 public struct RecipeConversion: Sendable {
     private let recipe: Recipe
     private let signal = StopSignal()
@@ -23,20 +23,21 @@ public struct RecipeConversion: Sendable {
         streaming: Bool = false,
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> ConversionReport {
-        try run(from: [source], to: destination, streaming: streaming, report: report)
+        try run(from: [source], to: [destination], streaming: streaming, report: report)[0]
     }
 
-    /// The same for a recipe with several sources, whose descriptors are in its order.
+    /// The same for a recipe with several sources or outputs, whose descriptors are in its order. Returns a report for
+    /// each output.
     public func run(
         from sources: [Int32],
-        to destination: Int32,
+        to destinations: [Int32],
         streaming: Bool = false,
         report: @escaping (ConversionProgress) -> Void = { _ in }
-    ) throws(Failure) -> ConversionReport {
+    ) throws(Failure) -> [ConversionReport] {
         do {
             var request = try Converter.Request(recipe)
             request.streams = streaming
-            let outcome = try Converter(request, stop: signal).run(from: sources, to: destination) { progress in
+            let outcomes = try Converter(request, stop: signal).run(from: sources, to: destinations) { progress in
                 report(
                     ConversionProgress(
                         position: progress.position,
@@ -47,7 +48,7 @@ public struct RecipeConversion: Sendable {
                     )
                 )
             }
-            return ConversionReport(outcome)
+            return outcomes.map { ConversionReport($0) }
         } catch {
             throw Failure(error)
         }

@@ -8,11 +8,11 @@ import System
 final class RequestLoop: Sendable {
     /// A job that this room has received and not finished.
     private struct ReceivedJob {
-        /// Carries the job out, and returns the reply to send. It holds the numbers of the descriptors, but does not
+        /// Carries the job out, and returns the replies to send. It holds the numbers of the descriptors, but does not
         /// own them.
         typealias Body =
             @Sendable (_ report: @escaping (ConversionProgress) -> Void, WireCoder) throws(Failure)
-            -> (WireCost) -> RoomReply
+            -> (WireCost) -> [RoomReply]
 
         let id: Int64
         let work: any StoppableWork
@@ -120,7 +120,7 @@ final class RequestLoop: Sendable {
         // releases the descriptors before.
         state.withLock { ($0.current, $0.lastReport, $0.unsaid) = (nil, nil, nil) }
         switch result {
-        case .success(let reply): say(reply(.now()), coder)
+        case .success(let replies): for reply in replies(.now()) { say(reply, coder) }
         case .failure(let failure): say(.failed(job: job, failure.bounded, .now()), coder)
         }
     }
@@ -206,19 +206,27 @@ final class RequestLoop: Sendable {
         }
         switch request {
         case .convert(let id, let recipe, let streams):
-            guard descriptors.count == recipe.sources.count + 1 else {
+            guard !recipe.outputs.isEmpty, descriptors.count == recipe.sources.count + recipe.outputs.count else {
                 RoomProcess.giveUp("a request lacks its descriptors")
             }
             let conversion = RecipeConversion(recipe)
             let numbers = descriptors.map(\.number)
-            let (sources, destination) = (Array(numbers.dropLast()), numbers[numbers.count - 1])
+            let sources = Array(numbers.prefix(recipe.sources.count))
+            let destinations = Array(numbers.dropFirst(recipe.sources.count))
             let job = ReceivedJob(
                 id: id,
                 work: conversion,
                 body: { report, _ throws(Failure) in
-                    let report = try conversion.run(from: sources, to: destination, streaming: streams, report: report)
-                    let bounded = report.bounded
-                    return { .converted(job: id, bounded, $0) }
+                    let reports = try conversion.run(
+                        from: sources,
+                        to: destinations,
+                        streaming: streams,
+                        report: report
+                    ).map(\.bounded)
+                    return { cost in
+                        reports.dropLast().map { .wrote(job: id, $0) }
+                            + [.converted(job: id, reports[reports.count - 1], cost)]
+                    }
                 },
                 descriptors: descriptors
             )
@@ -238,7 +246,7 @@ final class RequestLoop: Sendable {
                         fitting: options.fitsPresets,
                         report: report
                     )
-                    return { Self.fitting(description, id, $0, coder) }
+                    return { [Self.fitting(description, id, $0, coder)] }
                 },
                 descriptors: descriptors
             )

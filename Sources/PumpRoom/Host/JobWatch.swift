@@ -17,6 +17,8 @@ struct JobWatch {
     private(set) var spentAtBegin: WireCost?
     private var cpuAtBegin: Int64?
     private(set) var last: ConversionProgress?
+    /// What the room has reported on the outputs before the last one.
+    var reports: [ConversionReport] = []
     /// The frames that a first pass measured, which the progress of a verification does not mention.
     private var measured: Int64 = 0
     /// Whether the caller already has the outcome, although the room has not finished with the job.

@@ -101,6 +101,7 @@ final class Room {
             let count = "the recipe has \(Plural.count(job.work.sources.count, "source"))"
             return job.fail(.refused("\(count); the limit is \(Timeline.maximumSources)"))
         }
+        if let mistake = job.work.mistakeInOutputs { return job.fail(.refused(mistake)) }
         guard bytes.count <= Datagram.byteLimit else {
             let sizes = "the recipe has \(Plural.count(bytes.count, "byte")); the limit is \(Datagram.byteLimit)"
             return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges or pieces"))
@@ -317,14 +318,20 @@ final class Room {
                 return "impossible progress of job \(job)"
             }
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
+        case .wrote(let job, let report):
+            guard let place = begun(job), inFlight[place].reports.count + 1 < inFlight[place].job.work.outputCount,
+                report.isCredible(within: inFlight[place].bounds)
+            else { return "an impossible report on one output of job \(job)" }
+            inFlight[place].reports.append(report.bounded)
         case .converted(let job, let report, let spent):
-            guard let place = begun(job), case .convert = inFlight[place].job.work.kind, spent.isCredible,
+            guard let place = begun(job), spent.isCredible,
+                inFlight[place].reports.count + 1 == inFlight[place].job.work.outputCount,
                 report.isCredible(within: inFlight[place].bounds)
             else { return "an impossible report of job \(job)" }
             let outcome = { [child] (sent: JobWatch) -> RoomAnswer in
                 var cost = sent.cost(spent)
                 cost.process = child.id
-                return .converted(report.bounded, cost)
+                return .converted(sent.reports + [report.bounded], cost)
             }
             guard inFlight[place].job.work.endsRoom else {
                 end(place, spent, outcome)

@@ -2,8 +2,9 @@ public import Conversion
 
 /// The result of a conversion.
 public enum RoomOutcome: Sendable, Hashable {
-    case converted(ConversionReport, RoomCost)
-    /// The contents of the destination are invalid.
+    /// A report for each output, in the order of the recipe.
+    case converted([ConversionReport], RoomCost)
+    /// The contents of the destinations are invalid.
     case failed(RoomFailure)
     /// The room ended, and the job did not cause it. The attempt is not spent, and another room may do the job.
     case handedBack
@@ -71,7 +72,7 @@ public struct RoomCost: Sendable, Hashable, Codable {
 
 /// The result of any work.
 enum RoomAnswer: Sendable {
-    case converted(ConversionReport, RoomCost)
+    case converted([ConversionReport], RoomCost)
     case described(SourceReport, RoomCost)
     case failed(RoomFailure)
     case handedBack
@@ -80,7 +81,7 @@ enum RoomAnswer: Sendable {
 extension RoomOutcome {
     init(_ answer: RoomAnswer) {
         switch answer {
-        case .converted(let report, let cost): self = .converted(report, cost)
+        case .converted(let reports, let cost): self = .converted(reports, cost)
         case .failed(let failure): self = .failed(failure)
         case .handedBack: self = .handedBack
         case .described: preconditionFailure("the room rejects an answer to other work")

@@ -5,8 +5,8 @@ public import Conversion
 /// The room gets open descriptors and nothing else. They are lent until the outcome is returned.
 public struct RoomWork: Sendable {
     enum Kind: Sendable {
-        /// With `streams`, the destination may be a pipe, which only headerless PCM and WAV support.
-        case convert(Recipe, destination: Int32, streams: Bool)
+        /// With `streams`, the only destination may be a pipe, which only headerless PCM and WAV support.
+        case convert(Recipe, destinations: [Int32], streams: Bool)
         case probe(ProbeOptions)
     }
 
@@ -27,7 +27,12 @@ public struct RoomWork: Sendable {
 
     /// The same for a recipe with several sources.
     public init(_ recipe: Recipe, from sources: [Int32], to destination: Int32, streams: Bool = false) {
-        kind = .convert(recipe, destination: destination, streams: streams)
+        self.init(recipe, from: sources, to: [destination], streams: streams)
+    }
+
+    /// The same for a recipe with several outputs, each with a destination.
+    public init(_ recipe: Recipe, from sources: [Int32], to destinations: [Int32], streams: Bool = false) {
+        kind = .convert(recipe, destinations: destinations, streams: streams)
         self.sources = sources
     }
 
@@ -40,9 +45,26 @@ public struct RoomWork: Sendable {
     /// The descriptors that go to the room, in the order in which it expects them.
     var descriptors: [Int32] {
         switch kind {
-        case .convert(_, let destination, _): sources + [destination]
+        case .convert(_, let destinations, _): sources + destinations
         case .probe: sources
         }
+    }
+
+    /// The number of outputs, each of which the room must report on.
+    var outputCount: Int {
+        switch kind {
+        case .convert(_, let destinations, _): destinations.count
+        case .probe: 0
+        }
+    }
+
+    /// Why the outputs of the recipe do not fit its destinations; `nil` if they do.
+    var mistakeInOutputs: String? {
+        guard case .convert(let recipe, let destinations, _) = kind, recipe.outputs.count != destinations.count else {
+            return nil
+        }
+        let outputs = Plural.count(recipe.outputs.count, "output")
+        return "the recipe has \(outputs), but there is room for \(destinations.count)"
     }
 
     var limits: Recipe.Limits? {

@@ -1,24 +1,28 @@
 import Conversion
 import FoundationEssentials
 
-/// A message from a slot to its room. A job's descriptors come with it: source, then destination.
+/// A message from a slot to its room. A job's descriptors come with it: sources, then destinations.
 enum RoomRequest: Codable {
     /// Sent once, before any other message, without descriptors.
     case settle(RoomRules)
-    /// With `streams`, the destination is not seekable.
+    /// With `streams`, the destination is not seekable, and there is only one.
     case convert(job: Int64, recipe: Recipe, streams: Bool)
     case probe(job: Int64, ProbeOptions)
     /// Ends the job: at once if it has not begun, within 50 ms if it has. Ignored if the job has already ended.
     case stop(job: Int64)
 }
 
-/// A message from a room to its slot. For one job: at most one `begun`, then `progress`, then one of the last three.
+/// A message from a room to its slot. For one job: at most one `begun`, then `progress`, then `wrote` for each output but
+/// the last, then one of the last three.
 enum RoomReply: Codable {
     /// Sent once, when the room is locked and can take its first job.
     case hello(version: Int, level: RoomLevel)
     /// Sent before the room touches the job's descriptors. `spent` is what the room has used so far.
     case begun(job: Int64, spent: WireCost)
     case progress(job: Int64, ConversionProgress)
+    /// The report on the next of several outputs; sent when all of them are done.
+    case wrote(job: Int64, ConversionReport)
+    /// With the report on the last output, or on the only one.
     case converted(job: Int64, ConversionReport, WireCost)
     case described(job: Int64, SourceReport, WireCost)
     case failed(job: Int64, Failure, WireCost)
@@ -26,7 +30,7 @@ enum RoomReply: Codable {
 
 /// The version of these messages. Both ends are one binary; a different number means that the
 /// binary was replaced in between.
-let wireVersion = 4
+let wireVersion = 5
 
 /// What work took, in whole numbers, so that a compromised room cannot cause an unnoticed overflow.
 struct WireCost: Codable, Hashable {
@@ -68,7 +72,9 @@ extension Recipe {
             // The recipe's own rules compare locations and refuse an output that is also a
             // source; they must still find it.
             let isSource = sources.contains { $0.location == outputs[index].location }
-            recipe.outputs[index].location = Self.placeless(outputs[index].location, isSource ? "source" : "output")
+            // Several outputs must keep different locations.
+            let output = index == 0 ? "output" : "output \(index + 1)"
+            recipe.outputs[index].location = Self.placeless(outputs[index].location, isSource ? "source" : output)
         }
         return recipe
     }

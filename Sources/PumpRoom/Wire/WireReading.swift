@@ -15,6 +15,9 @@ package enum WireReading {
         case .begun(_, let spent): return spent.isCredible ? try written(reply) : nil
         case .progress(_, let progress):
             return progress.isCredible(after: nil, within: bounds) ? try written(reply) : nil
+        case .wrote(let job, let report):
+            guard report.isCredible(within: bounds) else { return nil }
+            return try written(RoomReply.wrote(job: job, report.bounded))
         case .converted(let job, let report, let spent):
             guard spent.isCredible, report.isCredible(within: bounds) else { return nil }
             return try written(RoomReply.converted(job: job, report.bounded, spent))
@@ -50,8 +53,8 @@ package enum WireReading {
         let level = RoomLevel(sandbox: .require, layers: RoomLevel.Layer.allCases, landlockVersion: 7, user: 65_534)
         let replies: [RoomReply] = [
             .hello(version: wireVersion, level: level), .begun(job: 1, spent: spent),
-            .progress(job: 1, progress), .converted(job: 1, report, spent), .described(job: 1, description, spent),
-            .failed(job: 1, failure, spent),
+            .progress(job: 1, progress), .wrote(job: 1, report), .converted(job: 1, report, spent),
+            .described(job: 1, description, spent), .failed(job: 1, failure, spent),
         ]
         return try replies.map(written)
     }

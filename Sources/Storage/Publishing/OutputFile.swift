@@ -9,7 +9,7 @@ import Glibc
 /// destination removes it.
 public struct OutputFile: ~Copyable {
     let file: UnfinishedFile
-    private let policy: Recipe.ConflictPolicy
+    let policy: Recipe.ConflictPolicy
 
     /// Empty at first, readable and writable. Callers may use it but must not close it.
     public var descriptor: Int32 { file.descriptor }
@@ -114,16 +114,13 @@ public struct OutputFile: ~Copyable {
         if durably || !file.folder.isLocal { try file.flush() }
         switch policy {
         case .replace:
-            // Checks again for anything that appeared meanwhile: a rename would replace a device as well.
-            if let present = try file.folder.facts(of: file.name, at: .publish), present.kind != .file {
-                throw Self.notAFile(present.kind, file.folder.path(of: file.name), at: .publish)
-            }
+            try Self.refuseOthersThanFiles(file)
             try file.takeName()
         case .fail, .skip:
             guard try file.takeFreeName() else {
                 try file.discard()
                 if policy == .skip { return .skipped }
-                throw Self.exists(file.folder.path(of: file.name), at: .publish)
+                throw Self.exists(file)
             }
         }
         if durably { try file.folder.flush(with: file.descriptor) }
@@ -177,6 +174,17 @@ public struct OutputFile: ~Copyable {
 
     private static func notAFile(_ kind: FileKind, _ path: String, at stage: Failure.Stage) -> StorageError {
         StorageError(.notAFile, at: stage, "write to", "it is a \(kind.rawValue)", place: path)
+    }
+
+    /// Checks again for anything that appeared meanwhile: a rename would replace a device as well.
+    static func refuseOthersThanFiles(_ file: UnfinishedFile) throws(StorageError) {
+        guard let present = try file.folder.facts(of: file.name, at: .publish), present.kind != .file else { return }
+        throw notAFile(present.kind, file.folder.path(of: file.name), at: .publish)
+    }
+
+    /// The name of a finished file is taken.
+    static func exists(_ file: UnfinishedFile) -> StorageError {
+        exists(file.folder.path(of: file.name), at: .publish)
     }
 
     private static func exists(_ path: String, at stage: Failure.Stage) -> StorageError {

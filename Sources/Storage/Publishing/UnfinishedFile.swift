@@ -185,6 +185,20 @@ final class UnfinishedFile {
         self.hiddenName = nil
     }
 
+    /// Gives the file a hidden name, from which a rename can move it over another file.
+    func takeHiddenName() throws(StorageError) {
+        if hiddenName == nil { hiddenName = try linkHidden() }
+    }
+
+    /// Removes the final name again, if it is still this file's.
+    func giveUpName() {
+        guard let present = FileFacts.of(name, in: folder.descriptor, followingLinks: false),
+            present.identity == FileFacts.of(descriptor)?.identity
+        else { return }
+        // The failure that made this necessary is reported; a second one would hide it.
+        unlinkat(folder.descriptor, name, 0)
+    }
+
     /// Removes the hidden name, if the file has one.
     func discard() throws(StorageError) {
         guard let doomed = hiddenName else { return }

@@ -57,7 +57,10 @@ struct SlotPipeline: Sendable {
     private func convert(_ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
         let outcome = await outcome(of: job, prepared)
         prepared.closeSources()
-        if case .converted(let report, let cost) = outcome, report.plannedFrames == report.writtenFrames {
+        // A job has one output; the room ends a job with a report for each.
+        if case .converted(let reports, let cost) = outcome, let report = reports.first,
+            report.plannedFrames == report.writtenFrames
+        {
             let facts = AttemptFacts(report, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
             guard let problem = await objection(to: report, job.claim, prepared) else {
                 services.outputs.add(FinishedOutput(claim: job.claim, facts: facts, prepared: prepared))
@@ -72,7 +75,8 @@ struct SlotPipeline: Sendable {
             return .stopped
         }
         switch outcome {
-        case .converted(let report, let cost):
+        case .converted(let reports, let cost):
+            let report = reports[0]
             let facts = AttemptFacts(report, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
             prepared.discard()
             return .failed(AttemptFailure(job.fence, .framesDiffer(report), facts: facts))

@@ -95,6 +95,17 @@ struct SubmitEditTests {
         withExtendedLifetime(worker) {}
     }
 
+    @Test func aJobHasOneOutput() throws {
+        let two = #"""
+            {"version": 2, "sources": [{"location": "{source}"}],
+             "outputs": [{"location": "out/{stem}.wav"}, {"location": "out/{stem}.flac"}]}
+            """#
+        try Bytes.write(Array(two.utf8), to: bench.folder.path("two.json"))
+        let run = try bench.run(["submit", "in/a.wav", "--recipe", "two.json"])
+        #expect(run.status == .exited(2))
+        #expect(run.errorText.contains("two.json has 2 outputs; a job has one"), "\(run.errorText)")
+    }
+
     @Test func templatesWithoutAPlaceAreRefused() throws {
         let fixed = #"{"version":1,"sources":[{"location":"jingle.wav"}],"outputs":[{"location":"x.wav"}]}"#
         try Bytes.write(Array(fixed.utf8), to: bench.folder.path("fixed.json"))

@@ -7,7 +7,9 @@ let words = CommandLine.arguments
 guard words.count == 6, let policy = Recipe.ConflictPolicy(rawValue: words[2]), let byteCount = Int(words[4]),
     let byte = UInt8(words[5])
 else {
-    print("usage: storage-process DESTINATION fail|replace|skip unnamed|hidden|attempt-...|together-... BYTES BYTE")
+    print(
+        "usage: storage-process DESTINATION fail|replace|skip unnamed|hidden|attempt-...|together-...|set-... BYTES BYTE"
+    )
     exit(64)
 }
 
@@ -44,7 +46,26 @@ func publishAttempt(_ folder: String, _ name: String) throws(StorageError) -> St
     }
 }
 
+/// Publishes two outputs together: to the destination, and to the same name with a 2.
+func publishSet() throws(StorageError) -> String {
+    var set = OutputSet()
+    for path in [words[1], words[1] + "2"] {
+        switch try OutputFile.prepare(at: path, onConflict: policy, mustBeHidden: mustBeHidden) {
+        case .skipped: return "skipped"
+        case .ready(let output):
+            guard fill(output.descriptor) else { return "write refused" }
+            set.add(output)
+        }
+    }
+    return try set.publish().map(\.rawValue).joined(separator: " ")
+}
+
 do {
+    if words[3].hasPrefix("set-") {
+        let said = try publishSet()
+        print(said)
+        exit(said == "write refused" ? 2 : 0)
+    }
     if words[3].contains("-"), let slash = words[1].lastIndex(of: "/") {
         print(try publishAttempt(String(words[1][..<slash]), String(words[1][words[1].index(after: slash)...])))
         exit(0)

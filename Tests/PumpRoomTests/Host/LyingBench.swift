@@ -48,6 +48,7 @@ final class LyingBench: Sendable {
             def progress(job, frames, total=None):
                 say({"progress": {"job": job, "_1": {"position": f"{frames}/8000", "frames": frames,
                     "totalFrames": total}}})
+            def wrote(job, report): say({"wrote": {"job": job, "_1": report}})
             def convert(job, report): say({"converted": {"job": job, "_1": report, "_2": spent}})
             def fail(job, code, stage="decode", kind="permanent", **more):
                 failure = {"code": code, "class": kind, "stage": stage, "message": "so it is said"} | more

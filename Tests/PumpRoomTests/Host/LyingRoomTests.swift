@@ -73,6 +73,7 @@ import Testing
         "wire.send(b' ' * 140_000)",
         "socket.send_fds(wire, [b'{}'], [0])",
         "convert(job + 1, report)",
+        "wrote(job, report); convert(job, report)",
         "convert(job, report | {'writtenFrames': report['writtenFrames'] - 1})",
         "convert(job, report | {'bytes': -1})",
         "say({'begun': {'job': job, 'spent': spent}})",

@@ -23,7 +23,7 @@ import Testing
             Issue.record("\(outcome)")
             return
         }
-        #expect(told == report)
+        #expect(told == [report])
         #expect(try Bytes.read(bench.folder.path("there.flac")) == Bytes.read(bench.folder.path("here.flac")))
         #expect(try #require(cost.cpu) > .zero)
         #expect(try #require(cost.peakBytes) > 1 << 20)

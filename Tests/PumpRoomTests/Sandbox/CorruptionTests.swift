@@ -60,7 +60,8 @@ import Testing
             $0.limits = .init(outputBytes: 256 << 20, decodedSeconds: 600, wallSeconds: 60, stallSeconds: 20)
         }
         switch await SlotRun(work, in: slot).outcome {
-        case .converted(let report, _):
+        case .converted(let reports, _):
+            let report = reports[0]
             return "converted \(report.writtenFrames) \(report.damage.frames) \(report.bytes)"
         case .handedBack: return "handed back"
         case .failed(let failure):

@@ -101,7 +101,7 @@ struct ReplyGenerator {
         let replies: [RoomReply] = [
             .progress(job: 1, RoomFigures.progress), .converted(job: 1, try RoomFigures.report(), spent),
             .failed(job: 1, RoomFigures.failure, spent), .described(job: 1, try RoomFigures.description(), spent),
-            .begun(job: 1, spent: spent),
+            .begun(job: 1, spent: spent), .wrote(job: 1, try RoomFigures.report()),
         ]
         let coder = WireCoder()
         kinds = try replies.map { Tree(try JSONSerialization.jsonObject(with: Data(coder.bytes($0)))) }
@@ -110,7 +110,7 @@ struct ReplyGenerator {
     /// The next message. About a third of them are unchanged.
     mutating func next() -> [UInt8] {
         // Reports and failures are more frequent, because the ledger stores them.
-        var tree = kinds[[0, 1, 1, 2, 2, 3, 4][generator.whole(in: 0..<7)]]
+        var tree = kinds[[0, 1, 1, 2, 2, 3, 4, 5][generator.whole(in: 0..<8)]]
         for _ in 0..<generator.whole(in: 0..<3) { tree.twist(&generator) }
         var text = ""
         tree.write(into: &text)

@@ -1,0 +1,74 @@
+import Conversion
+import Glibc
+
+/// The outputs of one conversion, which appear together or not at all.
+///
+/// A set that is dropped before `publish` leaves nothing, like a single `OutputFile`.
+public struct OutputSet: ~Copyable {
+    private struct Member {
+        let file: UnfinishedFile
+        let policy: Recipe.ConflictPolicy
+    }
+
+    private var members: [Member] = []
+
+    public init() {}
+
+    public mutating func add(_ output: consuming OutputFile) {
+        members.append(Member(file: output.file, policy: output.policy))
+    }
+
+    /// In the order of adding, as for `OutputFile.descriptor`.
+    public var descriptors: [Int32] { members.map(\.file.descriptor) }
+
+    /// Whether `seal` can detect writers of every file.
+    public var canBeSealed: Bool { members.allSatisfy(\.file.canBeSealed) }
+
+    /// Seals the file at `index` as `OutputFile.seal()` does.
+    public func seal(_ index: Int) -> Bool? { members[index].file.seal() }
+
+    /// The size of the file at `index`, and whether it has holes.
+    public func written(_ index: Int) throws(StorageError) -> WrittenBytes {
+        let file = members[index].file
+        if let written = WrittenBytes.of(file.descriptor) { return written }
+        throw StorageError(errno: errno, .destination, at: .publish, "inspect", place: file.folder.path(of: file.name))
+    }
+
+    /// Makes all files durable, then gives them their final names one after another. Returns what became of each.
+    ///
+    /// Free names come first: if a later step fails, they are given up again, and the destinations are as before.
+    /// Replacing comes last, when every step that usually fails is done. Only if a rename over an existing file fails
+    /// after another one has succeeded, or if this process is killed between two names, do some files appear
+    /// without the others; each of them is whole.
+    public consuming func publish() throws(StorageError) -> [OutputFile.Outcome] {
+        for member in members { try member.file.flush() }
+        var outcomes = members.map { _ in OutputFile.Outcome.published }
+        var named: [UnfinishedFile] = []
+        do throws(StorageError) {
+            for member in members where member.policy == .replace {
+                try OutputFile.refuseOthersThanFiles(member.file)
+                try member.file.takeHiddenName()
+            }
+            for (index, member) in members.enumerated() where member.policy != .replace {
+                if try member.file.takeFreeName() {
+                    named.append(member.file)
+                } else {
+                    guard member.policy == .skip else { throw OutputFile.exists(member.file) }
+                    try member.file.discard()
+                    outcomes[index] = .skipped
+                }
+            }
+            for member in members where member.policy == .replace { try member.file.takeName() }
+        } catch {
+            for file in named { file.giveUpName() }
+            throw error
+        }
+        var flushed: Set<FileIdentity> = []
+        for member in members {
+            let folder = FileFacts.of(member.file.folder.descriptor)?.identity
+            if let folder, !flushed.insert(folder).inserted { continue }
+            try member.file.folder.flush(with: member.file.descriptor)
+        }
+        return outcomes
+    }
+}

@@ -1,0 +1,103 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PumpRoom
+
+/// Jobs with several outputs, in real rooms and in rooms that lie.
+@Suite(.timeLimit(.minutes(3))) struct SeveralOutputsTests {
+    private let liar: LyingBench
+
+    private var bench: SlotBench { liar.bench }
+
+    init() throws { liar = try LyingBench() }
+
+    /// The recipe for files of these names, and the room's work with them.
+    private func work(_ names: [String]) throws -> (recipe: Recipe, room: RoomWork, files: [OpenDescriptor]) {
+        let source = try OpenDescriptor(bench.clip, O_RDONLY)
+        let files = try names.map { try OpenDescriptor(bench.folder.path($0), O_RDWR | O_CREAT | O_TRUNC) }
+        let recipe = Recipe(
+            sources: [.init(location: bench.clip)],
+            outputs: names.map { .init(location: bench.folder.path($0)) }
+        )
+        let room = RoomWork(recipe, from: [source.number], to: files.map(\.number))
+        return (recipe, room, [source] + files)
+    }
+
+    private final class OpenDescriptor: Sendable {
+        let number: Int32
+
+        init(_ path: String, _ flags: Int32) throws {
+            number = open(path, flags | O_CLOEXEC, 0o600)
+            guard number >= 0 else { throw SupportError("open \(path)", errno: errno) }
+        }
+
+        deinit { close(number) }
+    }
+
+    @Test func eachOutputHasItsReportAndItsBytes() async throws {
+        let slot = bench.slot()
+        let (_, room, files) = try work(["a.flac", "b.opus", "c.wav"])
+        let outcome = await slot.run(room)
+        guard case .converted(let reports, _) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reports.map(\.format.codec) == [.flac, .opus, .pcm])
+        for (report, name) in zip(reports, ["a.flac", "b.opus", "c.wav"]) {
+            let alone = try SlotWork(from: bench.clip, to: bench.folder.path("alone-\(name)"))
+            guard case .converted(let expected, _) = await slot.run(alone.room) else {
+                Issue.record("\(name) alone")
+                continue
+            }
+            #expect([report] == expected)
+            #expect(try Bytes.read(bench.folder.path(name)) == Bytes.read(bench.folder.path("alone-\(name)")))
+        }
+        withExtendedLifetime(files) {}
+        await slot.close()
+    }
+
+    @Test func outputsWithoutDestinationsAreRefused() async throws {
+        let slot = bench.slot()
+        let (recipe, _, files) = try work(["a.flac", "b.opus"])
+        let short = RoomWork(recipe, from: [files[0].number], to: [files[1].number])
+        guard case .failed(let failed) = await slot.run(short) else {
+            Issue.record("it was not refused")
+            return
+        }
+        #expect(failed.failure.code == "recipe_refused")
+        #expect(failed.failure.message == "the recipe has 2 outputs, but there is room for 1")
+        await slot.close()
+    }
+
+    @Test(arguments: [
+        "convert(job, report)", "wrote(job, report); wrote(job, report); convert(job, report)",
+        "wrote(job + 1, report); convert(job, report)",
+        "wrote(job, report | {'bytes': 2**62}); convert(job, report)",
+    ])
+    func aFalseCountOfReportsIsALie(lie: String) async throws {
+        let slot = try liar.slot("hello()\njob = begin()\n\(lie)") { $0.obedienceLimit = .milliseconds(500) }
+        let (_, room, files) = try work(["a.flac", "b.opus"])
+        guard case .failed(let failed) = await slot.run(room) else {
+            Issue.record("it was believed")
+            return
+        }
+        #expect(failed.failure.code == "room_protocol")
+        #expect(failed.isRoomDeath)
+        withExtendedLifetime(files) {}
+        await slot.close()
+    }
+
+    @Test func aReportForEachIsBelieved() async throws {
+        let slot = try liar.slot("hello()\njob = begin()\nwrote(job, report); convert(job, report)\nhear()")
+        let (_, room, files) = try work(["a.flac", "b.opus"])
+        guard case .converted(let reports, _) = await slot.run(room) else {
+            Issue.record("it was not believed")
+            return
+        }
+        #expect(reports.count == 2)
+        withExtendedLifetime(files) {}
+        await slot.close()
+    }
+}
