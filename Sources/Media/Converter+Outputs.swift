@@ -22,11 +22,12 @@ extension Converter {
                 hint: "convert once for each output"
             )
         }
-        guard request.loudness == nil || formats.allSatisfy({ $0.layout == formats[0].layout }) else {
+        let isMeasured = request.loudness != nil || request.replayGain != nil
+        guard !isMeasured || formats.allSatisfy({ $0.layout == formats[0].layout }) else {
             throw MediaError(
                 .formatRefused,
                 at: .open,
-                "outputs with different channels differ in loudness, so one gain cannot suit them all",
+                "outputs with different channels differ in loudness, which is measured once for all",
                 stream: stream,
                 hint: "give all outputs the same channels, or convert once for each"
             )
@@ -52,7 +53,11 @@ extension Converter {
     }
 
     /// A writer for each format and destination.
-    func outputs(_ formats: [ResolvedFormat], _ destinations: [Int32], _ options: Writer.Options) throws -> [Output] {
+    func outputs(
+        _ formats: [ResolvedFormat],
+        _ destinations: [Int32],
+        _ options: (ResolvedFormat) -> Writer.Options
+    ) throws -> [Output] {
         guard formats.count == destinations.count else {
             throw MediaError(
                 .recipeRefused,
@@ -62,10 +67,21 @@ extension Converter {
         }
         return try formats.indices.map { index in
             try MediaError.ofOutput(index, of: formats.count) {
-                let writer = try Writer(descriptor: destinations[index], format: formats[index], options: options)
-                return Output(writer: writer, destination: destinations[index])
+                let (format, destination) = (formats[index], destinations[index])
+                let writer = try Writer(descriptor: destination, format: format, options: options(format))
+                return Output(writer: writer, destination: destination)
             }
         }
+    }
+
+    /// All remarks on one output, losses first: `own`, and those about its loudness.
+    func remarks(
+        _ own: [Remark],
+        _ change: LoudnessChange?,
+        _ measurements: Measurements,
+        _ format: ResolvedFormat
+    ) -> [Remark] {
+        (own + (change?.remarks ?? []) + statement(of: measurements, in: format).remarks).lossesFirst
     }
 
     /// Finishes every output.

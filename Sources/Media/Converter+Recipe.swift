@@ -33,6 +33,7 @@ extension Converter.Request {
             }
         }
         loudness = output.loudness
+        replayGain = output.replayGain
         concealSeconds = recipe.limits?.concealSeconds
         // The parent process limits the elapsed time, which passes even when nothing moves.
         budget = Budget(

@@ -35,6 +35,9 @@ public struct Converter: Sendable {
         /// The loudness to bring every output to; `nil` keeps the source's.
         public var loudness: LoudnessGoal?
 
+        /// For how much sound tags state the loudness of the output; `nil` to write none.
+        public var replayGain: ReplayGainScope?
+
         /// The resources that the conversion may use.
         public var budget = Budget()
 
@@ -121,22 +124,24 @@ public struct Converter: Sendable {
         let track = try reader.track(request.track)
         let formats = try resolved(for: track.shape(in: request.ranges), stream: track.index)
         try refuseVerifiedStream()
-        let lostByUs = SourceLoss.remarks(reader, settingTags: Set(request.tags.keys.map { $0.lowercased() }))
+        let lostByUs = SourceLoss.remarks(
+            reader,
+            ranges: request.ranges,
+            settingTags: Set(request.tags.keys.map { $0.lowercased() })
+        )
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
-        let passes = EarlyPasses(1, report: report)
-        let measurement = try measure(source, like: reader, as: formats.finest, cpuAtStart, passes)
-        let outputs = try outputs(
-            formats,
-            destinations,
+        let passes = EarlyPasses(measuringPasses, report: report)
+        let measurements = try measure(source, like: reader, as: formats.finest, cpuAtStart, passes)
+        let outputs = try outputs(formats, destinations) { format in
             Writer.Options(
-                tags: mergedTags(reader.description),
+                tags: mergedTags(reader.description, stating: statement(of: measurements, in: format).tags),
                 cover: reader.description.cover,
                 digestsSamples: request.verifies,
                 streams: request.streams,
                 refusesLoss: request.refusesLoss,
                 sourceIsLossless: track.isLossless
             )
-        )
+        }
         if formats[0].codec == .copy { return [try copy(track, reader, outputs[0], lostByUs, cpuAtStart, report)] }
 
         let output = try reader.samples(of: track, ranges: request.ranges)
@@ -148,7 +153,7 @@ public struct Converter: Sendable {
         )
         let inputs = try outputs.map { try $0.writer.samples() }
         var change: LoudnessChange?
-        if let measurement {
+        if let measurement = measurements.loudness {
             change = try carry(output, to: inputs, as: formats.finest, measurement, within: budget, passes.following)
         } else {
             try Pump(from: output, to: inputs).run(within: budget, report: report)
@@ -166,7 +171,12 @@ public struct Converter: Sendable {
                 summary: summaries[index],
                 damage: output.damage,
                 verified: findings[index],
-                remarks: (summaries[index].remarks + lostByUs + output.remarks + (change?.remarks ?? [])).lossesFirst,
+                remarks: remarks(
+                    summaries[index].remarks + lostByUs + output.remarks,
+                    change,
+                    measurements,
+                    formats[index]
+                ),
                 loudness: change
             )
         }
@@ -242,13 +252,15 @@ public struct Converter: Sendable {
         )
     }
 
-    func mergedTags(_ description: SourceDescription) -> [Tag] {
+    /// The tags of the output: those of the source, then `measured`, then those of the request, which win.
+    ///
+    /// What the source states about its loudness is left out where the sound is changed or measured.
+    func mergedTags(_ description: SourceDescription, stating measured: [Tag]) -> [Tag] {
         let wished = Set(request.tags.keys.map { $0.lowercased() })
         // A timeline may change the level, and mixes or joins what no tag of one source describes.
-        let keepsLoudness = request.loudness == nil && request.timeline == nil
-        let kept = description.tags.filter { tag in
-            !wished.contains(tag.key.lowercased()) && (keepsLoudness || !tag.statesLoudness)
-        }
+        let isStale = request.loudness != nil || request.replayGain != nil || request.timeline != nil
+        let kept = (description.tags.filter { !isStale || !$0.statesLoudness } + measured)
+            .filter { !wished.contains($0.key.lowercased()) }
         let set = request.tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
         return kept + set.map { Tag(key: $0.key, value: $0.value) }
     }

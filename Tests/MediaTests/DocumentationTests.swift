@@ -109,6 +109,39 @@ struct DocumentationTests {
         #expect(try FFmpeg.decode(folder.path("reversed.wav")) == pcm.reversed())
     }
 
+    @Test func composingMixesAndFades() throws {
+        // A jingle at one level, a talk at another, and silent music, so that every sample is known.
+        func level(_ amplitude: Double, seconds: Int) -> PCM {
+            Signal(rate: 8000, channels: [[Double](repeating: amplitude, count: 8000 * seconds)]).pcm(.s16)
+        }
+        func file(_ name: String, _ pcm: PCM) throws -> FileHandle {
+            try WAVFile.write(pcm, to: folder.path(name))
+            return try FileHandle(forReadingFrom: URL(filePath: folder.path(name)))
+        }
+        let sources = (
+            jingle: try file("jingle.wav", level(0.5, seconds: 2)),
+            talk: try file("talk.wav", level(0.25, seconds: 4)),
+            music: try file("music.wav", level(0.25, seconds: 5))
+        )
+        let output = try destination("show.flac")
+        #expect(try compose(sources, into: output).writtenFrames == 5 * 8000)
+        let show = try FFmpeg.decode(folder.path("show.flac")).samples(channel: 0)
+        #expect(show.count == 5 * 8000)
+        let music = 0.25 * pow(10, -18.0 / 20)
+        func wanted(_ frame: Int) -> Double {
+            let time = Double(frame) / 8000
+            let talk = 0.25 * min(1, max(0, 5 - time))
+            switch time {
+            case ..<1: return 0.5 + music
+            case ..<2: return 0.5 * cos((time - 1) * .pi / 2) + talk * sin((time - 1) * .pi / 2) + music
+            default: return talk + music
+            }
+        }
+        for frame in stride(from: 0, to: show.count, by: 101) {
+            #expect(abs(show[frame] - wanted(frame)) < 4.0 / 32_768, "frame \(frame)")
+        }
+    }
+
     @Test func pumpingKeepsEverySample() throws {
         let input = try source(pcm)
         let output = try destination("archive.flac")

@@ -122,6 +122,21 @@ import Testing
         }
     }
 
+    // MARK: Positions
+
+    /// The look-ahead holds frames back. A block has the position of its own frames, not of those that were read.
+    @Test(arguments: [1, 100, 1_000, 9_000]) func positionsAreThoseOfTheFramesThatComeOut(blockFrames: Int) throws {
+        let noise = Signal.noise(seed: 5, rate: 48_000, frames: 20_003, amplitude: 1.5)
+        let limiter = try Limiter(SignalOutput(noise, as: .f32, blockFrames: { _ in blockFrames }), ceiling: -1)
+        var block = try SampleBlock()
+        var frames: Int64 = 0
+        while try limiter.next(into: &block) {
+            #expect(block.position == frames)
+            frames += Int64(block.frameCount)
+        }
+        #expect(frames == 20_003)
+    }
+
     // MARK: What must not change
 
     @Test(arguments: [PCM.SampleFormat.f32, .f64]) func whatIsBelowTheCeilingStaysBitForBit(format: PCM.SampleFormat)

@@ -36,6 +36,30 @@ import Testing
         #expect(lost.brief == "2 chapters lost")
     }
 
+    /// Only what divides the output can be lost: part of one chapter has no chapters.
+    @Test(arguments: [
+        ["0 0.4"], ["0.4 0.9"], ["0.45 0.5"], ["0.41 0.5", "0.6 0.7"], ["0.3 0.5"], ["0 0.1", "0.5 0.6"], ["0 1"],
+    ])
+    func aPartOfOneChapterLosesNone(parts: [String]) throws {
+        let folder = try TemporaryFolder.create()
+        let list = folder.path("chapters.txt")
+        let chapters = ["0\nEND=400\ntitle=One", "400\nEND=1000\ntitle=Two"]
+        let text = ";FFMETADATA1\n" + chapters.map { "[CHAPTER]\nTIMEBASE=1/1000\nSTART=\($0)\n" }.joined()
+        try Bytes.write(Array(text.utf8), to: list)
+        let path = folder.path("book.mka")
+        try FFmpeg.encode(wav(in: folder), to: path, ["-i", list, "-map", "0:a", "-map_chapters", "1"])
+        var request = Converter.Request(format: AudioFormat(container: .wav))
+        request.ranges = try parts.map { part in
+            let ends = try part.split(separator: " ").map { try MediaTime(parsing: String($0)) }
+            return try MediaTimeRange(start: ends[0], end: ends[1])
+        }
+        let source = try OpenFile.reading(path)
+        let destination = try OpenFile.creating(folder.path("part.wav"))
+        let outcome = try Converter(request).run(from: source.descriptor, to: destination.descriptor)
+        let lost: Int64 = ["0.3 0.5", "0 0.1", "0 1"].contains(parts[0]) ? 2 : 0
+        #expect((outcome.remarks.first { $0.kind == .chapters }?.count ?? 0) == lost)
+    }
+
     @Test func sourceThatLosesNothingHasNoRemarks() throws {
         let folder = try TemporaryFolder.create()
         let path = try wav(in: folder)

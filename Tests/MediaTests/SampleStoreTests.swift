@@ -95,6 +95,33 @@ import Testing
         #expect(found == shapes.reversed())
     }
 
+    /// An odd number of bytes before wider samples: words are read and written only where they are aligned.
+    @Test func everyStretchIsAlignedForItsSamples() throws {
+        let shapes = [
+            SampleShape(format: .u8, sampleRateHz: 8_000, channelCount: 1, channelMask: 0),
+            SampleShape(format: .f64, sampleRateHz: 8_000, channelCount: 1, channelMask: 0),
+            SampleShape(format: .s16Planar, sampleRateHz: 8_000, channelCount: 2, channelMask: 0),
+            SampleShape(format: .f32, sampleRateHz: 8_000, channelCount: 3, channelMask: 0),
+        ]
+        var store = SampleStore()
+        var wanted: [[UInt8]] = []
+        for (number, shape) in shapes.enumerated() {
+            let block = try block(shape, frames: 4_101, from: number)
+            wanted += frames(block)
+            try store.append(block)
+        }
+        for (shape, start) in zip(shapes, store.starts) { #expect(start.isMultiple(of: shape.format.bytesPerSample)) }
+        store.complete()
+        var out = try SampleBlock()
+        var got: [[UInt8]] = []
+        while try store.nextReversed(into: &out) { got += frames(out) }
+        #expect(got == wanted.reversed())
+        store.rewind(upTo: .max)
+        got = []
+        while try store.next(into: &out) { got += frames(out) }
+        #expect(got == wanted)
+    }
+
     @Test func fullStoreTakesNothingMore() throws {
         let shape = SampleShape(format: .s16, sampleRateHz: 8_000, channelCount: 1, channelMask: 0)
         let block = try block(shape, frames: 100, from: 0)

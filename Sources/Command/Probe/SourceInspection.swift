@@ -9,13 +9,20 @@ struct SourceInspection: Sendable {
     let name: String
     let options: ProbeOptions
 
-    init(of name: String, raw: Recipe.RawDescription?, scans: Bool = false, measuresLoudness: Bool = false) {
+    init(
+        of name: String,
+        raw: Recipe.RawDescription?,
+        scans: Bool = false,
+        measuresLoudness: Bool = false,
+        silence: SilenceTrim? = nil
+    ) {
         self.name = name
         options = ProbeOptions(
             nameHint: name == "-" ? nil : name,
             raw: raw,
             scans: scans,
-            measuresLoudness: measuresLoudness
+            measuresLoudness: measuresLoudness,
+            silence: silence
         )
     }
 

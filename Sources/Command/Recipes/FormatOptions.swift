@@ -79,6 +79,7 @@ enum FormatOptions {
     ) throws(UsageError) -> Recipe.Output {
         var output = Recipe.Output(location: location, preset: invocation[preset]?.name, onConflict: onConflict)
         output.loudness = try LoudnessOptions.goal(invocation)
+        output.replayGain = invocation[LoudnessOptions.replayGain]
         let isWished = forms.contains { $0.name != preset.form.name && invocation.origin(of: $0) != nil }
         guard isWished else { return output }
         output.format = AudioFormat(
@@ -152,6 +153,8 @@ extension UsageError {
             self.init("--from and --to: \(error.reason)")
         case "loudness":
             self.init("--loudness: \(error.reason)")
+        case "replayGain":
+            self.init("--replaygain: \(error.reason)")
         case "ranges":
             self.init("--from and --to: \(error.reason)", hint: "use --codec, as in --codec flac")
         default:

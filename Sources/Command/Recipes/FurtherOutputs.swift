@@ -50,7 +50,8 @@ extension FormatOptions {
                 location: wish.location,
                 preset: wish.preset?.name,
                 onConflict: first.onConflict,
-                loudness: first.loudness
+                loudness: first.loudness,
+                replayGain: first.replayGain
             )
             if wish.preset == nil {
                 do throws(RecipeError) {

@@ -16,7 +16,14 @@ enum LoudnessOptions {
         in: .format
     )
 
-    static let forms: [OptionForm] = [loudness.form, truePeak.form]
+    static let replayGain = Option<ReplayGainScope>(
+        "replaygain",
+        .choice("SCOPE") { $0.summary },
+        "measure the output and state its loudness in tags for players",
+        in: .destination
+    )
+
+    static let forms: [OptionForm] = [loudness.form, truePeak.form, replayGain.form]
 
     /// `nil` if the options ask for none.
     static func goal(_ invocation: Invocation) throws(UsageError) -> LoudnessGoal? {

@@ -8,7 +8,7 @@ enum SplitCommand {
     private static let at = Option<SplitPoints>(
         "at",
         .splitPoints,
-        "where to cut: chapters, every 10min, or times, as in 1:00,2:30",
+        "where to cut: chapters, silence, every 10min, or times, as in 1:00,2:30",
         in: .edit
     )
     private static let to = Option<PieceNames>(
@@ -24,6 +24,8 @@ enum SplitCommand {
         discussion: [
             "Pieces follow each other to the frame: lossless pieces, joined, are the source again. Each has the source's "
                 + "tags and a track number; a chapter also has its title.",
+            "--at silence cuts in the middle of each silence between sounds: half a second or more in which no sample "
+                + "exceeds -60 dB. --at 'silence -50dB/1s' takes another level and length.",
             "A piece appears when it is complete. If one fails, the pieces before it stay, and the same command with "
                 + "--on-conflict skip makes the others.",
         ],
@@ -35,6 +37,7 @@ enum SplitCommand {
         examples: [
             Example(line: "sluice split book.m4b --at chapters --to '{n} {title}.mp3'", purpose: "a file a chapter"),
             Example(line: "sluice split side.flac --at 3:21,7:02 --to 'side-{n}.flac'", purpose: "at these times"),
+            Example(line: "sluice split tape.wav --at silence --to '{stem}-{n}.flac'", purpose: "between songs"),
             Example(line: "sluice split day.wav --at 'every 1h' --to '{stem}-{n}.flac'", purpose: "hour by hour"),
         ],
         run: run
@@ -75,10 +78,7 @@ enum SplitCommand {
                 console: console
             )
             let ending = convert(recipe, page, in: room)
-            let code = try page.show(
-                ending.carryingChapters(points == .chapters),
-                asJSON: invocation[ConvertCommand.json]
-            )
+            let code = try page.show(ending, asJSON: invocation[ConvertCommand.json])
             guard code == .success else {
                 console.say("\(index) of \(Figures.count(names.count, "piece")) were written")
                 return code
@@ -104,7 +104,12 @@ enum SplitCommand {
     ) throws -> Look {
         var scans = false
         while true {
-            let inspection = SourceInspection(of: input, raw: invocation[SourceOptions.rawInput], scans: scans)
+            let inspection = SourceInspection(
+                of: input,
+                raw: invocation[SourceOptions.rawInput],
+                scans: scans,
+                silence: points.wantedSilence
+            )
             let result = inspection.run(in: room, invocation[ProgressStyle.option], console)
             if let signal = result.signal { return .ended(signal) }
             let report: SourceReport
@@ -114,6 +119,7 @@ enum SplitCommand {
                 FailurePage(failure, source: input, invocation: invocation).show(on: console)
                 return .ended(failure.exitCode)
             }
+            let silences = try silences(in: report, invocation[SourceOptions.track])
             let length = try length(of: report, invocation[SourceOptions.track])
             if case .every = points, length == nil, !scans {
                 // Only decoding finds the length.
@@ -121,7 +127,7 @@ enum SplitCommand {
                 continue
             }
             do throws(SplitProblem) {
-                return .found(try points.pieces(length: length, chapters: report.chapters))
+                return .found(try points.pieces(length: length, chapters: report.chapters, silences: silences))
             } catch {
                 throw Refusal(message: "\(input): \(error.detail)", hint: error.hint)
             }
@@ -138,6 +144,18 @@ enum SplitCommand {
         }
         guard track.exactness == .exact, let frames = track.frames else { return nil }
         return MediaTime(frames: frames, rate: track.sampleRateHz)
+    }
+
+    /// The middle of each silence that was found; empty if none was searched for.
+    private static func silences(in report: SourceReport, _ number: Int?) throws -> [MediaTime] {
+        guard let frames = report.silences, let main = report.tracks.first(where: \.isMain) else { return [] }
+        guard number ?? main.track == main.track else {
+            throw Refusal(
+                message: "--at silence: silence is searched for only in the main track, \(main.track)",
+                hint: "give times, as in --at 1:00,2:30"
+            )
+        }
+        return frames.map { MediaTime(frames: $0, rate: main.sampleRateHz) }
     }
 
     private static func recipe(
@@ -185,14 +203,5 @@ enum SplitCommand {
         )
         return FileConversion(recipe: recipe, inputs: [page.input], outputs: page.outputs)
             .run(in: room, keepsRoom: true, showing: display, surrender: page.surrender)
-    }
-}
-
-extension FileConversion.Ending {
-    /// Without the remark that the output has no chapters, if each chapter is a file.
-    fileprivate func carryingChapters(_ areFiles: Bool) -> Self {
-        guard areFiles, case .completed(var written, let seconds) = self else { return self }
-        for index in written.indices { written[index].report?.remarks.removeAll { $0.kind == .chapters } }
-        return .completed(written, seconds: seconds)
     }
 }

@@ -9,6 +9,14 @@ enum SplitPoints: Sendable, Hashable {
     case every(MediaTime)
     /// At these times, which increase.
     case times([MediaTime])
+    /// In the middle of each silence between sounds.
+    case silence(SilenceTrim)
+
+    /// What counts as silence if the user does not say.
+    static let usualSilence = SilenceTrim(
+        threshold: Gain(decibels: -60) ?? .silence,
+        shortest: MediaTime(value: 1, timescale: 2)
+    )
 
     /// One part of a source.
     struct Piece: Sendable, Hashable {
@@ -20,15 +28,27 @@ enum SplitPoints: Sendable, Hashable {
     /// More are probably a mistake, as in milliseconds for minutes.
     static let mostPieces = 10_000
 
+    /// The silence that is to be found in the source; `nil` for other points.
+    var wantedSilence: SilenceTrim? { if case .silence(let silence) = self { silence } else { nil } }
+
     /// The pieces of a source of this length, in order and without a gap. The length may be unknown for times alone;
     /// then a time beyond the end fails when its piece is read.
-    func pieces(length: MediaTime?, chapters: [ChapterReport]) throws(SplitProblem) -> [Piece] {
+    /// `silences` are the times in the middle of the silences.
+    func pieces(
+        length: MediaTime?,
+        chapters: [ChapterReport],
+        silences: [MediaTime]
+    ) throws(SplitProblem) -> [Piece] {
         switch self {
         case .chapters: return try Self.pieces(at: chapters, within: length)
         case .every(let step): return try Self.pieces(at: Self.multiples(of: step, below: length ?? .zero))
         case .times(let times):
             if let length, let late = times.first(where: { $0 >= length }) { throw .beyondEnd(late, length) }
             return try Self.pieces(at: times)
+        case .silence(let silence):
+            guard !silences.isEmpty else { throw .noSilence(silence) }
+            guard silences.count <= SourceReport.mostSilences else { throw .tooManySilences }
+            return try Self.pieces(at: silences)
         }
     }
 
@@ -67,27 +87,54 @@ enum SplitProblem: Error, Hashable {
     case noChapters
     case beyondEnd(MediaTime, MediaTime)
     case tooMany
+    case noSilence(SilenceTrim)
+    case tooManySilences
 
     var detail: String {
         switch self {
         case .noChapters: "the file has no chapters"
         case .beyondEnd(let time, let length): "--at \(time.short): the file ends at \(length.short)"
         case .tooMany: "more than \(Figures.count(SplitPoints.mostPieces, "piece"))"
+        case .noSilence(let silence):
+            "no silence of at least \(silence.shortest.short) between sounds: none that stays at or below "
+                + "\(silence.threshold)"
+        case .tooManySilences: "more than \(Figures.count(SourceReport.mostSilences, "silence"))"
         }
     }
 
     var hint: String? {
-        self == .noChapters ? "give times, as in --at 1:00,2:30, or a length, as in --at 'every 10min'" : nil
+        switch self {
+        case .noChapters: "give times, as in --at 1:00,2:30, or a length, as in --at 'every 10min'"
+        case .noSilence: "allow a higher level or a shorter silence, as in --at 'silence -50dB/0.3s'"
+        case .tooManySilences: "ask for longer silence, as in --at 'silence -60dB/2s'"
+        case .beyondEnd, .tooMany: nil
+        }
     }
 }
 
 extension ValueType where Value == SplitPoints {
-    /// `chapters`, `every 10min`, `1:00,2:30`
+    /// `chapters`, `silence -60dB/0.5s`, `every 10min`, `1:00,2:30`
     static let splitPoints = ValueType(
         placeholder: "WHERE",
-        completion: .suggestions(["chapters", "every 10min", "1:00,2:30"].map { .init(word: $0) })
+        completion: .suggestions(
+            ["chapters", "silence", "silence -50dB/1s", "every 10min", "1:00,2:30"].map { .init(word: $0) }
+        )
     ) { text throws(Misfit) in
         if text == "chapters" { return .chapters }
+        if text == "silence" { return .silence(SplitPoints.usualSilence) }
+        if text.hasPrefix("silence ") {
+            let words = text.dropFirst("silence ".count)
+            let silence: SilenceTrim
+            do throws(EditTextError) {
+                silence = try SilenceTrim(parsing: words)
+            } catch {
+                throw Misfit(why: "is not a place to cut: \(error)", hint: "as in 'silence -60dB/0.5s'")
+            }
+            guard silence.ends == .both, silence.shortest > .zero else {
+                throw Misfit(why: "must be a level and a length above 0", hint: "as in 'silence -60dB/0.5s'")
+            }
+            return .silence(silence)
+        }
         if text.hasPrefix("every ") {
             let word = String(text.dropFirst("every ".count))
             let length: MediaTime
@@ -104,7 +151,7 @@ extension ValueType where Value == SplitPoints {
         for word in text.split(separator: ",", omittingEmptySubsequences: false) {
             // `try?`: the message names all that may be said here, not only times.
             guard let time = try? ValueType<MediaTime>.time.read(String(word)) else {
-                throw Misfit(why: "is not a place to cut", hint: "as in chapters, 'every 10min', or 1:00,2:30")
+                throw Misfit(why: "is not a place to cut", hint: "as in chapters, silence, 'every 10min', or 1:00,2:30")
             }
             guard time > times.last ?? .zero else { throw Misfit(why: "must be times after the start that increase") }
             times.append(time)

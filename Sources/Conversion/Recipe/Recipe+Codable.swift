@@ -155,12 +155,13 @@ extension Recipe.RawDescription: Decodable {
 
 extension Recipe.Output: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
-        case location, preset, format, onConflict, loudness
+        case location, preset, format, onConflict, loudness, replayGain
     }
 
     /// The first field that version 1 does not have; `nil` if none is set.
     var fieldOfVersion2: [any CodingKey]? {
         if loudness != nil { return [Field.loudness] }
+        if replayGain != nil { return [Field.replayGain] }
         if format?.resample != nil { return [Field.format, AudioFormat.Field.resample] }
         return format?.dither == .shaped ? [Field.format, AudioFormat.Field.dither] : nil
     }
@@ -183,7 +184,8 @@ extension Recipe.Output: Decodable {
                 try AudioFormat($0, container: base?.container)
             },
             onConflict: try fields.word(.onConflict) ?? .fail,
-            loudness: try fields.optional(.loudness)
+            loudness: try fields.optional(.loudness),
+            replayGain: try fields.word(.replayGain)
         )
     }
 }

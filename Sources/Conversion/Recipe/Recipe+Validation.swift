@@ -45,6 +45,10 @@ extension Recipe {
                 let reason = "differs from that of the first output; all outputs get the same loudness"
                 throw RecipeError(.valueNotAllowed, at: "\(path).loudness", reason)
             }
+            guard output.replayGain == outputs[0].replayGain else {
+                let reason = "differs from that of the first output; the loudness is measured for all or for none"
+                throw RecipeError(.valueNotAllowed, at: "\(path).replayGain", reason)
+            }
         }
     }
 
@@ -95,6 +99,10 @@ extension Recipe {
                 at: "\(path).loudness",
                 "passthrough copies packets, whose loudness cannot change; choose a codec"
             )
+        }
+        if format.codec == .copy, output.replayGain != nil {
+            let reason = "passthrough copies packets, whose loudness is not measured; choose a codec"
+            throw RecipeError(.valueNotAllowed, at: "\(path).replayGain", reason)
         }
         try output.loudness?.validate(at: "\(path).loudness")
         if format.codec == .copy, sources.contains(where: { !$0.ranges.isEmpty }) {

@@ -12,9 +12,9 @@ public struct Recipe: Sendable, Hashable {
 
     /// The oldest version of the schema that has everything in this recipe; it is written as that version.
     ///
-    /// Version 2 adds `timeline`, the names of sources, and for outputs a loudness, shaped dither and the quality of
-    /// resampling, and more than one output. A recipe without them stays version 1, with the same bytes as ever, so
-    /// that stored recipes and idempotency keys keep their meaning and older workers take it.
+    /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
+    /// it, shaped dither and the quality of resampling. A recipe without them stays version 1, with the same bytes as
+    /// ever, so that stored recipes and idempotency keys keep their meaning and older workers take it.
     public var version: Int {
         timeline == nil && outputs.count <= 1 && sources.allSatisfy { $0.name == nil }
             && outputs.allSatisfy { $0.fieldOfVersion2 == nil }
@@ -145,6 +145,8 @@ extension Recipe {
         public var onConflict: ConflictPolicy
         /// The loudness to bring the output to; `nil` keeps the source's.
         public var loudness: LoudnessGoal?
+        /// For how much sound tags state the loudness of the output; `nil` to write none.
+        public var replayGain: ReplayGainScope?
 
         /// With neither preset nor format, the extension of `location` decides everything.
         public init(
@@ -152,13 +154,15 @@ extension Recipe {
             preset: String? = nil,
             format: AudioFormat? = nil,
             onConflict: ConflictPolicy = .fail,
-            loudness: LoudnessGoal? = nil
+            loudness: LoudnessGoal? = nil,
+            replayGain: ReplayGainScope? = nil
         ) {
             self.location = location
             self.preset = preset
             self.format = format
             self.onConflict = onConflict
             self.loudness = loudness
+            self.replayGain = replayGain
         }
     }
 

@@ -1,5 +1,8 @@
 /// A description of a media file, without its samples.
 public struct SourceReport: Sendable, Hashable, Codable {
+    /// A report lists no more silences; a source with more has to be asked for longer ones.
+    public static let mostSilences = 4_000
+
     /// libav's name of the container, for example `wav`, `mov`, `matroska`.
     public var container: String
     /// The audio tracks in file order.
@@ -13,6 +16,9 @@ public struct SourceReport: Sendable, Hashable, Codable {
     public var scan: ScanReport?
     /// The loudness of the main track, if requested.
     public var loudness: LoudnessReport?
+    /// The frame in the middle of each silence between two sounds of the main track, in order, if requested. Of more
+    /// than `mostSilences`, one more than that is listed.
+    public var silences: [Int64]?
     /// What each preset would make of the main track, or why it cannot, if requested.
     public var presets: [PresetFit]?
 
@@ -25,6 +31,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
         isProtected: Bool,
         scan: ScanReport? = nil,
         loudness: LoudnessReport? = nil,
+        silences: [Int64]? = nil,
         presets: [PresetFit]? = nil
     ) {
         self.container = container
@@ -35,6 +42,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
         self.isProtected = isProtected
         self.scan = scan
         self.loudness = loudness
+        self.silences = silences
         self.presets = presets
     }
 }

@@ -36,7 +36,7 @@ extension Converter {
         try refuseVerifiedStream()
         let cpuAtStart = BudgetWatch.now()
         let trims = timeline.tracks.reduce(0) { $0 + $1.pieces.count { $0.trimSilence != nil } }
-        let passes = EarlyPasses((trims > 0 ? 1 : 0) + (request.loudness != nil ? 1 : 0), report: report)
+        let passes = EarlyPasses((trims > 0 ? 1 : 0) + measuringPasses, report: report)
         let search = SearchProgress(pieces: trims, passes) { budgetWatch($0, cpuAtStart) }
         let composition = try CompositionReader(
             timeline,
@@ -106,14 +106,15 @@ extension Converter {
         let finest = formats.finest
         let lostByUs = composition.remarksOfSources(settingTags: Set(request.tags.keys.map { $0.lowercased() }))
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
-        let measurement = try measure(composition, as: finest, cpuAtStart, passes)
+        let measurements = try measurements(as: finest, passes) {
+            let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
+            return (output, budgetWatch(output.clockRateHz, cpuAtStart))
+        }
         let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
         let main = composition.main.reader.description
-        let outputs = try outputs(
-            formats,
-            destinations,
-            .init(
-                tags: mergedTags(main),
+        let outputs = try outputs(formats, destinations) { format in
+            Writer.Options(
+                tags: mergedTags(main, stating: statement(of: measurements, in: format).tags),
                 cover: main.cover,
                 digestsSamples: request.verifies,
                 streams: request.streams,
@@ -121,12 +122,12 @@ extension Converter {
                 // The depth of mixed samples is that of floats, and says nothing about the sources.
                 sourceIsLossless: composition.shape.isLossless && output is SequenceOutput
             )
-        )
+        }
         let (inputs, budget) = (
             try outputs.map { try $0.writer.samples() }, budgetWatch(output.clockRateHz, cpuAtStart)
         )
         var change: LoudnessChange?
-        if let measurement {
+        if let measurement = measurements.loudness {
             change = try carry(output, to: inputs, as: finest, measurement, within: budget, passes.following)
         } else {
             try Pump(from: output, to: inputs).run(within: budget, report: passes.following)
@@ -157,7 +158,7 @@ extension Converter {
             )
         }
         return outputs.indices.map { index in
-            let own = summaries[index].remarks + lostByUs + composition.remarks + (change?.remarks ?? [])
+            let own = summaries[index].remarks + lostByUs + composition.remarks + depths[index]
             return Outcome(
                 source: track,
                 format: formats[index],
@@ -165,23 +166,10 @@ extension Converter {
                 summary: summaries[index],
                 damage: composition.damage,
                 verified: findings[index],
-                remarks: (own + depths[index]).lossesFirst,
+                remarks: remarks(own, change, measurements, formats[index]),
                 loudness: change
             )
         }
-    }
-
-    /// The loudness of the whole timeline; `nil` if none is asked for.
-    private func measure(
-        _ composition: CompositionReader,
-        as format: ResolvedFormat,
-        _ cpuAtStart: Duration,
-        _ passes: EarlyPasses
-    ) throws -> Measurement? {
-        guard let goal = request.loudness else { return nil }
-        let output = try composition.samples(format.resamplerPrecision, outputRate: format.sampleRateHz)
-        let budget = budgetWatch(output.clockRateHz, cpuAtStart)
-        return try measure(output, goal, as: format, within: budget, passes)
     }
 
     /// A timeline may repeat its sources, so their size sets no bound.

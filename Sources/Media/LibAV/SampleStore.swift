@@ -21,8 +21,14 @@ struct SampleStore {
     private var left = Int.max
     private var byteCount = 0
 
+    /// The bytes of the widest samples.
+    private static let alignment = 8
+
     /// The frames of a block that is delivered.
     private static let blockFrames = 4096
+
+    /// Where each stretch begins in its planes.
+    var starts: [Int] { stretches.map(\.start) }
 
     /// Empties the store and keeps its memory.
     mutating func clear() {
@@ -54,8 +60,9 @@ struct SampleStore {
         if let last = stretches.last, last.shape == shape {
             stretches[stretches.count - 1].frames += block.frameCount
         } else {
-            // A stretch of fewer planes leaves the other planes behind.
-            let start = planes.reduce(0) { max($0, $1.count) }
+            // A stretch of fewer planes leaves the other planes behind, and wider samples begin where they are aligned.
+            let end = planes.reduce(0) { max($0, $1.count) }
+            let start = (end + Self.alignment - 1) / Self.alignment * Self.alignment
             for plane in planes.indices where planes[plane].count < start {
                 planes[plane].append(contentsOf: repeatElement(0, count: start - planes[plane].count))
             }

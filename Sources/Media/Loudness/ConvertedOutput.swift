@@ -54,7 +54,9 @@ final class ConvertedOutput: SampleOutput {
             guard queue.count > 0 else { return false }
             let count = min(queue.count, Self.blockFrames)
             try queue.remove(count, into: &block)
-            block.position = reached - Int64(count)
+            // What still waits is not handed out yet, on the clock of the source.
+            let waiting = Int64(queue.count) * Int64(source.clockRateHz) / Int64(max(1, shape.sampleRateHz))
+            block.position = reached - waiting - Int64(count)
             return true
         } catch let error as LibAVError {
             throw MediaError(error, .resampleFailed, at: .resample, "the samples cannot be converted to \(shape)")

@@ -157,7 +157,7 @@ public final class Limiter: SampleOutput {
         } catch let error as LibAVError {
             throw MediaError(error, .resampleFailed, at: .resample, "no memory for the sound behind a limiter")
         }
-        block.position = reached - Int64(count)
+        block.position = position(ofLast: count, before: stages.queue.count, stages.shape)
         let width = stages.shape.format.isPlanar ? 1 : stages.shape.channelCount
         stages.reductions.withUnsafeBufferPointer { reductions in
             var isReduced = false
@@ -178,6 +178,11 @@ public final class Limiter: SampleOutput {
             }
         }
         stages.reductions.removeFirst(count)
+    }
+
+    /// The position of `count` frames after which `waiting` frames of what was read are yet to come.
+    private func position(ofLast count: Int, before waiting: Int, _ shape: SampleShape) -> Int64 {
+        reached - Int64(waiting) * Int64(source.clockRateHz) / Int64(max(1, shape.sampleRateHz)) - Int64(count)
     }
 
     private func scale<Sample: BinaryFloatingPoint>(

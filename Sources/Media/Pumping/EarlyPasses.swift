@@ -7,6 +7,7 @@ final class EarlyPasses {
     private let report: Pump.Report?
     /// What the passes that are over have reported.
     private(set) var measured: Int64 = 0
+    private var finished: Int64 = 0
     private var nextReport: Int64 = 0
 
     /// `report` gets the progress of `count` passes.
@@ -25,8 +26,12 @@ final class EarlyPasses {
     /// Called at the end of a pass that has read `frames`.
     func finish(_ frames: Int64) {
         measured += frames / count
+        finished += 1
         nextReport = 0
     }
+
+    /// Called instead of a pass that is not needed after all: it counts as much as the one before.
+    func skip() { measured += measured / max(1, finished) }
 
     /// The report for what follows.
     var following: Pump.Report? {

@@ -2,18 +2,30 @@ import Conversion
 
 /// Parts of a source that no output format carries: chapters, additional values of a tag, additional pictures.
 enum SourceLoss {
-    /// `settingTags`, in lower case, are the tags that the caller sets. Their old values do not count as lost.
-    static func remarks(_ reader: Reader, settingTags: Set<String>) -> [Remark] {
+    /// `ranges` are the parts of the source that the output has; none for all of it. `settingTags`, in lower case, are
+    /// the tags that the caller sets. Their old values do not count as lost.
+    static func remarks(_ reader: Reader, ranges: [MediaTimeRange] = [], settingTags: Set<String>) -> [Remark] {
         let source = reader.description
         return [
-            reader.demuxer.hidesTags ? TagCap.remark : nil, chapters(source),
+            reader.demuxer.hidesTags ? TagCap.remark : nil, chapters(source, in: ranges),
             values(reader.demuxer, without: settingTags), pictures(reader.demuxer, source),
         ]
         .compactMap { $0 }
     }
 
-    private static func chapters(_ source: SourceDescription) -> Remark? {
-        let count = source.chapters.count
+    /// Ranges within one chapter lose none: nothing divides them.
+    private static func chapters(_ source: SourceDescription, in ranges: [MediaTimeRange]) -> Remark? {
+        let starts = source.chapters.map(\.start).sorted()
+        var count = starts.count
+        if !ranges.isEmpty {
+            // Each chapter lasts until the next one begins, and what is before the first one belongs to none.
+            let ends = starts.dropFirst() + [.positiveInfinity]
+            let heard = zip(starts, ends).count { start, end in
+                start < end && ranges.contains { max($0.start, start) < min($0.end, end) }
+            }
+            let hasFront = ranges.contains { range in starts.first.map { range.start < $0 } ?? false }
+            count = heard + (hasFront ? 1 : 0) > 1 ? heard : 0
+        }
         guard count > 0 else { return nil }
         let chapters = "\(Plural.count(count, "chapter")) \(Plural.past(count))"
         return Remark(.chapters, "\(chapters) not carried over", count: Int64(count))

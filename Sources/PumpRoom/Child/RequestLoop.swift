@@ -243,6 +243,7 @@ final class RequestLoop: Sendable {
                         source,
                         scanning: options.scans,
                         measuring: options.measuresLoudness,
+                        finding: options.silence,
                         fitting: options.fitsPresets,
                         report: report
                     )

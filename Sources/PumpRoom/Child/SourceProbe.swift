@@ -30,21 +30,24 @@ public struct SourceProbe: Sendable {
     public func stop() { signal.stop() }
 
     /// Describes the container. With `scanning`, decodes the main track to its end as well; with `measuring`, does the
-    /// same and measures its loudness; with `fitting`, adds what each preset would make of that track.
+    /// same and measures its loudness; with `finding`, does the same and finds silence of that kind; with `fitting`, adds
+    /// what each preset would make of that track.
     public func describe(
         _ descriptor: Int32,
         scanning: Bool = false,
         measuring: Bool = false,
+        finding silence: SilenceTrim? = nil,
         fitting: Bool = false,
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> SourceReport {
         do {
             let cpuAtStart = BudgetWatch.now()
-            let reader = try open(descriptor, damage: scanning || measuring ? .conceal : .strict)
+            let decodes = scanning || measuring || silence != nil
+            let reader = try open(descriptor, damage: decodes ? .conceal : .strict)
             var description = SourceReport(reader.description)
             if fitting { description.presets = Converter.presets(for: try reader.track()).map(PresetFit.init) }
-            if scanning || measuring, !description.isProtected {
-                (description.scan, description.loudness) = try scan(reader, measuring, since: cpuAtStart, report)
+            if decodes, !description.isProtected {
+                try scan(reader, measuring, silence, since: cpuAtStart, into: &description, report)
             }
             return description
         } catch {
@@ -69,14 +72,17 @@ public struct SourceProbe: Sendable {
     private func scan(
         _ reader: Reader,
         _ measuring: Bool,
+        _ silence: SilenceTrim?,
         since cpuAtStart: Duration,
+        into description: inout SourceReport,
         _ report: (ConversionProgress) -> Void
-    ) throws -> (ScanReport, LoudnessReport?) {
+    ) throws {
         let track = try reader.track()
         let watch = BudgetWatch(budget, track: track, sourceBytes: reader.sourceBytes, since: cpuAtStart)
         let output = try reader.samples(of: track)
         var block = try SampleBlock()
         var meter: LoudnessMeter?
+        var finder = silence.map { SilenceFinder($0, rate: track.sampleRateHz, most: SourceReport.mostSilences) }
         var nextReport: Int64 = 0
         while try output.next(into: &block) {
             try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
@@ -85,6 +91,7 @@ public struct SourceProbe: Sendable {
                 meter = used
                 try used.add(&block)
             }
+            finder?.add(block)
             guard output.deliveredFrames >= nextReport else { continue }
             nextReport = output.deliveredFrames + Int64(track.sampleRateHz)
             report(
@@ -95,8 +102,9 @@ public struct SourceProbe: Sendable {
                 )
             )
         }
-        let scan = ScanReport(frames: output.deliveredFrames, damage: DamageReport(output.damage))
-        return (scan, measuring ? try meter?.finish().rounded ?? LoudnessReport() : nil)
+        description.scan = ScanReport(frames: output.deliveredFrames, damage: DamageReport(output.damage))
+        if measuring { description.loudness = try meter?.finish().rounded ?? LoudnessReport() }
+        description.silences = finder?.middles
     }
 }
 

@@ -19,7 +19,8 @@ struct JobWatch {
     private(set) var last: ConversionProgress?
     /// What the room has reported on the outputs before the last one.
     var reports: [ConversionReport] = []
-    /// The frames that a first pass measured, which the progress of a verification does not mention.
+    /// The frames that the passes before the conversion have measured, as a mean of these passes. The progress of a
+    /// verification does not mention them.
     private var measured: Int64 = 0
     /// Whether the caller already has the outcome, although the room has not finished with the job.
     var isAbandoned = false
@@ -95,7 +96,7 @@ extension JobWatch {
     /// The lowest rate that counts, in Hz. A lower one would let few frames earn much time.
     private static let lowestRate: Int32 = 1_000
     /// The size of a source limits the sound that counts: one second for this many bytes, once for decoding it, once
-    /// for verifying its output, and once for measuring its loudness.
+    /// for verifying its output, and once for each pass before the conversion.
     private static let bytesPerSecond = 1_024.0
 
     /// Longer than any real limit, and short enough for a `Duration`.
@@ -125,13 +126,17 @@ extension JobWatch {
         return .slow(time: elapsed)
     }
 
+    /// The passes over the sources before the conversion, which the recipe asks for. A room reports them as one, so
+    /// what it has measured counts for each of them.
+    private var earlyPasses: Int { max(1, job.work.earlyPasses) }
+
     /// Seconds of sound that it has decoded, including verification, capped by what a source of this size can hold.
     private var worth: Double {
         guard let last else { return 0 }
         let done =
             Self.seconds(last.frames, last) + Self.seconds(last.verifiedFrames ?? 0, last)
-            + Self.seconds(measured, last)
-        let passes = measured > 0 ? 3.0 : 2
+            + Self.seconds(measured, last) * Double(earlyPasses)
+        let passes = measured > 0 ? Double(2 + earlyPasses) : 2
         return min(done, job.work.sourceBytes.map { passes * Double($0) / Self.bytesPerSecond } ?? Self.ages)
     }
 

@@ -74,6 +74,14 @@ public struct RoomWork: Sendable {
         }
     }
 
+    /// How often it reads its sources before it writes anything: to find silence, to measure, to describe in tags.
+    var earlyPasses: Int {
+        switch kind {
+        case .convert(let recipe, _, _): recipe.earlyPasses
+        case .probe: 0
+        }
+    }
+
     /// The highest figures that it can report, within the limits that the room was given.
     func bounds(_ limits: Recipe.Limits) -> JobBounds {
         if case .convert(let recipe, _, _) = kind, recipe.timeline != nil { return JobBounds(limits, source: nil) }
@@ -105,6 +113,8 @@ public struct ProbeOptions: Sendable, Codable {
     public var scans: Bool
     /// Whether to measure the loudness of the main track, which decodes it to its end, too.
     public var measuresLoudness: Bool
+    /// The silence to find between the sounds of the main track, which decodes it to its end, too; `nil` for none.
+    public var silence: SilenceTrim?
     /// Whether to report what each preset would make of the main track.
     public var fitsPresets: Bool
     /// Limits for opening and scanning; `nil` means the slot's usual ones.
@@ -115,6 +125,7 @@ public struct ProbeOptions: Sendable, Codable {
         raw: Recipe.RawDescription? = nil,
         scans: Bool = false,
         measuresLoudness: Bool = false,
+        silence: SilenceTrim? = nil,
         fitsPresets: Bool = false,
         limits: Recipe.Limits? = nil
     ) {
@@ -122,6 +133,7 @@ public struct ProbeOptions: Sendable, Codable {
         self.raw = raw
         self.scans = scans
         self.measuresLoudness = measuresLoudness
+        self.silence = silence
         self.fitsPresets = fitsPresets
         self.limits = limits
     }

@@ -86,6 +86,7 @@ extension SourceReport {
         }
         report.tracks = tracks.map(\.bounded)
         report.presets = presets?.prefix(Bound.presets).map(\.bounded)
+        report.silences = silences.map { Array($0.prefix(SourceReport.mostSilences + 1)) }
         report.scan = scan.map {
             ScanReport(frames: $0.frames.bounded(to: FigureBound.frames), damage: $0.damage.bounded)
         }

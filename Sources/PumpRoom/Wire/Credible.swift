@@ -39,6 +39,8 @@ extension SourceReport {
     var isCredible: Bool {
         tracks.allSatisfy(\.isCredible) && FigureBound.holds(frames: scan?.frames ?? 0)
             && (scan?.damage.isCredible ?? true) && (loudness?.isCredible ?? true)
+            && (silences ?? []).allSatisfy { FigureBound.holds(frames: $0) && $0 > 0 }
+            && zip(silences ?? [], (silences ?? []).dropFirst()).allSatisfy(<)
             && (cover.map { cover in
                 [cover.bytes, cover.width, cover.height].allSatisfy { (0...Int(Int32.max)).contains($0) }
             } ?? true)

@@ -65,6 +65,10 @@ package enum WireReading {
             nameHint: "a.wav",
             scans: true,
             measuresLoudness: true,
+            silence: SilenceTrim(
+                threshold: Gain(decibels: -60) ?? .silence,
+                shortest: MediaTime(value: 1, timescale: 2)
+            ),
             fitsPresets: true,
             limits: .init(openSeconds: 10)
         )

@@ -67,6 +67,15 @@ struct SplitTests {
         #expect(try samples("3 Three.wav") == talk.cut(14_400..<24_000))
         #expect(try FFmpeg.probe(material.path("2 One-Two.wav")).tags["title"] == "One/Two")
         #expect(try FFmpeg.probe(material.path("1 book.wav")).tags["title"] == "Book")
+
+        // A piece that is one chapter loses nothing, and a piece of two does.
+        let words = ["split", "book.mka", "--strict-loss", "--to", "strict {n}.wav", "--at"]
+        let strict = try Sluice.run(words + ["chapters"], in: material.folder)
+        #expect(strict.succeeded, "\(strict.errorText)")
+        #expect(try samples("strict 2.wav") == talk.cut(4_800..<14_400))
+        let mixed = try Sluice.run(words + ["0.05", "--on-conflict", "replace"], in: material.folder)
+        #expect(mixed.errorText.contains("2 chapters were not carried over"), "\(mixed.errorText)")
+        #expect(mixed.errorText.contains("1 of 2 pieces were written"))
     }
 
     /// Without a header that counts its frames, MP3 states no length, and the whole file is decoded first.
@@ -81,6 +90,51 @@ struct SplitTests {
         let (all, parts) = (try samples("all.wav"), [try samples("1.wav"), try samples("2.wav"), try samples("3.wav")])
         #expect(parts.map(\.frames) == [24_000, 24_000, all.frames - 48_000])
         #expect(try PCM.joined(parts) == all)
+    }
+
+    /// Sound, silence and sound, with silence at both ends: cuts are in the middle of the silences between sounds.
+    @Test func silenceDividesPieces() throws {
+        let sound = Signal.noise(seed: 3, rate: 48_000, frames: 24_000, channels: 2, amplitude: 0.5)
+        func quiet(_ frames: Int) -> Signal {
+            Signal.noise(seed: 4, rate: 48_000, frames: frames, channels: 2, amplitude: 0.0005)
+        }
+        // Edges that are loud in one channel only, so that each sound ends where it should.
+        var edged = sound.channels
+        (edged[0][0], edged[1][0], edged[0][23_999], edged[1][23_999]) = (0, 0.1, -0.1, 0)
+        let loud = Signal(rate: 48_000, channels: edged)
+        let whole = [quiet(40_000), loud, quiet(24_001), loud, quiet(9_000), loud, quiet(30_000), loud, quiet(48_000)]
+        let tape = whole.dropFirst().reduce(whole[0]) { $0.followed(by: $1) }.pcm(.s16)
+        try WAVFile.write(tape, to: material.path("tape.wav"))
+        let run = try sluice("split", "tape.wav", "--at", "silence", "--to", "{stem}-{n}.wav")
+        #expect(run.succeeded, "\(run.errorText)")
+        // 24,001 and 30,000 frames are half a second or more, and 9,000 are not.
+        let first = 64_000 + 12_000
+        let second = 64_000 + 24_001 + 24_000 + 9_000 + 24_000 + 15_000
+        #expect(try samples("tape-1.wav") == tape.cut(0..<first))
+        #expect(try samples("tape-2.wav") == tape.cut(first..<second))
+        #expect(try samples("tape-3.wav") == tape.cut(second..<tape.frames))
+        #expect(FileManager.default.fileExists(atPath: material.path("tape-4.wav")) == false)
+
+        try FFmpeg.encode(tape, to: material.path("tape.flac"))
+        let words = ["split", "tape.flac", "--at", "silence -60dB/0.1s", "--to", "short {n}.wav", "--strict-loss"]
+        let short = try Sluice.run(words, in: material.folder)
+        #expect(short.succeeded, "\(short.errorText)")
+        let pieces = try (1...4).map { try samples("short \($0).wav") }
+        #expect(try PCM.joined(pieces) == tape)
+        #expect(pieces[1].frames == 12_001 + 24_000 + 4_500)
+    }
+
+    @Test func silenceThatIsNotFoundIsSaid() throws {
+        let run = try sluice("split", "talk.wav", "--at", "silence", "--to", "{n}.wav")
+        #expect(run.errorText.hasPrefix("error: talk.wav: no silence of at least 0:00.5 between sounds"))
+        #expect(run.errorText.contains("hint:  allow a higher level or a shorter silence"), "\(run.errorText)")
+        #expect(run.status == .exited(1))
+        for words in ["silence 1s", "silence -60dB/0", "silence -60dB/1s/end", "silence +1dB/1s"] {
+            let refused = try sluice("split", "talk.wav", "--at", words, "--to", "{n}.wav")
+            #expect(refused.errorText.hasPrefix("error: --at \"\(words)\": "), "\(refused.errorText)")
+            #expect(refused.status == .exited(2))
+        }
+        #expect(try material.folder.names() == ["talk.wav"])
     }
 
     @Test func whatIsThereIsKeptAndGoneOnFrom() throws {

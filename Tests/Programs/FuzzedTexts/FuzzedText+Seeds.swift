@@ -13,7 +13,10 @@ extension FuzzedText {
             ["out:{dir}/{stem}.{ext}", "/srv/in/{{x}}/{stem}.mp3", "out:{preset}/{id}-{stem}", "~/o/{stem}"]
         case .rules: ["ro", "wo,create,ext=flac+mp3,mode=640", "rw", "ext=ogg,mode=600"]
         case .recipe:
-            [Self.wholeRecipe, #"{"version":1,"sources":[{"location":"a"}],"outputs":[{"location":"b.wav"}]}"#]
+            [
+                Self.wholeRecipe, Self.wholeTimeline,
+                #"{"version":1,"sources":[{"location":"a"}],"outputs":[{"location":"b.wav"}]}"#,
+            ]
         case .time: ["90", "12.25", "90s", "1500ms", "5:00", "1:02:03.5", "44100/44100", "-1/3~", "indefinite"]
         case .address:
             [
@@ -25,7 +28,9 @@ extension FuzzedText {
         case .keys: ["jk\u{1B}[A\u{1B}[5~\u{1B}OHé", "\u{1B}[200~pasted\n\u{1B}[201~q", "\u{1B}[1;5C\u{3}\u{7F}\u{1B}"]
         case .json: [#"{"a":[1,-2.5e3,true,null,"\u001b\u202e"],"é":{}}"#, "[9223372036854775807,0.1]"]
         case .reply: RoomFigures.replies
-        case .request: RoomFigures.requests(Self.wholeRecipe)
+        case .request:
+            RoomFigures.requests(Self.wholeRecipe)
+                + RoomFigures.requests(Self.wholeTimeline).filter { $0.contains("timeline") }
         }
     }
 
@@ -91,10 +96,26 @@ extension FuzzedText {
 
     private static let fields = [
         "\"version\":", "\"sources\":", "\"outputs\":", "\"location\":", "\"ranges\":", "\"from\":", "\"to\":",
-        "\"format\":",
+        "\"format\":", "\"timeline\":", "\"tracks\":", "\"pieces\":", "\"source\":", "\"track\":", "\"silence\":",
+        "\"ramps\":", "\"fromGain\":", "\"toGain\":", "\"curve\":", "\"repeat\":", "\"repeatUntil\":", "\"reverse\":",
+        "\"crossfade\":", "\"fadeIn\":", "\"trimSilence\":", "\"channels\":", "\"padTo\":", "\"limit\":",
+        "\"loudness\":",
+        "\"replayGain\":", "\"-3dB\"", "\"-inf\"", "\"-60dB/0.5s\"", "\"equalPower\"",
         "\"container\":", "\"codec\":", "\"limits\":", "\"job\":", "\"_1\":", "\"frames\":", "\"position\":", "},{",
         "],[", ",",
     ]
+
+    /// Every field of version 2.
+    private static let wholeTimeline = #"""
+        {"version":2,"sources":[{"location":"in:a.wav","name":"voice"},{"location":"in:b.wav","name":"music"}],\#
+        "outputs":[{"location":"out:a.flac","replayGain":"track","loudness":{"target":"-16LUFS","truePeak":"-1dBTP"},\#
+        "format":{"dither":"shaped","resample":"best"}}],"timeline":{"sampleRateHz":48000,"layout":"stereo","padTo":"1:30",\#
+        "limit":"-1dB","tracks":[{"name":"speech","start":"0:05","gain":"+1.5dB","pan":-0.1,"ramps":[{"from":"0:03","to":"0:05",\#
+        "fromGain":"0dB","toGain":"-15dB","curve":"decibel"}],"pieces":[{"source":"voice","from":"441/44100","to":"0:30",\#
+        "channels":"left","trimSilence":"-60dB/0.5s/end","fadeIn":"1/480"},{"silence":"5s"},{"track":"bed","crossfade":\#
+        {"length":"1s","curve":"equalPower"},"repeatUntil":"1:00"}]},{"name":"bed","pieces":[{"source":"music","to":"0:20",\#
+        "channels":[2,1],"reverse":true,"repeat":3,"gain":"-inf","fadeOut":{"length":"2s","curve":"linear"}}]}]}}
+        """#
 
     private static let wholeRecipe = #"""
         {"version":1,"damage":"conceal","verify":true,"strictLoss":true,"tags":{"title":"It"},"sources":[{"location":"in:a.raw",\#

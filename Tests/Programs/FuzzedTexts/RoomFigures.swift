@@ -122,6 +122,7 @@ package enum RoomFigures {
             isProtected: false,
             scan: ScanReport(frames: 8_000, damage: DamageReport()),
             loudness: loudness,
+            silences: [1_000, 2_500],
             presets: [
                 PresetFit(
                     preset: "p",

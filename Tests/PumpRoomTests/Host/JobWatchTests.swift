@@ -67,6 +67,33 @@ struct JobWatchTests {
         #expect(!beyond)
     }
 
+    /// A room reports its early passes as one. Each is work, and a slow job gets the time for all of them.
+    @Test(arguments: [1, 2, 3]) func everyPassBeforeTheConversionEarnsTime(passes: Int) throws {
+        var piece = Piece(.source("a"))
+        if passes > 2 { piece.trimSilence = try SilenceTrim(parsing: "-60dB/1") }
+        var recipe = Recipe(
+            sources: [.init(location: "in:a", name: "a")],
+            outputs: [.init(location: "out:a", loudness: LoudnessGoal(target: .level(.init(hundredths: -1_600))))],
+            timeline: Timeline(tracks: [.init(pieces: [piece])])
+        )
+        if passes > 1 { recipe.outputs[0].replayGain = .track }
+        #expect(recipe.earlyPasses == passes)
+        for (bytes, seconds) in [(nil, 100), (20_480, 20)] as [(Int64?, Int)] {
+            var work = RoomWork(recipe, from: -1, to: -1)
+            work.sourceBytes = bytes
+            var watch = JobWatch(RoomJob(id: 1, work: work, report: { _ in }, finish: { _ in }, ticket: RoomTicket()))
+            var reached = progress(seconds: 100, verified: 100)
+            reached.measuredFrames = 100 * 8_000
+            let isAccepted = watch.advance(to: reached, configuration)
+            #expect(isAccepted)
+            // Ten minutes for any job, and four seconds for each second of sound in every pass.
+            watch.pass(.seconds(600 + 4 * seconds * (2 + passes)))
+            #expect(watch.overdue(configuration) == nil)
+            watch.pass(.milliseconds(1))
+            #expect(isSlow(watch.overdue(configuration)))
+        }
+    }
+
     @Test func recipeMayShortenTheStallLimitAndNotLengthenIt() {
         #expect(watch().stallLimit(configuration) == .seconds(60))
         #expect(watch(Recipe.Limits(stallSeconds: 5)).stallLimit(configuration) == .seconds(5))

@@ -1,0 +1,37 @@
+import Conversion
+
+extension [Tag] {
+    /// The tags from which players learn how loud a track is: ReplayGain 2.0, and for Opus the gain of RFC 7845.
+    ///
+    /// Empty if the loudness of `report` could not be measured.
+    static func replayGain(_ report: LoudnessReport, in codec: Codec) -> [Tag] {
+        guard let loudness = report.integratedLUFS else { return [] }
+        if codec == .opus {
+            let gain = Int(((LoudnessScale.opusReference - loudness) * 256).rounded())
+            return [Tag(key: "R128_TRACK_GAIN", value: "\(Swift.min(Swift.max(gain, -32_768), 32_767))")]
+        }
+        let gain = (LoudnessScale.replayGainReference - loudness).decimals(2)
+        let peak = LoudnessScale.factor(report.truePeakDBTP ?? -.infinity).decimals(6)
+        return [
+            Tag(key: "REPLAYGAIN_TRACK_GAIN", value: "\(gain) dB"), Tag(key: "REPLAYGAIN_TRACK_PEAK", value: peak),
+        ]
+    }
+}
+
+extension LoudnessScale {
+    /// What ReplayGain 2.0 brings tracks to, in LUFS.
+    fileprivate static let replayGainReference = -18.0
+    /// What the gain in Opus files refers to, in LUFS.
+    fileprivate static let opusReference = -23.0
+}
+
+extension Double {
+    /// With exactly `count` decimals: `-7.03`.
+    fileprivate func decimals(_ count: Int) -> String {
+        let scale = (0..<count).reduce(1) { power, _ in power * 10 }
+        let number = Int((self * Double(scale)).rounded())
+        let digits = String(abs(number) % scale)
+        return (number < 0 ? "-" : "") + "\(abs(number) / scale)."
+            + String(repeating: "0", count: count - digits.count) + digits
+    }
+}
